@@ -1,0 +1,97 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+    .enableUpcomingFeature("ExistentialAny"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+/// A target of `Sources/`: the SDK without any network.
+func sdk(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// A target of `Plugins/`. Package access is off, so a first-party plug-in has no privilege that a third party lacks.
+func plugin(_ kind: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Plugins/\(kind)/\(name)", packageAccess: false,
+        swiftSettings: settings)
+}
+
+func test(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests", swiftSettings: settings)
+}
+
+let products: [Product] = [
+    .library(name: "Linkspan", targets: ["Linkspan"]),
+    .library(name: "LinkspanLifecycle", targets: ["LinkspanLifecycle"]),
+    .library(name: "LinkspanConfiguration", targets: ["LinkspanConfiguration"]),
+    .library(name: "LinkspanTesting", targets: ["LinkspanTesting"]),
+    .library(name: "LinkspanInMemory", targets: ["LinkspanInMemory"]),
+    .library(name: "LinkspanWebSocket", targets: ["LinkspanWebSocket"]),
+    .library(name: "LinkspanSocketIO", targets: ["LinkspanSocketIO"]),
+    .library(name: "LinkspanLogging", targets: ["LinkspanLogging"]),
+]
+
+let sources: [Target] = [
+    sdk("LinkspanLock", []),
+    sdk("LinkspanLifecycle", ["LinkspanLock"]),
+    sdk("Linkspan", ["LinkspanLifecycle", "LinkspanLock", logging, deque]),
+    sdk("LinkspanConfiguration", ["Linkspan", configuration]),
+    sdk("LinkspanTesting", ["Linkspan", "LinkspanLock"]),
+]
+
+let plugins: [Target] = [
+    plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanLock"]),
+    plugin(
+        "Transports", "LinkspanWebSocket",
+        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
+    plugin(
+        "Transports", "LinkspanSocketIO",
+        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS", deque]),
+    plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", logging]),
+    .systemLibrary(
+        name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
+        providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
+    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanLock"]),
+    plugin("Support", "LinkspanWebSocketProtocol", []),
+    plugin("Support", "LinkspanWebSocketClient", ["LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanLock"]),
+]
+
+let samples: [Target] = [
+    .executableTarget(
+        name: "chat",
+        dependencies: [
+            "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanWebSocket",
+            "LinkspanSocketIO", "LinkspanLogging", logging, argumentParser,
+        ],
+        path: "Samples/Chat", exclude: ["PROTOCOL.md", "server.py", "chat.yaml"], packageAccess: false,
+        swiftSettings: settings)
+]
+
+let package = Package(
+    name: "linkspan",
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
+    products: products,
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(
+            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
+            traits: [.defaults, "YAML", "CommandLineArguments"]),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    ],
+    targets: sources + plugins + samples
+)
