@@ -1,0 +1,120 @@
+/// What went wrong: a code to switch on, a sentence to read, the cause to dig into.
+///
+/// It is the only error type the SDK throws. Messages and codes never hold credentials, query strings or payloads.
+public struct LinkspanError: Error, Sendable {
+    /// The kind of failure.
+    public var code: Code
+    /// One sentence for a person or a log line.
+    public var message: String
+    /// The error underneath, when there is one.
+    public var cause: (any Error)?
+    /// Whether a failed command may have reached the server. Nil when the error is not about a command.
+    public var certainty: Certainty?
+    /// The earliest moment for another attempt that the server asked for, counted from the failure.
+    public var retryAfter: Duration?
+    /// What the server sent along with a refusal.
+    public var details: Payload?
+
+    /// Makes an error.
+    public init(
+        _ code: Code, _ message: String, cause: (any Error)? = nil, certainty: Certainty? = nil,
+        retryAfter: Duration? = nil, details: Payload? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.cause = cause
+        self.certainty = certainty
+        self.retryAfter = retryAfter
+        self.details = details
+    }
+
+    /// How sure we are about a command that failed.
+    public enum Certainty: Sendable, Hashable {
+        /// No byte of it was given to the transport: repeating it is safe.
+        case notSent
+        /// It was given to the transport: the server may have acted on it.
+        case unknown
+    }
+
+    /// The kind of a ``LinkspanError``. A struct, so that new kinds are not a breaking change.
+    public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The name of the kind, as it appears in logs.
+        public var rawValue: String
+
+        /// Makes a code; transports of third parties may have their own.
+        public init(rawValue: String) { self.rawValue = rawValue }
+    }
+}
+
+extension LinkspanError.Code {
+    // MARK: The caller's mistakes
+
+    /// The URL cannot be understood, or names a scheme that the transport does not carry.
+    public static let invalidURL = Self(rawValue: "invalidURL")
+    /// An option has a value that cannot work.
+    public static let invalidConfiguration = Self(rawValue: "invalidConfiguration")
+    /// A pooled connection for the same URL exists with other options.
+    public static let conflictingOptions = Self(rawValue: "conflictingOptions")
+    /// The operation is not allowed in the connection's present state.
+    public static let wrongState = Self(rawValue: "wrongState")
+    /// A value could not be turned into a payload.
+    public static let encodingFailed = Self(rawValue: "encodingFailed")
+    /// A payload could not be read as the wanted type.
+    public static let decodingFailed = Self(rawValue: "decodingFailed")
+
+    // MARK: Fates of commands
+
+    /// The offline buffer is full, and its overflow rule refuses this command or dropped it.
+    public static let bufferFull = Self(rawValue: "bufferFull")
+    /// The command's time ran out: no answer came, or it waited in the buffer for too long.
+    public static let timedOut = Self(rawValue: "timedOut")
+    /// The caller cancelled it.
+    public static let cancelled = Self(rawValue: "cancelled")
+    /// The connection was lost before the answer came.
+    public static let disconnected = Self(rawValue: "disconnected")
+    /// The connection was released.
+    public static let released = Self(rawValue: "released")
+    /// The message is larger than the limit.
+    public static let messageTooLarge = Self(rawValue: "messageTooLarge")
+
+    // MARK: Ends of links
+
+    /// The network failed: refused, unreachable, reset, closed without a word.
+    public static let connectionLost = Self(rawValue: "connectionLost")
+    /// The host name has no address.
+    public static let nameNotResolved = Self(rawValue: "nameNotResolved")
+    /// The peer was silent for longer than the heartbeat allows.
+    public static let heartbeatMissed = Self(rawValue: "heartbeatMissed")
+    /// The peer sent something that the protocol does not allow.
+    public static let protocolViolation = Self(rawValue: "protocolViolation")
+    /// The server is there but cannot serve now: 5xx, 429, restarting.
+    public static let serverUnavailable = Self(rawValue: "serverUnavailable")
+    /// The server closed the connection on purpose and does not want it back.
+    public static let closedByServer = Self(rawValue: "closedByServer")
+    /// The server does not accept the credentials.
+    public static let credentialsRefused = Self(rawValue: "credentialsRefused")
+    /// The credential provider failed or did not answer in time.
+    public static let credentialsUnavailable = Self(rawValue: "credentialsUnavailable")
+    /// The server refuses for another reason, such as an unknown path or namespace.
+    public static let refused = Self(rawValue: "refused")
+    /// The TLS handshake failed or the certificate is not trusted.
+    public static let tlsFailed = Self(rawValue: "tlsFailed")
+    /// The server answered with a redirect, which is never followed.
+    public static let redirected = Self(rawValue: "redirected")
+    /// The server speaks another version of the protocol.
+    public static let unsupportedVersion = Self(rawValue: "unsupportedVersion")
+}
+
+extension LinkspanError: CustomStringConvertible {
+    /// The code and the message, and the cause when there is one.
+    public var description: String {
+        var text = "\(self.code.rawValue): \(self.message)"
+        switch self.certainty {
+        case .notSent: text += " (not sent)"
+        case .unknown: text += " (may have been received)"
+        case nil: ()
+        }
+        if let cause = self.cause { text += " <- \(cause)" }
+        return text
+    }
+}

@@ -1,0 +1,257 @@
+/// Why a text is not acceptable JSON.
+public struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong.
+    public enum Reason: String, Sendable, Hashable {
+        /// The text ends inside a value.
+        case truncated
+        /// A byte that RFC 8259 does not allow here.
+        case unexpectedByte
+        /// More nested arrays and objects than the limit.
+        case tooDeep
+        /// More values than the limit.
+        case tooManyValues
+    }
+
+    /// What is wrong.
+    public var reason: Reason
+    /// The offset of the offending byte, counted from the start of the scanned text.
+    public var offset: Int
+
+    /// Makes an error.
+    public init(_ reason: Reason, at offset: Int) {
+        self.reason = reason
+        self.offset = offset
+    }
+
+    /// The reason and the offset.
+    public var description: String { "JSON \(self.reason.rawValue) at byte \(self.offset)" }
+}
+
+/// Checks and skips JSON in one pass, without recursion and without building anything.
+///
+/// It stands in front of every recursive decoder, so that a kilobyte of brackets can cost neither seconds nor the stack.
+/// Grammar: RFC 8259. That strings are valid UTF-8 is the framing layer's check.
+public struct JSONScanner: Sendable {
+    /// Nested arrays and objects allowed. At most 64: the open ones are kept in one machine word.
+    public static let maximumDepth = 64
+    /// Values allowed in one text.
+    public static let maximumValues = 100_000
+
+    /// The values that may still be scanned.
+    private var remainingValues: Int
+
+    /// Makes a scanner for one text.
+    ///
+    /// - Parameter maximumValues: how many values, nested ones included, the text may have.
+    public init(maximumValues: Int = Self.maximumValues) {
+        self.remainingValues = maximumValues
+    }
+
+    /// Skips white space from `position`.
+    @inline(__always)
+    public static func skipSpace(_ text: UnsafeBufferPointer<UInt8>, from position: Int) -> Int {
+        var position = position
+        while position < text.count, Self.isSpace(text[position]) { position &+= 1 }
+        return position
+    }
+
+    /// Skips exactly one value that starts at `position` (no leading space) and returns the offset behind it.
+    public mutating func skipValue(
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int
+    ) throws(JSONScanError) -> Int {
+        var position = position
+        var depth = 0
+        var objects: UInt64 = 0  // bit d is set when level d is an object
+        value: while true {
+            self.remainingValues &-= 1
+            guard self.remainingValues >= 0 else { throw JSONScanError(.tooManyValues, at: position) }
+            guard position < text.count else { throw JSONScanError(.truncated, at: position) }
+            switch text[position] {
+            case UInt8(ascii: "\""):
+                position = try Self.skipString(text, from: position)
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                guard depth < Self.maximumDepth else { throw JSONScanError(.tooDeep, at: position) }
+                let isObject = text[position] == UInt8(ascii: "{")
+                let bit: UInt64 = 1 << UInt64(depth)
+                objects = isObject ? objects | bit : objects & ~bit
+                depth &+= 1
+                position = Self.skipSpace(text, from: position &+ 1)
+                guard position < text.count else { throw JSONScanError(.truncated, at: position) }
+                if text[position] != UInt8(ascii: isObject ? "}" : "]") {
+                    if isObject { position = try Self.skipKey(text, from: position) }
+                    continue value
+                }
+                position &+= 1
+                depth &-= 1
+            default:
+                position = try Self.skipScalar(text, from: position)
+            }
+            // A value has ended: close what ends with it, or go on to the next one.
+            while depth > 0 {
+                position = Self.skipSpace(text, from: position)
+                guard position < text.count else { throw JSONScanError(.truncated, at: position) }
+                let isObject = objects & (1 << UInt64(depth &- 1)) != 0
+                let byte = text[position]
+                if byte == UInt8(ascii: ",") {
+                    position = Self.skipSpace(text, from: position &+ 1)
+                    if isObject { position = try Self.skipKey(text, from: position) }
+                    continue value
+                }
+                guard byte == UInt8(ascii: isObject ? "}" : "]") else {
+                    throw JSONScanError(.unexpectedByte, at: position)
+                }
+                position &+= 1
+                depth &-= 1
+            }
+            return position
+        }
+    }
+
+    /// Skips a string, both quotes included, and returns the offset behind it.
+    public static func skipString(
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int
+    ) throws(JSONScanError) -> Int {
+        var position = position &+ 1
+        while true {
+            position = Self.skipPlain(text, from: position)
+            guard position < text.count else { throw JSONScanError(.truncated, at: position) }
+            switch text[position] {
+            case UInt8(ascii: "\""):
+                return position &+ 1
+            case UInt8(ascii: "\\"):
+                position = try Self.skipEscape(text, from: position)
+            default:
+                throw JSONScanError(.unexpectedByte, at: position)
+            }
+        }
+    }
+}
+
+extension JSONScanner {
+    @inline(__always)
+    static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+
+    /// Skips string bytes that mean themselves, eight at a time where possible.
+    @inline(__always)
+    private static func skipPlain(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+        var position = start
+        let raw = UnsafeRawBufferPointer(text)
+        while position &+ 8 <= text.count {
+            let word = raw.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let quote = word ^ 0x2222_2222_2222_2222
+            let slash = word ^ 0x5C5C_5C5C_5C5C_5C5C
+            let low: UInt64 = 0x0101_0101_0101_0101
+            let high: UInt64 = 0x8080_8080_8080_8080
+            // The classic "has a zero byte" and "has a byte below n" tests. A false alarm only ends the fast loop.
+            let found = ((quote &- low) & ~quote) | ((slash &- low) & ~slash) | ((word &- (low &* 0x20)) & ~word)
+            if found & high != 0 { break }
+            position &+= 8
+        }
+        while position < text.count {
+            let byte = text[position]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 { break }
+            position &+= 1
+        }
+        return position
+    }
+
+    private static func skipEscape(
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int
+    ) throws(JSONScanError) -> Int {
+        guard position &+ 1 < text.count else { throw JSONScanError(.truncated, at: text.count) }
+        switch text[position &+ 1] {
+        case UInt8(ascii: "u"):
+            guard position &+ 6 <= text.count else { throw JSONScanError(.truncated, at: text.count) }
+            for offset in position &+ 2..<position &+ 6 where Self.hexValue(text[offset]) == nil {
+                throw JSONScanError(.unexpectedByte, at: offset)
+            }
+            return position &+ 6
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return position &+ 2
+        default:
+            throw JSONScanError(.unexpectedByte, at: position &+ 1)
+        }
+    }
+
+    /// Skips `"key" :` and the space around it, up to the first byte of the member's value.
+    private static func skipKey(
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int
+    ) throws(JSONScanError) -> Int {
+        guard position < text.count else { throw JSONScanError(.truncated, at: position) }
+        guard text[position] == UInt8(ascii: "\"") else { throw JSONScanError(.unexpectedByte, at: position) }
+        var position = Self.skipSpace(text, from: try Self.skipString(text, from: position))
+        guard position < text.count else { throw JSONScanError(.truncated, at: position) }
+        guard text[position] == UInt8(ascii: ":") else { throw JSONScanError(.unexpectedByte, at: position) }
+        position = Self.skipSpace(text, from: position &+ 1)
+        return position
+    }
+
+    private static func skipScalar(
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int
+    ) throws(JSONScanError) -> Int {
+        switch text[position] {
+        case UInt8(ascii: "t"): try Self.skip("true", text, from: position)
+        case UInt8(ascii: "f"): try Self.skip("false", text, from: position)
+        case UInt8(ascii: "n"): try Self.skip("null", text, from: position)
+        default: try Self.skipNumber(text, from: position)
+        }
+    }
+
+    private static func skip(
+        _ word: StaticString, _ text: UnsafeBufferPointer<UInt8>, from position: Int
+    ) throws(JSONScanError) -> Int {
+        for offset in 0..<word.utf8CodeUnitCount {
+            guard position &+ offset < text.count else { throw JSONScanError(.truncated, at: text.count) }
+            guard text[position &+ offset] == word.utf8Start[offset] else {
+                throw JSONScanError(.unexpectedByte, at: position &+ offset)
+            }
+        }
+        return position &+ word.utf8CodeUnitCount
+    }
+
+    private static func skipNumber(
+        _ text: UnsafeBufferPointer<UInt8>, from start: Int
+    ) throws(JSONScanError) -> Int {
+        var position = start
+        if text[position] == UInt8(ascii: "-") { position &+= 1 }
+        if position < text.count, text[position] == UInt8(ascii: "0") {
+            position &+= 1
+        } else {
+            position = try Self.skipDigits(text, from: position)
+        }
+        if position < text.count, text[position] == UInt8(ascii: ".") {
+            position = try Self.skipDigits(text, from: position &+ 1)
+        }
+        if position < text.count, text[position] | 0x20 == UInt8(ascii: "e") {
+            position &+= 1
+            if position < text.count, text[position] == UInt8(ascii: "+") || text[position] == UInt8(ascii: "-") {
+                position &+= 1
+            }
+            position = try Self.skipDigits(text, from: position)
+        }
+        return position
+    }
+
+    private static func skipDigits(
+        _ text: UnsafeBufferPointer<UInt8>, from start: Int
+    ) throws(JSONScanError) -> Int {
+        var position = start
+        while position < text.count, text[position] &- UInt8(ascii: "0") < 10 { position &+= 1 }
+        guard position > start else {
+            throw JSONScanError(position < text.count ? .unexpectedByte : .truncated, at: position)
+        }
+        return position
+    }
+
+    static func hexValue(_ byte: UInt8) -> UInt16? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte &- UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte &- UInt8(ascii: "a") &+ 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte &- UInt8(ascii: "A") &+ 10)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,139 @@
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension Payload {
+    /// Encodes values as arguments, one after another. `Data` inside them becomes binary attachments.
+    ///
+    /// - Throws: ``LinkspanError`` with code `encodingFailed` when a value cannot be written as JSON.
+    public init<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
+        var writer = PayloadWriter()
+        for argument in repeat each arguments {
+            try writer.append(argument)
+        }
+        self = writer.payload
+    }
+
+    /// Reads the argument at `index` as a value. A blob can be read as `Data`.
+    ///
+    /// - Parameters:
+    ///   - type: the wanted type.
+    ///   - index: which argument.
+    /// - Throws: ``LinkspanError`` with code `decodingFailed` when there is no such argument or it has another shape.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, at index: Int = 0
+    ) throws(LinkspanError) -> Value {
+        guard let value = self[index] else {
+            throw LinkspanError(.decodingFailed, "there is no argument \(index)")
+        }
+        return try value.decode(type)
+    }
+}
+
+extension PayloadValue {
+    /// Reads the value as a type.
+    ///
+    /// - Throws: ``LinkspanError`` with code `decodingFailed` when it has another shape.
+    public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws(LinkspanError) -> Value {
+        if let quick = self.quickValue(type) { return quick }
+        do {
+            // The decoder below recurses: the scan bounds its depth, whoever made this value.
+            _ = try Payload(checking: self.text)
+            let decoder = JSONDecoder()
+            let blobs = self.attachments
+            decoder.dataDecodingStrategy = .custom { decoder in
+                let placeholder = try AttachmentPlaceholder(from: decoder)
+                guard placeholder.isPlaceholder, blobs.indices.contains(placeholder.index) else {
+                    throw DecodingError.dataCorrupted(
+                        .init(codingPath: decoder.codingPath, debugDescription: "there is no such attachment"))
+                }
+                return Data(blobs[placeholder.index])
+            }
+            return try decoder.decode(type, from: Data(self.text))
+        } catch {
+            throw LinkspanError(.decodingFailed, "the value cannot be read as \(type)", cause: error)
+        }
+    }
+
+    /// The commonest types without the coder, which costs eight times as much.
+    private func quickValue<Value>(_ type: Value.Type) -> Value? {
+        switch type {
+        case is String.Type: self.string as? Value
+        case is Int.Type: self.int as? Value
+        case is Bool.Type: self.bool as? Value
+        case is Data.Type: self.blob.map { Data($0) } as? Value
+        default: nil
+        }
+    }
+}
+
+/// The form in which a blob stands in the text (Socket.IO protocol v5, "Binary event").
+private struct AttachmentPlaceholder: Codable {
+    var isPlaceholder: Bool
+    var index: Int
+
+    enum CodingKeys: String, CodingKey {
+        case isPlaceholder = "_placeholder"
+        case index = "num"
+    }
+}
+
+/// Writes arguments behind one another.
+private struct PayloadWriter {
+    private var elements: [UInt8] = []
+    private var attachments: [ArraySlice<UInt8>] = []
+
+    var payload: Payload { Payload(trustedElements: self.elements[...], attachments: self.attachments) }
+
+    mutating func append<Value: Encodable>(_ value: Value) throws(LinkspanError) {
+        if !self.elements.isEmpty { self.elements.append(UInt8(ascii: ",")) }
+        switch value {
+        case let text as String: JSONString.append(text, to: &self.elements)
+        case let number as Int: self.elements.append(contentsOf: String(number).utf8)
+        case let flag as Bool: self.elements.append(contentsOf: (flag ? "true" : "false").utf8)
+        case let payload as PayloadText: self.append(payload)
+        default: try self.encode(value)
+        }
+    }
+
+    private mutating func append(_ text: PayloadText) {
+        self.elements.append(contentsOf: text.json)
+    }
+
+    private mutating func encode<Value: Encodable>(_ value: Value) throws(LinkspanError) {
+        let collector = AttachmentCollector(firstIndex: self.attachments.count)
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .withoutEscapingSlashes
+            encoder.dataEncodingStrategy = .custom { data, encoder in
+                try AttachmentPlaceholder(isPlaceholder: true, index: collector.add(data)).encode(to: encoder)
+            }
+            self.elements.append(contentsOf: try encoder.encode(value))
+            self.attachments.append(contentsOf: collector.attachments)
+        } catch {
+            throw LinkspanError(.encodingFailed, "a \(Value.self) cannot be written as JSON", cause: error)
+        }
+    }
+}
+
+/// JSON text that is sent as it is, as one argument.
+public struct PayloadText: Encodable, Sendable, Hashable {
+    let json: ArraySlice<UInt8>
+
+    /// Checks and wraps one JSON value.
+    ///
+    /// - Throws: ``JSONScanError`` when the text is not exactly one acceptable JSON value.
+    public init(_ json: String) throws(JSONScanError) {
+        let payload = try Payload(checking: Array(json.utf8)[...])
+        guard payload.values.count == 1 else { throw JSONScanError(.unexpectedByte, at: 0) }
+        self.json = payload.elements
+    }
+
+    /// Writes the text as a string; the SDK's own writer puts it in place unchanged instead.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(String(decoding: self.json, as: UTF8.self))
+    }
+}

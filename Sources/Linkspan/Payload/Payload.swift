@@ -1,0 +1,113 @@
+/// The arguments of an event or a reply: JSON values that stay text until someone asks for them, and binary blobs.
+///
+/// The text is the inside of a JSON array: `"hello",{"n":1}`. A blob stands in the text as
+/// `{"_placeholder":true,"num":i}`, where `i` is its index in ``attachments``; this is the form of Socket.IO v5, so that
+/// payloads cross that wire without being rewritten.
+public struct Payload: Sendable, Hashable {
+    /// The arguments as JSON values with commas between, without the brackets of the array; empty for no arguments.
+    public let elements: ArraySlice<UInt8>
+    /// The binary blobs that the arguments refer to, in order.
+    public let attachments: [ArraySlice<UInt8>]
+
+    /// No arguments.
+    public static let empty = Self(trustedElements: [], attachments: [])
+
+    /// Wraps text that is already known to be well-formed: what a codec has checked or the SDK has written.
+    ///
+    /// - Parameters:
+    ///   - trustedElements: JSON values with commas between.
+    ///   - attachments: the blobs that placeholders in the text refer to.
+    public init(trustedElements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) {
+        self.elements = trustedElements
+        self.attachments = attachments
+    }
+
+    /// Checks text from outside and wraps it.
+    ///
+    /// - Parameters:
+    ///   - elements: JSON values with commas between.
+    ///   - attachments: the blobs that placeholders in the text refer to.
+    /// - Throws: ``JSONScanError`` when the text is not well-formed, too deep or has too many values.
+    public init(checking elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(JSONScanError) {
+        try Self.check(elements)
+        self.init(trustedElements: elements, attachments: attachments)
+    }
+
+    /// Whether there are no arguments.
+    public var isEmpty: Bool { self.elements.isEmpty }
+
+    /// The bytes of text and blobs together.
+    public var byteCount: Int { self.attachments.reduce(self.elements.count) { $0 + $1.count } }
+
+    /// The arguments, each still undecoded. The cost is one pass over the text.
+    public var values: [PayloadValue] {
+        var cursor = ElementCursor(self.elements)
+        var values: [PayloadValue] = []
+        while let element = cursor.next() {
+            values.append(PayloadValue(text: element, attachments: self.attachments))
+        }
+        return values
+    }
+
+    /// The argument at `index`, still undecoded, or nil when there are fewer.
+    public subscript(index: Int) -> PayloadValue? {
+        guard index >= 0 else { return nil }
+        var cursor = ElementCursor(self.elements)
+        for _ in 0..<index where cursor.next() == nil { return nil }
+        return cursor.next().map { PayloadValue(text: $0, attachments: self.attachments) }
+    }
+
+    private static func check(_ elements: ArraySlice<UInt8>) throws(JSONScanError) {
+        let failure: JSONScanError? = elements.withUnsafeBufferPointer { text in
+            var scanner = JSONScanner()
+            var position = JSONScanner.skipSpace(text, from: 0)
+            guard position < text.count else { return nil }
+            do throws(JSONScanError) {
+                while true {
+                    position = JSONScanner.skipSpace(text, from: try scanner.skipValue(text, from: position))
+                    guard position < text.count else { return nil }
+                    guard text[position] == UInt8(ascii: ",") else {
+                        return JSONScanError(.unexpectedByte, at: position)
+                    }
+                    position = JSONScanner.skipSpace(text, from: position + 1)
+                }
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// Walks over the comma-separated values of a well-formed text.
+struct ElementCursor {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ elements: ArraySlice<UInt8>) { self.rest = elements }
+
+    /// The next value without the space around it, or nil at the end (or where the text is not well-formed).
+    mutating func next() -> ArraySlice<UInt8>? {
+        let bounds: (start: Int, end: Int, next: Int)? = self.rest.withUnsafeBufferPointer { text in
+            var scanner = JSONScanner(maximumValues: .max)
+            let start = JSONScanner.skipSpace(text, from: 0)
+            guard start < text.count, let end = try? scanner.skipValue(text, from: start) else { return nil }
+            var next = JSONScanner.skipSpace(text, from: end)
+            if next < text.count, text[next] == UInt8(ascii: ",") { next += 1 }
+            return (start, end, next)
+        }
+        guard let bounds else {
+            self.rest = []
+            return nil
+        }
+        let base = self.rest.startIndex
+        defer { self.rest = self.rest[(base + bounds.next)...] }
+        return self.rest[base + bounds.start..<base + bounds.end]
+    }
+}
+
+extension Payload: CustomStringConvertible {
+    /// Only the sizes: payloads do not belong in logs.
+    public var description: String {
+        "\(self.elements.count) bytes of JSON, \(self.attachments.count) attachments"
+    }
+}

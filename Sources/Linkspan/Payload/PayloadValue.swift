@@ -1,0 +1,123 @@
+/// One JSON value of a payload that is still text: raw access by key and index without decoding the rest.
+///
+/// Every accessor answers nil when the value has another type. Nothing is cached: reading the same member twice scans
+/// twice.
+public struct PayloadValue: Sendable, Hashable {
+    /// The value's JSON text.
+    public let text: ArraySlice<UInt8>
+    let attachments: [ArraySlice<UInt8>]
+
+    /// The member with this key, when the value is an object. Of repeated keys the first counts.
+    public subscript(key: String) -> PayloadValue? {
+        var key = key
+        let found: Range<Int>? = key.withUTF8 { wanted in
+            self.text.withUnsafeBufferPointer { text in
+                Self.member(wanted, of: text)
+            }
+        }
+        return found.map(self.nested)
+    }
+
+    /// The element at this index, when the value is an array.
+    public subscript(index: Int) -> PayloadValue? {
+        guard self.text.first == UInt8(ascii: "["), self.text.count >= 2 else { return nil }
+        return Payload(
+            trustedElements: self.text.dropFirst().dropLast(), attachments: self.attachments)[index]
+    }
+
+    /// The elements, when the value is an array.
+    public var elements: [PayloadValue]? {
+        guard self.text.first == UInt8(ascii: "["), self.text.count >= 2 else { return nil }
+        return Payload(trustedElements: self.text.dropFirst().dropLast(), attachments: self.attachments).values
+    }
+
+    /// Whether the value is `null`.
+    public var isNull: Bool { self.text.first == UInt8(ascii: "n") }
+
+    /// The value as a Boolean.
+    public var bool: Bool? {
+        switch self.text.first {
+        case UInt8(ascii: "t"): true
+        case UInt8(ascii: "f"): false
+        default: nil
+        }
+    }
+
+    /// The value as an integer, when it is written as one and fits.
+    public var int: Int? {
+        self.text.withUnsafeBufferPointer { text in
+            guard var index = text.indices.first else { return nil }
+            let isNegative = text[index] == UInt8(ascii: "-")
+            if isNegative { index += 1 }
+            guard index < text.count else { return nil }
+            var value = 0
+            while index < text.count {
+                let digit = text[index] &- UInt8(ascii: "0")
+                guard digit < 10 else { return nil }
+                let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
+                let (sum, overflowedToo) = product.subtractingReportingOverflow(Int(digit))
+                guard !overflowed, !overflowedToo else { return nil }
+                value = sum
+                index += 1
+            }
+            // Counted downwards, because the negative range is one larger.
+            guard !isNegative else { return value }
+            return value == .min ? nil : -value
+        }
+    }
+
+    /// The value as a floating-point number.
+    public var double: Double? {
+        guard let first = self.text.first, first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") < 10 else {
+            return nil
+        }
+        return Double(String(decoding: self.text, as: UTF8.self))
+    }
+
+    /// The value as a string, escapes resolved. A lone surrogate becomes U+FFFD.
+    public var string: String? {
+        guard self.text.count >= 2, self.text.first == UInt8(ascii: "\"") else { return nil }
+        let inside = self.text.dropFirst().dropLast()
+        guard inside.contains(UInt8(ascii: "\\")) else { return String(decoding: inside, as: UTF8.self) }
+        return JSONString.unescape(inside)
+    }
+
+    /// The blob that the value stands for, when it is a placeholder.
+    public var blob: ArraySlice<UInt8>? {
+        guard self["_placeholder"]?.bool == true, let index = self["num"]?.int else { return nil }
+        guard self.attachments.indices.contains(index) else { return nil }
+        return self.attachments[index]
+    }
+
+    private func nested(_ range: Range<Int>) -> PayloadValue {
+        let base = self.text.startIndex
+        return PayloadValue(
+            text: self.text[base + range.lowerBound..<base + range.upperBound], attachments: self.attachments)
+    }
+
+    private static func member(
+        _ wanted: UnsafeBufferPointer<UInt8>, of text: UnsafeBufferPointer<UInt8>
+    ) -> Range<Int>? {
+        guard text.first == UInt8(ascii: "{") else { return nil }
+        var scanner = JSONScanner(maximumValues: .max)
+        var position = JSONScanner.skipSpace(text, from: 1)
+        while position < text.count, text[position] == UInt8(ascii: "\"") {
+            guard let keyEnd = try? JSONScanner.skipString(text, from: position) else { return nil }
+            let key = UnsafeBufferPointer(rebasing: text[position + 1..<keyEnd - 1])
+            position = JSONScanner.skipSpace(text, from: keyEnd)
+            guard position < text.count, text[position] == UInt8(ascii: ":") else { return nil }
+            position = JSONScanner.skipSpace(text, from: position + 1)
+            guard let end = try? scanner.skipValue(text, from: position) else { return nil }
+            if JSONString.matches(key, wanted) { return position..<end }
+            position = JSONScanner.skipSpace(text, from: end)
+            guard position < text.count, text[position] == UInt8(ascii: ",") else { return nil }
+            position = JSONScanner.skipSpace(text, from: position + 1)
+        }
+        return nil
+    }
+}
+
+extension PayloadValue: CustomStringConvertible {
+    /// Only the size: payloads do not belong in logs.
+    public var description: String { "\(self.text.count) bytes of JSON" }
+}

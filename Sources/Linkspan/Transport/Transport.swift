@@ -1,0 +1,193 @@
+/// The seam: what a plug-in implements to carry a connection's traffic.
+///
+/// A transport opens *links*. A link carries named events with arguments, replies to them, and its own end. It does not
+/// buffer while offline, retry, reconnect, or keep connection states: the core does that once for all transports. So a
+/// transport is small, and every transport behaves alike.
+///
+/// Everything is callback-shaped and nothing here suspends. A link hands what it has received to its ``LinkReceiver`` in
+/// batches, on whatever thread or executor it runs; there is no task and no hop per message.
+public protocol Transport: Sendable {
+    /// The name that configuration files use, such as `socketio`.
+    var name: String { get }
+
+    /// The URL schemes it carries, lower case.
+    var schemes: Set<String> { get }
+
+    /// The options that two users of one pooled connection must agree on, as text without secrets.
+    ///
+    /// Shown by `explain`, and compared when the pool is asked for the same URL twice.
+    var options: [String: String] { get }
+
+    /// Makes a link that has not begun to open.
+    ///
+    /// The core calls ``Link/open()`` afterwards, once. Making a link must be cheap and must not call the receiver.
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link
+}
+
+extension Transport {
+    /// No options.
+    public var options: [String: String] { [:] }
+}
+
+/// What a link is asked to connect to.
+public struct LinkRequest: Sendable {
+    /// The endpoint.
+    public var url: ConnectionURL
+    /// Who we are. Fresh for every attempt.
+    public var credentials: Credentials
+    /// The count of attempts since the connection was last up, from 1. For logs.
+    public var attempt: Int
+    /// How long opening may take. The core enforces it by ``Link/abort()``; a transport may use it for finer errors.
+    public var deadline: Duration
+
+    /// Makes a request.
+    public init(url: ConnectionURL, credentials: Credentials = .none, attempt: Int = 1, deadline: Duration = .seconds(10)) {
+        self.url = url
+        self.credentials = credentials
+        self.attempt = attempt
+        self.deadline = deadline
+    }
+}
+
+/// One lifetime of a transport connection, from opening to its end.
+///
+/// All methods may be called from any thread, also from inside the receiver, and never block.
+public protocol Link: AnyObject, Sendable {
+    /// Begins to open. The outcome is ``LinkEvent/opened(_:)`` or ``LinkEvent/closed(_:)``.
+    func open()
+
+    /// Takes a message for the wire.
+    ///
+    /// Messages leave in the order in which this was called. After ``SendAcceptance/refused`` nothing of the message will
+    /// ever reach the peer.
+    func send(_ message: OutboundMessage) -> SendAcceptance
+
+    /// Answers a received message that asked for a reply. Ignored when the link has ended.
+    ///
+    /// - Parameters:
+    ///   - id: the ``InboundMessage/replyID`` of the message.
+    ///   - payload: the arguments of the reply.
+    func reply(to id: UInt64, with payload: Payload)
+
+    /// Says goodbye: sends what was accepted, tells the peer, then ends. Bounded in time by the transport.
+    func close()
+
+    /// Ends at once, at any moment of the link's life.
+    func abort()
+
+    /// Stops reading from the peer, so that it is slowed down. Nothing that was received is lost.
+    func pauseReading()
+
+    /// Reads on.
+    func resumeReading()
+}
+
+extension Link {
+    /// Does nothing: for transports that cannot slow their peer.
+    public func pauseReading() {}
+    /// Does nothing: for transports that cannot slow their peer.
+    public func resumeReading() {}
+}
+
+/// What became of a message that was given to a link.
+public enum SendAcceptance: Sendable, Hashable {
+    /// It will be sent, unless the link is lost first.
+    case accepted
+    /// Like `accepted`, but the link is full: send no more until ``LinkEvent/writable``.
+    case acceptedAndFull
+    /// The link is not open, or has ended. Nothing of the message will be sent.
+    case refused
+    /// This message can never be sent over this link, for instance because it is too large.
+    case rejected(LinkspanError)
+
+    /// Two acceptances are equal when they are of the same kind.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.kind == rhs.kind }
+    /// Hashes the kind.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.kind) }
+
+    private var kind: Int {
+        switch self {
+        case .accepted: 0
+        case .acceptedAndFull: 1
+        case .refused: 2
+        case .rejected: 3
+        }
+    }
+}
+
+/// Takes what links deliver. Implemented by the core.
+public protocol LinkReceiver: AnyObject, Sendable {
+    /// Takes events of one link, in order.
+    ///
+    /// A link calls this from one thread at a time. ``LinkEvent/opened(_:)`` comes at most once and before any message;
+    /// ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included.
+    func receive(_ events: [LinkEvent])
+}
+
+/// What happens on a link.
+public enum LinkEvent: Sendable {
+    /// The peer has accepted us; messages may be sent.
+    case opened(LinkInfo)
+    /// A message has arrived.
+    case message(InboundMessage)
+    /// The reply to the message that was sent with this id.
+    case reply(id: UInt64, payload: Payload)
+    /// After ``SendAcceptance/acceptedAndFull``: there is room again.
+    case writable
+    /// The link has ended. The code decides whether the core tries again.
+    case closed(LinkspanError)
+}
+
+/// What is known about an open link.
+public struct LinkInfo: Sendable, Hashable {
+    /// The server's name for this session, when it has one. Not a secret.
+    public var sessionID: String?
+    /// Facts for people: protocol version, sub-protocol, and so on.
+    public var facts: [String: String]
+    /// Whether the server resumed the former session, so that nothing was missed.
+    public var isContinuous: Bool
+
+    /// Makes the information.
+    public init(sessionID: String? = nil, facts: [String: String] = [:], isContinuous: Bool = false) {
+        self.sessionID = sessionID
+        self.facts = facts
+        self.isContinuous = isContinuous
+    }
+}
+
+/// A message as a link receives it.
+public struct InboundMessage: Sendable {
+    /// The name of the event.
+    public var event: String
+    /// Its arguments.
+    public var payload: Payload
+    /// Set when the peer wants a reply: what to give to ``Link/reply(to:with:)``.
+    public var replyID: UInt64?
+
+    /// Makes a message.
+    public init(event: String, payload: Payload, replyID: UInt64? = nil) {
+        self.event = event
+        self.payload = payload
+        self.replyID = replyID
+    }
+}
+
+/// A message as a link sends it.
+public struct OutboundMessage: Sendable {
+    /// The name of the event.
+    public var event: String
+    /// Its arguments.
+    public var payload: Payload
+    /// Set when a reply is wanted. Unique on its connection and counted upwards from 0.
+    public var requestID: UInt64?
+    /// Whether it may be left out when the link is not ready for it at this moment.
+    public var isVolatile: Bool
+
+    /// Makes a message.
+    public init(event: String, payload: Payload, requestID: UInt64? = nil, isVolatile: Bool = false) {
+        self.event = event
+        self.payload = payload
+        self.requestID = requestID
+        self.isVolatile = isVolatile
+    }
+}
