@@ -1,0 +1,80 @@
+/// The client's half of the opening handshake (RFC 6455 section 4.1).
+///
+/// Send ``headers`` with a GET request, and give the answer to ``verify(status:headers:)`` before any frame is sent.
+public struct ClientHandshake: Sendable {
+    /// What the server agreed to.
+    public struct Accepted: Sendable, Hashable {
+        /// The sub-protocol it chose of those offered, or nil if none.
+        public var subprotocol: String?
+    }
+
+    /// The value of Sec-WebSocket-Key.
+    public let key: String
+
+    /// The sub-protocols offered, the preferred first.
+    public let subprotocols: [String]
+
+    /// Makes a handshake with the 16 random bytes of `nonce`, which must be fresh for each connection.
+    ///
+    /// - Throws: `subprotocolInvalid` if a name is no HTTP token or is given twice.
+    public init(nonce: (UInt64, UInt64), subprotocols: [String] = []) throws(WebSocketProtocolError) {
+        try HandshakeRules.check(subprotocols: subprotocols)
+        let bytes = [nonce.0, nonce.1].flatMap { half in
+            stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) }
+        }
+        self.key = Base64.encode(bytes)
+        self.subprotocols = subprotocols
+    }
+
+    /// The headers to add to the request.
+    public var headers: [(name: String, value: String)] {
+        var headers = [
+            (name: "Upgrade", value: "websocket"),
+            (name: "Connection", value: "Upgrade"),
+            (name: "Sec-WebSocket-Key", value: self.key),
+            (name: "Sec-WebSocket-Version", value: "13"),
+        ]
+        if !self.subprotocols.isEmpty {
+            headers.append((name: "Sec-WebSocket-Protocol", value: self.subprotocols.joined(separator: ", ")))
+        }
+        return headers
+    }
+
+    /// Checks the server's answer.
+    ///
+    /// - Parameters:
+    ///   - status: The status of the answer.
+    ///   - headers: Gives the values of all fields with a name, which is in lower case, in their order.
+    /// - Returns: What the server agreed to.
+    /// - Throws: The first rule that is broken; the stream must then be dropped.
+    public func verify(
+        status: Int, headers: (String) -> [String]
+    ) throws(WebSocketProtocolError) -> Accepted {
+        guard status == 101 else {
+            throw WebSocketProtocolError(.unexpectedStatus, "the server answered \(status) and not 101")
+        }
+        guard HandshakeRules.contains("websocket", in: headers("upgrade")) else {
+            throw WebSocketProtocolError(.upgradeMissing, "the server does not upgrade to websocket")
+        }
+        guard HandshakeRules.contains("upgrade", in: headers("connection")) else {
+            throw WebSocketProtocolError(.connectionMissing, "the server's Connection header lacks upgrade")
+        }
+        let accept = HandshakeRules.single(headers("sec-websocket-accept"))
+        guard accept == HandshakeRules.accept(key: self.key)[...] else {
+            throw WebSocketProtocolError(.acceptMismatch, "the server's accept value does not fit the key")
+        }
+        guard HandshakeRules.list(headers("sec-websocket-extensions")).isEmpty else {
+            throw WebSocketProtocolError(.extensionNotOffered, "the server uses an extension that was not offered")
+        }
+        return Accepted(subprotocol: try self.chosenSubprotocol(headers("sec-websocket-protocol")))
+    }
+
+    private func chosenSubprotocol(_ fields: [String]) throws(WebSocketProtocolError) -> String? {
+        guard !fields.isEmpty else { return nil }
+        guard let chosen = HandshakeRules.single(fields).map(String.init), self.subprotocols.contains(chosen) else {
+            throw WebSocketProtocolError(
+                .subprotocolNotOffered, "the server chose a sub-protocol that was not offered")
+        }
+        return chosen
+    }
+}

@@ -1,0 +1,256 @@
+/// Turns received bytes into messages and control frames (RFC 6455 section 5).
+///
+/// Give it each chunk with ``append(_:)`` and call ``next()`` until it returns nil. An unmasked message that lies wholly
+/// inside one chunk in one frame comes out as a slice of that chunk, without a copy: who keeps it longer than the moment
+/// keeps the chunk and should copy it. Whatever spans chunks or fragments is collected in a buffer that grows with what
+/// has really arrived, up to the limits, which are checked before anything is allocated.
+///
+/// Any bytes give a value or an error. After an error or a Close frame nothing more comes out and nothing is retained.
+public struct FrameDecoder: Sendable {
+    /// A message, or a control frame.
+    public enum Incoming: Sendable, Hashable {
+        /// A whole text message, valid UTF-8.
+        case text(ArraySlice<UInt8>)
+
+        /// A whole binary message.
+        case binary(ArraySlice<UInt8>)
+
+        /// A ping with at most 125 bytes, which wants the same bytes in a pong.
+        case ping(ArraySlice<UInt8>)
+
+        /// A pong with at most 125 bytes.
+        case pong(ArraySlice<UInt8>)
+
+        /// The Close frame, with its code unless it was empty.
+        case close(CloseCode?, reason: String)
+    }
+
+    /// A frame whose header has been read and admitted.
+    struct PartialFrame: Sendable {
+        var opcode: Opcode
+        var isFinal: Bool
+        var mask: UInt32?
+        var length: Int
+        var received = 0
+    }
+
+    private enum State: Sendable {
+        case header
+        case payload(PartialFrame)
+        case ended
+    }
+
+    private let role: WebSocketRole
+    private let limits: WebSocketLimits
+    private var state = State.header
+    private var input: ArraySlice<UInt8> = []
+    private var position = 0
+    /// The start of a header whose rest is in the next chunk.
+    private var splitHeader: [UInt8] = []
+    /// The start of a control frame's payload whose rest is in the next chunk.
+    private var control: [UInt8] = []
+    private var message = PartialMessage()
+
+    /// Makes a decoder for the frames that the end with `role` receives.
+    public init(role: WebSocketRole, limits: WebSocketLimits = .defaults()) {
+        self.role = role
+        self.limits = limits
+    }
+
+    /// Takes a chunk of received bytes.
+    ///
+    /// Call ``next()`` until it returns nil before the next chunk; otherwise what is left is copied to join the two.
+    public mutating func append(_ chunk: ArraySlice<UInt8>) {
+        if case .ended = self.state { return }
+        if self.position == self.input.endIndex {
+            self.input = chunk
+        } else {
+            self.input = (self.input[self.position...] + chunk)
+        }
+        self.position = self.input.startIndex
+    }
+
+    /// The next message or control frame, or nil if more bytes are needed.
+    ///
+    /// - Throws: What the peer did wrong, once; the messages before it have been returned by then.
+    public mutating func next() throws(WebSocketProtocolError) -> Incoming? {
+        do throws(WebSocketProtocolError) {
+            while true {
+                switch self.state {
+                case .header:
+                    guard let header = try self.readHeader() else { return self.starve() }
+                    let frame = try self.admit(header)
+                    if let incoming = try self.readWhole(frame) { return incoming }
+                case .payload(let frame):
+                    guard frame.received == frame.length || self.position < self.input.endIndex else {
+                        return self.starve()
+                    }
+                    if let incoming = try self.readPiece(frame) { return incoming }
+                case .ended:
+                    return nil
+                }
+            }
+        } catch {
+            self.end()
+            throw error
+        }
+    }
+
+    // MARK: Headers
+
+    private mutating func readHeader() throws(WebSocketProtocolError) -> FrameHeader? {
+        guard self.splitHeader.isEmpty else { return try self.completeSplitHeader() }
+        let (role, isInsideMessage) = (self.role, self.message.kind != nil)
+        let offset = self.position - self.input.startIndex
+        let header = try self.input.withUnsafeBufferPointer { bytes throws(WebSocketProtocolError) in
+            try FrameHeader.parse(
+                UnsafeBufferPointer(rebasing: bytes[offset...]), role: role, isInsideMessage: isInsideMessage)
+        }
+        if let header {
+            self.position += header.size
+        } else {
+            self.splitHeader.append(contentsOf: self.input[self.position...])
+            self.position = self.input.endIndex
+        }
+        return header
+    }
+
+    private mutating func completeSplitHeader() throws(WebSocketProtocolError) -> FrameHeader? {
+        let (role, isInsideMessage) = (self.role, self.message.kind != nil)
+        while self.position < self.input.endIndex {
+            self.splitHeader.append(self.input[self.position])
+            self.position += 1
+            let header = try self.splitHeader.withUnsafeBufferPointer { bytes throws(WebSocketProtocolError) in
+                try FrameHeader.parse(bytes, role: role, isInsideMessage: isInsideMessage)
+            }
+            guard let header else { continue }
+            self.splitHeader.removeAll(keepingCapacity: true)
+            return header
+        }
+        return nil
+    }
+
+    /// Checks a frame against the limits before a byte of it is stored.
+    private func admit(_ header: FrameHeader) throws(WebSocketProtocolError) -> PartialFrame {
+        if !header.opcode.isControl {
+            let room = self.limits.maxMessageBytes - self.message.byteCount
+            guard header.length <= UInt64(max(room, 0)) else {
+                throw WebSocketProtocolError(.messageTooBig, "a message exceeds the limit of bytes")
+            }
+            guard self.message.fragments < self.limits.maxFragments else {
+                throw WebSocketProtocolError(.tooManyFragments, "a message exceeds the limit of fragments")
+            }
+        }
+        return PartialFrame(
+            opcode: header.opcode, isFinal: header.isFinal, mask: header.mask, length: Int(header.length))
+    }
+
+    // MARK: Payloads
+
+    /// Returns a frame that is complete in the chunk and needs no collecting, else prepares to collect it.
+    private mutating func readWhole(_ frame: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
+        let isAlone = frame.opcode != .continuation && frame.isFinal
+        guard isAlone, self.input.endIndex - self.position >= frame.length else {
+            if !frame.opcode.isControl { self.message.beginFrame(frame.opcode) }
+            self.state = .payload(frame)
+            return nil
+        }
+        let end = self.position + frame.length
+        var payload = self.input[self.position..<end]
+        self.position = end
+        if let mask = frame.mask {
+            var unmasked = Array(payload)
+            Masking.apply(mask, to: &unmasked, from: 0)
+            payload = unmasked[...]
+        }
+        switch frame.opcode {
+        case .text:
+            guard UTF8Validator.isValid(payload) else { throw .invalidText }
+            return .text(payload)
+        case .binary, .continuation:
+            return .binary(payload)
+        case .close, .ping, .pong:
+            return try self.control(frame.opcode, payload)
+        }
+    }
+
+    /// Collects what the chunk has of a frame, and returns the message or control frame that this completes.
+    private mutating func readPiece(_ partial: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
+        let end = self.position + min(partial.length - partial.received, self.input.endIndex - self.position)
+        let piece = self.input[self.position..<end]
+        self.position = end
+        if partial.opcode.isControl {
+            let start = self.control.count
+            self.control.append(contentsOf: piece)
+            if let mask = partial.mask {
+                Masking.apply(Masking.rotate(mask, by: partial.received), to: &self.control, from: start)
+            }
+        } else {
+            try self.message.append(piece, of: partial)
+        }
+        var frame = partial
+        frame.received += piece.count
+        guard frame.received == frame.length else {
+            self.state = .payload(frame)
+            return nil
+        }
+        self.state = .header
+        return try self.finish(frame)
+    }
+
+    private mutating func finish(_ frame: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
+        guard frame.opcode.isControl else { return frame.isFinal ? try self.message.finish() : nil }
+        let payload = self.control[...]
+        self.control = []
+        return try self.control(frame.opcode, payload)
+    }
+
+    private mutating func control(
+        _ opcode: Opcode, _ payload: ArraySlice<UInt8>
+    ) throws(WebSocketProtocolError) -> Incoming {
+        switch opcode {
+        case .ping:
+            return .ping(payload)
+        case .pong:
+            return .pong(payload)
+        case .close, .continuation, .text, .binary:
+            let close = try Self.close(payload)
+            self.end()
+            return close
+        }
+    }
+
+    private static func close(_ payload: ArraySlice<UInt8>) throws(WebSocketProtocolError) -> Incoming {
+        guard let first = payload.first else { return .close(nil, reason: "") }
+        guard payload.count >= 2 else {
+            throw WebSocketProtocolError(.closePayloadTooShort, "a Close frame has half a code")
+        }
+        let code = CloseCode(rawValue: UInt16(first) << 8 | UInt16(payload[payload.startIndex + 1]))
+        guard code.canBeSent else {
+            throw WebSocketProtocolError(.closeCodeInvalid, "a Close frame has a code that must not be sent")
+        }
+        let reason = payload.dropFirst(2)
+        guard UTF8Validator.isValid(reason) else {
+            throw WebSocketProtocolError(.invalidUTF8, "a close reason is not UTF-8")
+        }
+        return .close(code, reason: String(decoding: reason, as: UTF8.self))
+    }
+
+    // MARK: Ends
+
+    /// Lets go of a chunk that is used up.
+    private mutating func starve() -> Incoming? {
+        self.input = []
+        self.position = 0
+        return nil
+    }
+
+    private mutating func end() {
+        self.state = .ended
+        self.input = []
+        self.position = 0
+        self.splitHeader = []
+        self.control = []
+        self.message = PartialMessage()
+    }
+}

@@ -1,0 +1,52 @@
+/// What both ends of the opening handshake need (RFC 6455 section 4).
+enum HandshakeRules {
+    private static let guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+
+    /// The value that proves that a server has read the key.
+    static func accept(key: String) -> String {
+        Base64.encode(SHA1.digest(Array((key + Self.guid).utf8)))
+    }
+
+    /// The elements of a comma-separated header, over all its fields, without the white space around them.
+    static func list(_ fields: [String]) -> [Substring] {
+        fields.flatMap { $0.split(separator: ",") }.map(Self.trim).filter { !$0.isEmpty }
+    }
+
+    /// Whether a comma-separated header has `token`, in whatever case.
+    static func contains(_ token: String, in fields: [String]) -> Bool {
+        Self.list(fields).contains { $0.lowercased() == token }
+    }
+
+    /// The value of a header that must be there once, or nil.
+    static func single(_ fields: [String]) -> Substring? {
+        fields.count == 1 ? fields.first.map { Self.trim($0[...]) } : nil
+    }
+
+    /// Checks the names of sub-protocols that are to be offered, which also keeps line breaks out of the headers.
+    static func check(subprotocols: [String]) throws(WebSocketProtocolError) {
+        guard subprotocols.allSatisfy(Self.isToken), Set(subprotocols).count == subprotocols.count else {
+            throw WebSocketProtocolError(.subprotocolInvalid, "a sub-protocol is no HTTP token or is given twice")
+        }
+    }
+
+    /// Whether `text` is a token of RFC 9110 section 5.6.2.
+    private static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                }
+            }
+    }
+
+    private static func trim(_ text: Substring) -> Substring {
+        func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
+        var trimmed = text.drop(while: isSpace)
+        while let last = trimmed.last, isSpace(last) {
+            trimmed.removeLast()
+        }
+        return trimmed
+    }
+}

@@ -1,0 +1,37 @@
+/// Where the masks of a client's frames come from.
+///
+/// RFC 6455 section 10.3 wants masks that nobody can foresee: who could choose both a payload and its masked form could
+/// make an old proxy take it for HTTP and poison its cache. So they come from the system's generator and not from a
+/// fast one with a seed. They are drawn a block at a time, which uses each number fully, as two masks, and keeps the
+/// call through an existential away from the single frame.
+public struct MaskSource: Sendable {
+    private static let blockSize = 64
+
+    private var generator: any RandomNumberGenerator & Sendable
+    private var block: [UInt64] = []
+    private var spare: UInt32?
+
+    /// Makes a source that draws from `generator`; anything but the system's is for tests.
+    public init(generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()) {
+        self.generator = generator
+    }
+
+    /// The mask for one frame, never given out before or again; its most significant byte is the first on the wire.
+    public mutating func next() -> UInt32 {
+        if let spare = self.spare {
+            self.spare = nil
+            return spare
+        }
+        if self.block.isEmpty { self.refill() }
+        let number = self.block.popLast() ?? self.generator.next()
+        self.spare = UInt32(truncatingIfNeeded: number >> 32)
+        return UInt32(truncatingIfNeeded: number)
+    }
+
+    private mutating func refill() {
+        self.block.reserveCapacity(Self.blockSize)
+        for _ in 0..<Self.blockSize {
+            self.block.append(self.generator.next())
+        }
+    }
+}

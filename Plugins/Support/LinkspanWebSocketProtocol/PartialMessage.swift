@@ -1,0 +1,54 @@
+/// A message whose end has not arrived: its bytes so far, and where its text stands.
+struct PartialMessage: Sendable {
+    /// The most that is reserved because a peer announced it and not because it sent it.
+    private static let maximumReservation = 64 * 1024
+
+    /// Text or binary, or nil if no message has begun.
+    private(set) var kind: Opcode?
+
+    /// How many frames of the message have begun.
+    private(set) var fragments = 0
+
+    private var bytes: [UInt8] = []
+    private var utf8 = UTF8Validator()
+
+    var byteCount: Int { self.bytes.count }
+
+    /// Notes a further frame, which is the first if no message has begun.
+    mutating func beginFrame(_ opcode: Opcode) {
+        self.kind = self.kind ?? opcode
+        self.fragments += 1
+    }
+
+    /// Takes a piece of a frame's payload that begins `offset` bytes into it.
+    mutating func append(
+        _ piece: ArraySlice<UInt8>, of frame: FrameDecoder.PartialFrame
+    ) throws(WebSocketProtocolError) {
+        let start = self.bytes.count
+        if start == 0 {
+            self.bytes.reserveCapacity(max(piece.count, min(frame.length, Self.maximumReservation)))
+        }
+        self.bytes.append(contentsOf: piece)
+        if let mask = frame.mask {
+            Masking.apply(Masking.rotate(mask, by: frame.received), to: &self.bytes, from: start)
+        }
+        guard self.kind == .text else { return }
+        let isValid = self.bytes.withUnsafeBufferPointer {
+            self.utf8.accept(UnsafeBufferPointer(rebasing: $0[start...]))
+        }
+        guard isValid else { throw .invalidText }
+    }
+
+    /// Ends the message and hands its bytes out; the next begins from nothing.
+    mutating func finish() throws(WebSocketProtocolError) -> FrameDecoder.Incoming {
+        guard self.utf8.isComplete else { throw .invalidText }
+        let bytes = self.bytes[...]
+        let isText = self.kind == .text
+        self = Self()
+        return isText ? .text(bytes) : .binary(bytes)
+    }
+}
+
+extension WebSocketProtocolError {
+    static var invalidText: Self { Self(.invalidUTF8, "a text message is not UTF-8") }
+}

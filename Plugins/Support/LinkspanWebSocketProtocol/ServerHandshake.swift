@@ -1,0 +1,88 @@
+/// The server's half of the opening handshake (RFC 6455 section 4.2).
+public struct ServerHandshake: Sendable {
+    /// An answer to send: an agreement with status 101, or a refusal.
+    public struct Response: Sendable {
+        /// The HTTP status.
+        public var status: Int
+
+        /// The headers that belong to the handshake.
+        public var headers: [(name: String, value: String)]
+
+        /// The sub-protocol agreed on, or nil if none.
+        public var subprotocol: String?
+    }
+
+    /// The sub-protocols the server speaks.
+    public let subprotocols: [String]
+
+    /// Makes a handshake for a server that speaks `subprotocols`.
+    ///
+    /// - Throws: `subprotocolInvalid` if a name is no HTTP token or is given twice.
+    public init(subprotocols: [String] = []) throws(WebSocketProtocolError) {
+        try HandshakeRules.check(subprotocols: subprotocols)
+        self.subprotocols = subprotocols
+    }
+
+    /// Checks a client's request and gives the answer that agrees.
+    ///
+    /// Of the sub-protocols the client offers, the first that the server speaks is chosen. No extension is.
+    ///
+    /// - Parameters:
+    ///   - method: The request's method.
+    ///   - headers: Gives the values of all fields with a name, which is in lower case, in their order.
+    /// - Returns: The answer to send.
+    /// - Throws: The first rule that is broken; ``rejection(for:)`` makes the answer to it.
+    public func accept(
+        method: String, headers: (String) -> [String]
+    ) throws(WebSocketProtocolError) -> Response {
+        guard method == "GET" else {
+            throw WebSocketProtocolError(.methodNotAllowed, "the request's method is not GET")
+        }
+        guard HandshakeRules.single(headers("host")) != nil else {
+            throw WebSocketProtocolError(.hostMissing, "the request does not name one host")
+        }
+        guard HandshakeRules.contains("websocket", in: headers("upgrade")) else {
+            throw WebSocketProtocolError(.upgradeMissing, "the request does not upgrade to websocket")
+        }
+        guard HandshakeRules.contains("upgrade", in: headers("connection")) else {
+            throw WebSocketProtocolError(.connectionMissing, "the request's Connection header lacks upgrade")
+        }
+        guard HandshakeRules.single(headers("sec-websocket-version")) == "13" else {
+            throw WebSocketProtocolError(.versionUnsupported, "the client does not speak version 13")
+        }
+        guard let key = HandshakeRules.single(headers("sec-websocket-key")).map(String.init),
+            Base64.isSixteenBytes(key)
+        else {
+            throw WebSocketProtocolError(.keyInvalid, "the client's key is not 16 bytes in base64")
+        }
+        return self.agreement(key: key, offered: HandshakeRules.list(headers("sec-websocket-protocol")))
+    }
+
+    /// The answer to a request that broke a rule.
+    public static func rejection(for error: WebSocketProtocolError) -> Response {
+        var headers = [(name: "Connection", value: "close")]
+        switch error.httpStatus {
+        case 405:
+            headers.append((name: "Allow", value: "GET"))
+        case 426:
+            headers = [(name: "Connection", value: "Upgrade, close"), (name: "Upgrade", value: "websocket")]
+            headers.append((name: "Sec-WebSocket-Version", value: "13"))
+        default:
+            ()
+        }
+        return Response(status: error.httpStatus, headers: headers, subprotocol: nil)
+    }
+
+    private func agreement(key: String, offered: [Substring]) -> Response {
+        let subprotocol = offered.lazy.map(String.init).first(where: self.subprotocols.contains)
+        var headers = [
+            (name: "Upgrade", value: "websocket"),
+            (name: "Connection", value: "Upgrade"),
+            (name: "Sec-WebSocket-Accept", value: HandshakeRules.accept(key: key)),
+        ]
+        if let subprotocol {
+            headers.append((name: "Sec-WebSocket-Protocol", value: subprotocol))
+        }
+        return Response(status: 101, headers: headers, subprotocol: subprotocol)
+    }
+}

@@ -1,0 +1,273 @@
+/// One end of an open WebSocket connection: what to write and what to report for each thing that happens.
+///
+/// It begins after the opening handshake. Give it each received chunk with ``receive(_:)`` and call ``next(into:)``
+/// until it returns nil; write what gathers in the output buffer, in the order of the calls.
+///
+/// ```
+///         close()                     the peer's Close
+/// open ───────────► closing ──────────────────────────► closed
+///   └────── the peer's Close, answered; a broken rule ────► ▲
+/// ```
+public struct WebSocketSession: Sendable {
+    /// What the peer did.
+    public enum Event: Sendable, Hashable {
+        /// A whole text message, valid UTF-8; see ``FrameDecoder`` for whose memory it is.
+        case text(ArraySlice<UInt8>)
+
+        /// A whole binary message.
+        case binary(ArraySlice<UInt8>)
+
+        /// A pong, and whether it answers the newest ping.
+        case pong(ArraySlice<UInt8>, answersPing: Bool)
+
+        /// The connection ended. Nothing comes after it.
+        case closed(CloseEvent, stream: StreamEnd)
+    }
+
+    /// What is to happen with the stream below once the output is written.
+    public enum StreamEnd: Sendable, Hashable {
+        /// Drop it at once.
+        case drop
+
+        /// Wait a while for the server to drop it, then do so (RFC 6455 section 7.1.1).
+        case awaitPeer
+    }
+
+    /// What beginning to close has led to.
+    public enum OnClose: Sendable, Hashable {
+        /// A Close frame is in the output; wait a while for ``Event/closed(_:stream:)``, then drop the stream.
+        case awaitPeer
+
+        /// There is nothing to do: the connection is closing or closed already.
+        case ignore
+    }
+
+    private enum State: Sendable {
+        case open
+        /// Our Close frame is written, the peer's has not come.
+        case closing
+        case closed
+    }
+
+    private let role: WebSocketRole
+    private let maxPongs: Int
+    private var state = State.open
+    private var decoder: FrameDecoder
+    private var masks: MaskSource
+    private var pongsInChunk = 0
+    /// The newest ping of a flood, answered when the chunk is used up.
+    private var heldPing: ArraySlice<UInt8>?
+    /// The newest ping that was sent and not answered.
+    private var sentPing: [UInt8]?
+
+    /// Makes the end with `role` of a connection that is open from now on.
+    public init(role: WebSocketRole, limits: WebSocketLimits = .defaults(), masks: MaskSource = MaskSource()) {
+        self.role = role
+        self.maxPongs = limits.maxPongsPerChunk
+        self.decoder = FrameDecoder(role: role, limits: limits)
+        self.masks = masks
+    }
+
+    /// Whether messages can be sent.
+    public var isOpen: Bool {
+        switch self.state {
+        case .open: true
+        case .closing, .closed: false
+        }
+    }
+
+    /// Whether the newest ping has not been answered.
+    public var isAwaitingPong: Bool { self.sentPing != nil }
+
+    // MARK: Receiving
+
+    /// Takes a chunk of received bytes; call ``next(into:)`` until it returns nil before the next.
+    public mutating func receive(_ chunk: ArraySlice<UInt8>) {
+        self.pongsInChunk = 0
+        self.decoder.append(chunk)
+    }
+
+    /// The next thing the peer did, or nil if more bytes are needed.
+    ///
+    /// Pongs, and the answer to a Close frame or to a broken rule, are appended to `output`. Once a Close frame has been
+    /// sent the peer's messages are ignored.
+    public mutating func next(into output: inout [UInt8]) -> Event? {
+        do throws(WebSocketProtocolError) {
+            while let incoming = try self.decoder.next() {
+                if let event = self.handle(incoming, into: &output) { return event }
+            }
+        } catch {
+            return self.fail(error, into: &output)
+        }
+        if let ping = self.heldPing {
+            self.heldPing = nil
+            self.answer(ping, into: &output)
+        }
+        return nil
+    }
+
+    /// The stream ended, or waiting for the peer's Close is given up; returns how, unless that was reported before.
+    public mutating func streamEnded() -> CloseEvent? {
+        switch self.state {
+        case .open, .closing:
+            self.state = .closed
+            return CloseEvent(code: .abnormal, reason: "", wasClean: false)
+        case .closed:
+            return nil
+        }
+    }
+
+    private mutating func handle(_ incoming: FrameDecoder.Incoming, into output: inout [UInt8]) -> Event? {
+        switch incoming {
+        case .text(let payload):
+            return self.isOpen ? .text(payload) : nil
+        case .binary(let payload):
+            return self.isOpen ? .binary(payload) : nil
+        case .ping(let payload):
+            self.pinged(payload, into: &output)
+            return nil
+        case .pong(let payload):
+            return self.ponged(payload)
+        case .close(let code, let reason):
+            return self.closed(code, reason, into: &output)
+        }
+    }
+
+    private mutating func pinged(_ payload: ArraySlice<UInt8>, into output: inout [UInt8]) {
+        self.pongsInChunk += 1
+        if self.pongsInChunk < self.maxPongs {
+            self.answer(payload, into: &output)
+        } else {
+            self.heldPing = payload
+        }
+    }
+
+    private mutating func answer(_ ping: ArraySlice<UInt8>, into output: inout [UInt8]) {
+        guard self.isOpen else { return }
+        FrameEncoder.append(.pong, payload: ping, mask: self.nextMask(), to: &output)
+    }
+
+    private mutating func ponged(_ payload: ArraySlice<UInt8>) -> Event? {
+        if case .closed = self.state { return nil }
+        let answersPing = self.sentPing.map { $0[...] == payload } ?? false
+        if answersPing { self.sentPing = nil }
+        return .pong(payload, answersPing: answersPing)
+    }
+
+    private mutating func closed(_ code: CloseCode?, _ reason: String, into output: inout [UInt8]) -> Event? {
+        let event = CloseEvent(code: code ?? .noStatus, reason: reason, wasClean: true)
+        switch self.state {
+        case .open:
+            FrameEncoder.appendClose(code, mask: self.nextMask(), to: &output)
+            self.state = .closed
+        case .closing:
+            self.state = .closed
+        case .closed:
+            return nil
+        }
+        switch self.role {
+        case .client: return .closed(event, stream: .awaitPeer)
+        case .server: return .closed(event, stream: .drop)
+        }
+    }
+
+    private mutating func fail(_ error: WebSocketProtocolError, into output: inout [UInt8]) -> Event? {
+        self.heldPing = nil
+        switch self.state {
+        case .open:
+            FrameEncoder.appendClose(error.closeCode, reason: error.message, mask: self.nextMask(), to: &output)
+            self.state = .closed
+        case .closing:
+            self.state = .closed
+        case .closed:
+            return nil
+        }
+        let event = CloseEvent(code: error.closeCode, reason: "", wasClean: false, violation: error)
+        return .closed(event, stream: .drop)
+    }
+
+    // MARK: Sending
+
+    /// Appends a message to `output`; returns false, and does nothing, unless the connection is open.
+    ///
+    /// - Precondition: `opcode` is text or binary, and a text's payload is UTF-8.
+    @inlinable
+    public mutating func send(
+        _ opcode: Opcode, payload: some Collection<UInt8>, into output: inout [UInt8]
+    ) -> Bool {
+        guard self.beginMessage(opcode) else { return false }
+        FrameEncoder.append(opcode, payload: payload, mask: self.nextMask(), to: &output)
+        return true
+    }
+
+    /// Appends a message made of `prefix` and `body`, without joining them first; returns false unless open.
+    ///
+    /// - Precondition: `opcode` is text or binary, and a text's payload is UTF-8.
+    @inlinable
+    public mutating func send(
+        _ opcode: Opcode, prefix: some Collection<UInt8>, body: some Collection<UInt8>, into output: inout [UInt8]
+    ) -> Bool {
+        guard self.beginMessage(opcode) else { return false }
+        FrameEncoder.append(opcode, prefix: prefix, body: body, mask: self.nextMask(), to: &output)
+        return true
+    }
+
+    /// Appends a message whose payload `write` appends; returns false, without calling it, unless open.
+    ///
+    /// `expectedLength` is a guess of the payload's length; a good one saves moving it by a few bytes. If `write` throws,
+    /// its error is passed on and `output` is as before.
+    ///
+    /// - Precondition: `opcode` is text or binary, a text's payload is UTF-8, and `write` only appends.
+    @inlinable
+    public mutating func send<Failure: Error>(
+        _ opcode: Opcode, expectedLength: Int, into output: inout [UInt8],
+        write: (inout [UInt8]) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        guard self.beginMessage(opcode) else { return false }
+        try FrameEncoder.append(
+            opcode, expectedLength: expectedLength, mask: self.nextMask(), to: &output, write: write)
+        return true
+    }
+
+    /// Appends a ping, which ``isAwaitingPong`` then waits for; returns false unless the connection is open.
+    ///
+    /// - Precondition: The payload has at most 125 bytes.
+    public mutating func ping(_ payload: [UInt8] = [], into output: inout [UInt8]) -> Bool {
+        guard self.isOpen else { return false }
+        self.sentPing = payload
+        FrameEncoder.append(.ping, payload: payload, mask: self.nextMask(), to: &output)
+        return true
+    }
+
+    /// Begins the closing handshake, with nil for a Close frame without a code.
+    ///
+    /// A reason longer than 123 bytes is cut.
+    ///
+    /// - Precondition: The code may be sent.
+    public mutating func close(
+        _ code: CloseCode? = .normal, reason: String = "", into output: inout [UInt8]
+    ) -> OnClose {
+        switch self.state {
+        case .open:
+            FrameEncoder.appendClose(code, reason: reason, mask: self.nextMask(), to: &output)
+            self.state = .closing
+            return .awaitPeer
+        case .closing, .closed:
+            return .ignore
+        }
+    }
+
+    @usableFromInline
+    func beginMessage(_ opcode: Opcode) -> Bool {
+        precondition(opcode == .text || opcode == .binary, "a message is text or binary, not \(opcode)")
+        return self.isOpen
+    }
+
+    @usableFromInline
+    mutating func nextMask() -> UInt32? {
+        switch self.role {
+        case .client: self.masks.next()
+        case .server: nil
+        }
+    }
+}
