@@ -41,7 +41,7 @@ public struct Lock<State: ~Copyable & Sendable>: Sendable {
     func release() { self.storage.release() }
 }
 
-extension Lock {
+extension Lock where State: ~Copyable {
     // Unchecked because the compiler cannot see that `state` is only reached between `acquire` and `release`.
     private final class Storage: @unchecked Sendable {
         let state: UnsafeMutablePointer<State>

@@ -1,0 +1,100 @@
+internal import DequeModule
+
+/// How much may wait while a connection is not up, and what happens beyond it.
+public struct BufferLimits: Sendable, Hashable {
+    /// Commands that may wait. Default 1,000.
+    public var commands: Int
+    /// Bytes that may wait. Default 4 MiB.
+    public var bytes: Int
+    /// What happens when there is no room. Default ``Overflow/refuse``.
+    public var overflow: Overflow
+
+    /// Makes limits; the defaults are those named at the properties.
+    public init(commands: Int = 1_000, bytes: Int = 4 << 20, overflow: Overflow = .refuse) {
+        self.commands = commands
+        self.bytes = bytes
+        self.overflow = overflow
+    }
+
+    /// What happens when there is no room. Whoever loses a command learns it from the command's outcome.
+    public enum Overflow: String, Sendable, Hashable {
+        /// The new command is refused: the call throws.
+        case refuse
+        /// The oldest waiting commands are dropped.
+        case dropOldest
+        /// The newest waiting command is dropped for the new one.
+        case dropNewest
+    }
+}
+
+/// The commands that wait for a connection, first in, first out.
+struct CommandBuffer: Sendable {
+    private let limits: BufferLimits
+    private var commands: Deque<Command> = []
+    private(set) var byteCount = 0
+
+    init(limits: BufferLimits) { self.limits = limits }
+
+    var count: Int { self.commands.count }
+    var isEmpty: Bool { self.commands.isEmpty }
+
+    /// Adds a command at the end.
+    ///
+    /// - Returns: the commands that had to go to make room.
+    /// - Throws: `bufferFull` when the rule is to refuse, or the command alone is larger than the buffer.
+    mutating func append(_ command: Command) throws(LinkspanError) -> [Command] {
+        var dropped: [Command] = []
+        while !self.hasRoom(for: command) {
+            guard self.limits.overflow != .refuse, let victim = self.removeVictim() else {
+                throw LinkspanError(
+                    .bufferFull,
+                    "'\(command.event)' was refused: \(self.count) commands with \(self.byteCount) bytes are waiting",
+                    certainty: .notSent)
+            }
+            dropped.append(victim)
+        }
+        self.commands.append(command)
+        self.byteCount += command.byteCount
+        return dropped
+    }
+
+    /// Puts back a command that was taken but not sent, at its place in the order.
+    mutating func restore(_ command: Command) {
+        let index = self.commands.firstIndex { $0.id > command.id } ?? self.commands.endIndex
+        self.commands.insert(command, at: index)
+        self.byteCount += command.byteCount
+    }
+
+    mutating func popFirst() -> Command? {
+        guard let command = self.commands.popFirst() else { return nil }
+        self.byteCount -= command.byteCount
+        return command
+    }
+
+    mutating func remove(_ id: Command.ID) -> Command? {
+        guard let index = self.commands.firstIndex(where: { $0.id == id }) else { return nil }
+        let command = self.commands.remove(at: index)
+        self.byteCount -= command.byteCount
+        return command
+    }
+
+    func contains(_ id: Command.ID) -> Bool { self.commands.contains { $0.id == id } }
+
+    mutating func removeAll() -> [Command] {
+        defer {
+            self.commands = []
+            self.byteCount = 0
+        }
+        return Array(self.commands)
+    }
+
+    private func hasRoom(for command: Command) -> Bool {
+        self.commands.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
+    }
+
+    private mutating func removeVictim() -> Command? {
+        let victim = self.limits.overflow == .dropOldest ? self.commands.popFirst() : self.commands.popLast()
+        if let victim { self.byteCount -= victim.byteCount }
+        return victim
+    }
+}

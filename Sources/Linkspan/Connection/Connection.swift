@@ -1,0 +1,182 @@
+/// A place to send messages to and hear from, whatever carries them.
+///
+/// It looks after itself: it connects, reconnects, and keeps what is sent while it is down. Most features only ever
+/// `send`, `request`, `deliver` and listen with `on` or `events`.
+public protocol MessageChannel: AnyObject, Sendable {
+    /// The endpoint.
+    var url: ConnectionURL { get }
+    /// The present state.
+    var state: ConnectionState { get }
+    /// What it is doing inside its state.
+    var progress: ConnectionProgress { get }
+    /// The state as a sequence; see ``StateChanges``.
+    var stateChanges: StateChanges { get }
+    /// Commands that wait to be sent or, for deliveries, to be answered.
+    var waitingCommands: Int { get }
+
+    /// Takes a command: sends it now or keeps it until the connection is up. Its outcome goes to its completion.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released` or `bufferFull`; the completion is then not called.
+    func perform(_ command: Command) throws(LinkspanError)
+
+    /// Gives up a command. Its completion gets code `cancelled`, unless it has ended already.
+    func cancel(_ id: Command.ID)
+
+    /// Listens for one event, or for every event when `event` is nil, in any state before `released`.
+    ///
+    /// The handler runs on the transport's thread, one message at a time: return quickly and do not block.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    func subscribe(
+        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription
+
+    /// Hears of each state change, in order. The handler must return quickly.
+    func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription
+
+    /// Messages of one event, or of all when `event` is nil, as a sequence that holds at most `capacity` of them.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream
+
+    /// Begins to connect, or to reconnect after ``disconnect()`` or a permanent failure.
+    ///
+    /// - Throws: ``LinkspanError`` with code `wrongState` unless the state is `created` or `disconnected`.
+    func connect() throws(LinkspanError)
+
+    /// Disconnects and stays so until ``connect()``. Does nothing when already disconnected.
+    ///
+    /// - Throws: ``LinkspanError`` with code `wrongState` in `created` and `released`.
+    func disconnect() throws(LinkspanError)
+}
+
+/// A message channel that can be finished.
+///
+/// Apps get theirs from ``ConnectionManager``, wrapped in a ``ConnectionHandler``. The protocol is public so that a third
+/// party can bring its own connections through a ``ConnectionFactory``.
+public protocol Connection: MessageChannel {
+    /// Finishes the connection for good.
+    ///
+    /// - Throws: ``LinkspanError`` with code `wrongState` unless the state is `disconnected`.
+    func release() throws(LinkspanError)
+
+    /// Nobody uses the connection any more: goes to `disconnected`, so that it can be released.
+    func retire()
+}
+
+// MARK: - Sending
+
+extension MessageChannel {
+    /// Sends an event: now, or as soon as the connection is up. At most once.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - arguments: its arguments; `Data` inside them travels as binary.
+    /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
+    public func send<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument
+    ) throws(LinkspanError) {
+        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments)))
+    }
+
+    /// Sends an event and waits for the server's reply. At most once.
+    ///
+    /// Cancelling the task gives the request up.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - arguments: its arguments.
+    ///   - timeout: how long it may take, the wait for a connection included.
+    /// - Returns: the arguments of the reply.
+    /// - Throws: ``LinkspanError``: `timedOut`, `disconnected`, `cancelled`, `encodingFailed`, `bufferFull`, `released`;
+    ///   its ``LinkspanError/certainty`` says whether the server may have got it.
+    public func request<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument, timeout: Duration = .seconds(30)
+    ) async throws(LinkspanError) -> Payload {
+        try await self.reply(
+            to: .request, event: event, payload: Payload(repeat each arguments), timeout: timeout)
+    }
+
+    /// Sends an event until the server has answered it, over as many reconnects as that takes. At least once, in order.
+    ///
+    /// Events of one lane reach the server in the order of the calls. The server may get an event twice when a connection
+    /// was lost before its reply; give the event a key of your own and let the server recognise it.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - arguments: its arguments.
+    ///   - lane: what is kept in order with what; the event's name when nil.
+    ///   - timeout: how long it may take altogether; nil for as long as the process lives.
+    /// - Returns: the arguments of the reply.
+    /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
+    public func deliver<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument, lane: String? = nil, timeout: Duration? = nil
+    ) async throws(LinkspanError) -> Payload {
+        try await self.reply(
+            to: .deliver(lane: lane ?? event), event: event, payload: Payload(repeat each arguments),
+            timeout: timeout)
+    }
+
+    /// Performs a command and waits for its outcome.
+    func reply(
+        to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?
+    ) async throws(LinkspanError) -> Payload {
+        let outcome = ReplyBox()
+        let command = Command(kind, event: event, payload: payload, timeout: timeout) { outcome.set($0) }
+        try self.perform(command)
+        let result = await withTaskCancellationHandler {
+            await outcome.value()
+        } onCancel: {
+            self.cancel(command.id)
+        }
+        return try result.get()
+    }
+}
+
+// MARK: - Listening
+
+extension MessageChannel {
+    /// Calls `handler` for each message of an event; see ``subscribe(to:_:)``.
+    ///
+    /// Messages that came before the first listener are handed over first.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func on(
+        _ event: String, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: event, handler)
+    }
+
+    /// Calls `handler` for each message of any event.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func onAny(_ handler: @escaping @Sendable (Message) -> Void) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: nil, handler)
+    }
+
+    /// Calls `handler` with each message of an event, its first argument decoded.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - type: the type of the first argument.
+    ///   - handler: gets the value, or the error of code `decodingFailed` when the argument has another shape.
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func on<Value: Decodable & Sendable>(
+        _ event: String, as type: Value.Type,
+        _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: event) { message in
+            handler(Result { () throws(LinkspanError) in try message.decode(type) })
+        }
+    }
+
+    /// Messages of one event as a sequence; see ``EventStream``.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    public func events(_ event: String?) throws(LinkspanError) -> EventStream {
+        try self.events(event, capacity: 1_024)
+    }
+}

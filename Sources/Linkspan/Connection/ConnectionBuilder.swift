@@ -1,0 +1,76 @@
+/// Builds a configuration step by step.
+///
+/// The first step is the URL, the second the transport; only then are there options to set and something to build. So a
+/// configuration that lacks either does not compile.
+///
+/// ```swift
+/// let connection = try ConnectionBuilder("https://chat.example")
+///     .transport(.socketIO)
+///     .credentials(.fixed(Credentials(auth: ["token": token])))
+///     .connect()
+/// ```
+public struct ConnectionBuilder: Sendable {
+    private let url: String
+
+    /// Begins with an endpoint.
+    public init(_ url: String) { self.url = url }
+
+    /// Chooses what carries the traffic.
+    public func transport(_ transport: some Transport) -> WithTransport {
+        WithTransport(url: self.url, transport: transport)
+    }
+
+    /// Chooses what carries the traffic, when it is only known at run time.
+    public func transport(any transport: any Transport) -> WithTransport {
+        WithTransport(url: self.url, transport: transport)
+    }
+
+    /// A builder that knows endpoint and transport.
+    public struct WithTransport: Sendable {
+        private let url: String
+        private let transport: any Transport
+        private var options = ConnectionOptions.defaults()
+        private var source = CredentialSource.none
+
+        init(url: String, transport: any Transport) {
+            self.url = url
+            self.transport = transport
+        }
+
+        /// Says where credentials come from. Without this step there are none.
+        public func credentials(_ source: CredentialSource) -> Self {
+            var next = self
+            next.source = source
+            return next
+        }
+
+        /// Changes options.
+        public func options(_ configure: (inout ConnectionOptions) -> Void) -> Self {
+            var next = self
+            configure(&next.options)
+            return next
+        }
+
+        /// Checks everything.
+        ///
+        /// - Throws: ``LinkspanError`` with code `invalidURL` or `invalidConfiguration`.
+        public func build() throws(LinkspanError) -> ConnectionConfiguration {
+            let url = try ConnectionURL(self.url)
+            guard self.transport.schemes.contains(url.scheme) else {
+                let known = self.transport.schemes.sorted().joined(separator: ", ")
+                throw LinkspanError(
+                    .invalidURL, "transport '\(self.transport.name)' does not carry '\(url.scheme)'; it carries \(known)")
+            }
+            try self.options.validate()
+            return ConnectionConfiguration(
+                url: url, transport: self.transport, options: self.options, credentials: self.source)
+        }
+
+        /// Builds and connects.
+        ///
+        /// - Throws: what ``build()`` and ``ConnectionConfiguration/connect(by:)`` throw.
+        public func connect(by manager: ConnectionManager = .shared) throws(LinkspanError) -> ConnectionHandler {
+            try self.build().connect(by: manager)
+        }
+    }
+}

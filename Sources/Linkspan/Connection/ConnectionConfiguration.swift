@@ -1,0 +1,33 @@
+/// Everything that is needed to connect. Made by ``ConnectionBuilder``, so that it is always complete.
+public struct ConnectionConfiguration: Sendable {
+    /// The endpoint.
+    public let url: ConnectionURL
+    /// What carries the traffic.
+    public let transport: any Transport
+    /// How the connection behaves.
+    public let options: ConnectionOptions
+    /// Where credentials come from.
+    public let credentials: CredentialSource
+
+    init(url: ConnectionURL, transport: any Transport, options: ConnectionOptions, credentials: CredentialSource) {
+        self.url = url
+        self.transport = transport
+        self.options = options
+        self.credentials = credentials
+    }
+
+    /// Connects: gets the pooled connection for this URL from the manager, or makes it.
+    ///
+    /// - Throws: ``LinkspanError`` with code `conflictingOptions`.
+    public func connect(by manager: ConnectionManager = .shared) throws(LinkspanError) -> ConnectionHandler {
+        try manager.connect(self)
+    }
+
+    /// The options by name, for comparing two configurations.
+    var described: [String: String] {
+        var described = self.options.described
+        described["transport"] = self.transport.name
+        for (name, value) in self.transport.options { described["\(self.transport.name).\(name)"] = value }
+        return described
+    }
+}

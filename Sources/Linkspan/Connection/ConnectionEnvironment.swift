@@ -1,0 +1,19 @@
+internal import Logging
+
+/// What comes to a connection from outside: time, chance, a log, and someone who watches.
+struct ConnectionEnvironment: Sendable {
+    var scheduler: any Scheduler
+    /// A random number from 0 up to 1.
+    var random: @Sendable () -> Double
+    var logger: Logger
+    var observer: (any ConnectionObserver)?
+}
+
+/// Watches all connections of a manager. Called on the path of every message: must not block.
+protocol ConnectionObserver: AnyObject, Sendable {
+    func changed(_ connection: PooledConnection, _ change: StateChange)
+    func attempting(_ connection: PooledConnection, _ attempt: Int)
+    func sent(_ connection: PooledConnection, _ command: Command)
+    func received(_ connection: PooledConnection, _ message: InboundMessage)
+    func finished(_ connection: PooledConnection, _ command: Command, _ outcome: Result<Payload, LinkspanError>)
+}

@@ -1,0 +1,78 @@
+/// Where a connection is in its life. Five states; progress inside one is a detail of it (``ConnectionProgress``).
+public enum ConnectionState: String, Sendable, Hashable, CaseIterable {
+    /// Made, and never yet connected; its first attempt may be under way.
+    case created
+    /// Messages flow.
+    case connected
+    /// Down, and nothing is being done about it: by request, or because trying again cannot help.
+    case disconnected
+    /// Down, and an attempt is under way or due.
+    case reconnecting
+    /// Finished for good.
+    case released
+
+    /// Whether the state machine may go from this state to `next`.
+    public func canBecome(_ next: Self) -> Bool {
+        switch self {
+        case .created: next == .connected || next == .disconnected
+        case .connected: next == .disconnected
+        case .disconnected: next == .reconnecting || next == .released
+        case .reconnecting: next == .connected || next == .disconnected
+        case .released: false
+        }
+    }
+}
+
+/// One change of a connection's state.
+public struct StateChange: Sendable {
+    /// Counts the changes of this connection, from 1.
+    public var sequence: UInt64
+    /// The state before.
+    public var from: ConnectionState
+    /// The state since.
+    public var to: ConnectionState
+    /// Why.
+    public var reason: Reason
+    /// Attempts since the connection was last up.
+    public var attempt: Int
+    /// When it happened.
+    public var time: ContinuousClock.Instant
+    /// When the next attempt is due, for a change to `reconnecting`.
+    public var nextAttempt: ContinuousClock.Instant?
+
+    /// Why a state changed.
+    public enum Reason: Sendable {
+        /// The app asked for it.
+        case requested
+        /// The server has accepted us.
+        case established(LinkInfo)
+        /// The link was lost or an attempt failed, and another attempt follows.
+        case lost(LinkspanError)
+        /// The link was lost or an attempt failed, and no attempt follows.
+        case failed(LinkspanError)
+        /// Nobody holds the connection any more.
+        case unoccupied
+
+        /// The error underneath, when there is one.
+        public var error: LinkspanError? {
+            switch self {
+            case .lost(let error), .failed(let error): error
+            case .requested, .established, .unoccupied: nil
+            }
+        }
+    }
+}
+
+/// What a connection is doing inside its state.
+public enum ConnectionProgress: Sendable, Hashable {
+    /// Nothing is under way.
+    case idle
+    /// Waiting for the credential provider.
+    case obtainingCredentials(attempt: Int)
+    /// Opening a link.
+    case opening(attempt: Int)
+    /// Up.
+    case open
+    /// Waiting before the next attempt.
+    case waiting(until: ContinuousClock.Instant, attempt: Int)
+}

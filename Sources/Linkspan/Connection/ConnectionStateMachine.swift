@@ -1,0 +1,330 @@
+/// Decides what a connection does. Pure: time and chance come in, actions go out.
+///
+/// Three kinds of illegal input: a call the app may not make in this state throws `wrongState`; news about a link or a
+/// credential request that is no longer ours (another epoch) is dropped without a word, because it is an ordinary race;
+/// everything else cannot happen by construction.
+struct ConnectionStateMachine: Sendable {
+    /// What the owner has to do, in order.
+    enum Action: Sendable {
+        case announce(StateChange)
+        case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
+        case openLink(epoch: UInt64, attempt: Int)
+        case endLink(epoch: UInt64, politely: Bool)
+    }
+
+    struct Timing: Sendable, Hashable {
+        var credentialDeadline: Duration
+        var openDeadline: Duration
+        /// How long a link must have been up before a loss counts as the first failure of a new outage.
+        var healthyAfter: Duration
+    }
+
+    private enum Phase {
+        case created(Attempt?)
+        case connected(epoch: UInt64, since: ContinuousClock.Instant)
+        case disconnected
+        case waiting(until: ContinuousClock.Instant)
+        case attempting(Attempt)
+        case released
+    }
+
+    private struct Attempt {
+        enum Step { case credentials, opening }
+        var epoch: UInt64
+        var step: Step
+        var deadline: ContinuousClock.Instant
+    }
+
+    private let timing: Timing
+    private let retry: RetryPolicy
+    private let canRenew: Bool
+    private var phase: Phase = .created(nil)
+    private var lastEpoch: UInt64 = 0
+    private var changes: UInt64 = 0
+    private var failures = 0
+    private var attempts = 0
+    private var outageStart: ContinuousClock.Instant?
+    private var wasEverAttempted = false
+    private var wasRefused = false
+    private(set) var lastError: LinkspanError?
+
+    init(timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool) {
+        self.timing = timing
+        self.retry = retry
+        self.canRenew = canRenewCredentials
+    }
+}
+
+// MARK: - What is
+
+extension ConnectionStateMachine {
+    var state: ConnectionState {
+        switch self.phase {
+        case .created: .created
+        case .connected: .connected
+        case .disconnected: .disconnected
+        case .waiting, .attempting: .reconnecting
+        case .released: .released
+        }
+    }
+
+    var progress: ConnectionProgress {
+        switch self.phase {
+        case .created(nil), .disconnected, .released: .idle
+        case .connected: .open
+        case .waiting(let instant): .waiting(until: instant, attempt: self.attempts + 1)
+        case .created(let attempt?), .attempting(let attempt):
+            switch attempt.step {
+            case .credentials: .obtainingCredentials(attempt: self.attempts)
+            case .opening: .opening(attempt: self.attempts)
+            }
+        }
+    }
+
+    /// When ``timerFired(now:random:)`` is due.
+    var deadline: ContinuousClock.Instant? {
+        switch self.phase {
+        case .created(let attempt): attempt?.deadline
+        case .attempting(let attempt): attempt.deadline
+        case .waiting(let instant): instant
+        case .connected, .disconnected, .released: nil
+        }
+    }
+
+    /// Whether the keeper should bring the connection back: it is down, and not because someone wanted it so.
+    var wantsRevival: Bool {
+        switch self.phase {
+        case .created(nil): true
+        case .created, .connected, .disconnected, .waiting, .attempting, .released: false
+        }
+    }
+
+    func isCurrent(_ epoch: UInt64) -> Bool { self.currentEpoch == epoch }
+
+    private var currentEpoch: UInt64? {
+        switch self.phase {
+        case .created(let attempt): attempt?.epoch
+        case .attempting(let attempt): attempt.epoch
+        case .connected(let epoch, _): epoch
+        case .disconnected, .waiting, .released: nil
+        }
+    }
+}
+
+// MARK: - What the app asks
+
+extension ConnectionStateMachine {
+    mutating func connect(now: ContinuousClock.Instant) throws(LinkspanError) -> [Action] {
+        switch self.phase {
+        case .created(nil):
+            return self.beginAttempt(now: now, announcing: nil)
+        case .disconnected:
+            self.failures = 0
+            self.attempts = 0
+            self.wasRefused = false
+            self.outageStart = now
+            let change = self.change(from: .disconnected, to: .reconnecting, .requested, now: now, nextAttempt: now)
+            return self.beginAttempt(now: now, announcing: change)
+        case .created, .connected, .waiting, .attempting, .released:
+            throw self.wrongState("connect")
+        }
+    }
+
+    mutating func disconnect(
+        _ reason: StateChange.Reason = .requested, now: ContinuousClock.Instant
+    ) throws(LinkspanError) -> [Action] {
+        switch self.phase {
+        case .disconnected:
+            return []
+        case .connected(let epoch, _):
+            return self.end(epoch, politely: true, reason, now: now)
+        case .attempting(let attempt):
+            return self.end(attempt.epoch, politely: false, reason, now: now)
+        case .waiting:
+            return self.end(nil, politely: false, reason, now: now)
+        case .created, .released:
+            throw self.wrongState("disconnect")
+        }
+    }
+
+    mutating func release(now: ContinuousClock.Instant) throws(LinkspanError) -> [Action] {
+        guard case .disconnected = self.phase else { throw self.wrongState("release") }
+        let change = self.change(from: .disconnected, to: .released, .requested, now: now)
+        self.phase = .released
+        return [.announce(change)]
+    }
+
+    /// Nobody holds the connection any more: goes to `disconnected` from wherever it is.
+    mutating func retire(now: ContinuousClock.Instant) -> [Action] {
+        switch self.phase {
+        case .disconnected, .released: []
+        case .created(let attempt): self.end(attempt?.epoch, politely: false, .unoccupied, now: now)
+        case .connected(let epoch, _): self.end(epoch, politely: true, .unoccupied, now: now)
+        case .attempting(let attempt): self.end(attempt.epoch, politely: false, .unoccupied, now: now)
+        case .waiting: self.end(nil, politely: false, .unoccupied, now: now)
+        }
+    }
+
+    /// Tries now instead of later, when an attempt is being waited for.
+    mutating func hasten(now: ContinuousClock.Instant) -> [Action] {
+        guard case .waiting = self.phase else { return [] }
+        return self.beginAttempt(now: now, announcing: nil)
+    }
+
+    func wrongState(_ operation: String) -> LinkspanError {
+        LinkspanError(.wrongState, "\(operation) is not allowed while the connection is \(self.state.rawValue)")
+    }
+}
+
+// MARK: - What happens
+
+extension ConnectionStateMachine {
+    mutating func timerFired(now: ContinuousClock.Instant, random: Double) -> [Action] {
+        guard let deadline = self.deadline, deadline <= now else { return [] }
+        switch self.phase {
+        case .waiting:
+            return self.beginAttempt(now: now, announcing: nil)
+        case .created(let attempt?), .attempting(let attempt):
+            let error =
+                switch attempt.step {
+                case .credentials:
+                    LinkspanError(.credentialsUnavailable, "the credential provider did not answer in time")
+                case .opening:
+                    LinkspanError(.timedOut, "the server did not accept the connection in time")
+                }
+            return [.endLink(epoch: attempt.epoch, politely: false)]
+                + self.attemptFailed(error, now: now, random: random)
+        case .created, .connected, .disconnected, .released:
+            return []
+        }
+    }
+
+    mutating func credentialsArrived(epoch: UInt64, now: ContinuousClock.Instant) -> [Action] {
+        switch self.phase {
+        case .created(let attempt?) where attempt.epoch == epoch && attempt.step == .credentials:
+            self.phase = .created(self.opening(epoch, now: now))
+        case .attempting(let attempt) where attempt.epoch == epoch && attempt.step == .credentials:
+            self.phase = .attempting(self.opening(epoch, now: now))
+        case .created, .connected, .disconnected, .waiting, .attempting, .released:
+            return []
+        }
+        return [.openLink(epoch: epoch, attempt: self.attempts)]
+    }
+
+    mutating func credentialsFailed(
+        epoch: UInt64, _ error: LinkspanError, now: ContinuousClock.Instant, random: Double
+    ) -> [Action] {
+        guard self.isCurrent(epoch) else { return [] }
+        return self.attemptFailed(error, now: now, random: random)
+    }
+
+    mutating func linkOpened(epoch: UInt64, _ info: LinkInfo, now: ContinuousClock.Instant) -> [Action] {
+        guard self.isCurrent(epoch) else { return [] }
+        let from = self.state
+        guard from.canBecome(.connected) else { return [] }
+        self.phase = .connected(epoch: epoch, since: now)
+        self.wasRefused = false
+        self.lastError = nil
+        defer { self.attempts = 0 }
+        return [.announce(self.change(from: from, to: .connected, .established(info), now: now))]
+    }
+
+    mutating func linkClosed(
+        epoch: UInt64, _ error: LinkspanError, now: ContinuousClock.Instant, random: Double
+    ) -> [Action] {
+        guard self.isCurrent(epoch) else { return [] }
+        guard case .connected(_, let since) = self.phase else {
+            return self.attemptFailed(error, now: now, random: random)
+        }
+        if since.duration(to: now) >= self.timing.healthyAfter || self.outageStart == nil {
+            self.failures = 0
+            self.outageStart = now
+        }
+        return self.afterFailure(error, from: .connected, now: now, random: random)
+    }
+}
+
+// MARK: - Attempts
+
+extension ConnectionStateMachine {
+    private func opening(_ epoch: UInt64, now: ContinuousClock.Instant) -> Attempt {
+        Attempt(epoch: epoch, step: .opening, deadline: now + self.timing.openDeadline)
+    }
+
+    private mutating func beginAttempt(now: ContinuousClock.Instant, announcing change: StateChange?) -> [Action] {
+        self.lastEpoch += 1
+        self.attempts += 1
+        if self.outageStart == nil { self.outageStart = now }
+        let attempt = Attempt(
+            epoch: self.lastEpoch, step: .credentials, deadline: now + self.timing.credentialDeadline)
+        let reason: CredentialRequest.Reason =
+            self.wasRefused ? .refused : self.wasEverAttempted ? .retry : .first
+        self.wasEverAttempted = true
+        if case .created = self.phase {
+            self.phase = .created(attempt)
+        } else {
+            self.phase = .attempting(attempt)
+        }
+        let announcement: [Action] = change.map { [.announce($0)] } ?? []
+        return announcement + [.provideCredentials(epoch: attempt.epoch, reason: reason)]
+    }
+
+    private mutating func attemptFailed(
+        _ error: LinkspanError, now: ContinuousClock.Instant, random: Double
+    ) -> [Action] {
+        self.afterFailure(error, from: self.state, now: now, random: random)
+    }
+
+    /// The link ended or could not be opened: goes to `disconnected`, and on to `reconnecting` when that can help.
+    private mutating func afterFailure(
+        _ error: LinkspanError, from: ConnectionState, now: ContinuousClock.Instant, random: Double
+    ) -> [Action] {
+        self.lastError = error
+        self.failures += 1
+        guard let delay = self.delay(after: error, now: now, random: random) else {
+            self.phase = .disconnected
+            return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
+        }
+        let next = now + delay
+        self.phase = .waiting(until: next)
+        guard from != .reconnecting else { return [] }
+        let down = self.change(from: from, to: .disconnected, .lost(error), now: now)
+        let up = self.change(from: .disconnected, to: .reconnecting, .lost(error), now: now, nextAttempt: next)
+        return [.announce(down), .announce(up)]
+    }
+
+    private mutating func delay(
+        after error: LinkspanError, now: ContinuousClock.Instant, random: Double
+    ) -> Duration? {
+        if error.code == .credentialsRefused, self.canRenew, !self.wasRefused {
+            // One renewal: asked for at once, spread a little, because a herd may have been refused together.
+            self.wasRefused = true
+            return .milliseconds(250) * random
+        }
+        let outage = self.outageStart?.duration(to: now) ?? .zero
+        let question = RetryQuestion(error: error, failures: self.failures, outage: outage, random: random)
+        switch self.retry.decide(question) {
+        case .retry(let delay): return max(.zero, delay)
+        case .stop: return nil
+        }
+    }
+
+    private mutating func end(
+        _ epoch: UInt64?, politely: Bool, _ reason: StateChange.Reason, now: ContinuousClock.Instant
+    ) -> [Action] {
+        let change = self.change(from: self.state, to: .disconnected, reason, now: now)
+        self.phase = .disconnected
+        let ending: [Action] = epoch.map { [.endLink(epoch: $0, politely: politely)] } ?? []
+        return ending + [.announce(change)]
+    }
+
+    private mutating func change(
+        from: ConnectionState, to: ConnectionState, _ reason: StateChange.Reason, now: ContinuousClock.Instant,
+        nextAttempt: ContinuousClock.Instant? = nil
+    ) -> StateChange {
+        self.changes += 1
+        return StateChange(
+            sequence: self.changes, from: from, to: to, reason: reason, attempt: self.attempts, time: now,
+            nextAttempt: nextAttempt)
+    }
+}

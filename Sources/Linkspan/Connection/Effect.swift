@@ -1,0 +1,11 @@
+/// What a connection does once its lock is released, in the order in which it was decided.
+enum Effect: Sendable {
+    case announce(StateChange)
+    case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
+    case openLink(epoch: UInt64, attempt: Int, Credentials)
+    case endLink(any Link, politely: Bool)
+    case cancelTask(Task<Void, Never>)
+    case finish(Command, Result<Payload, LinkspanError>)
+    case flush
+    case arm(ContinuousClock.Instant)
+}

@@ -1,0 +1,347 @@
+internal import DequeModule
+internal import LinkspanLock
+internal import Logging
+
+/// The SDK's connection: drives ``ConnectionCore`` and carries out its decisions.
+///
+/// Every input locks the core, lets it decide, and leaves effects in a queue. Whoever finds the queue unattended performs
+/// it, outside the lock and in order, so that two threads can neither overtake each other nor call anyone at once.
+final class PooledConnection: Connection {
+    let url: ConnectionURL
+    let id: UInt64
+    private let transport: any Transport
+    private let options: ConnectionOptions
+    private let credentials: CredentialSource
+    private let environment: ConnectionEnvironment
+    private let router = EventRouter()
+    private let board = StateBoard()
+    private let observers = Lock<[(id: UInt64, handler: @Sendable (StateChange) -> Void)]>([])
+    private let core: Lock<ConnectionCore>
+
+    init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
+        self.id = id
+        self.url = configuration.url
+        self.transport = configuration.transport
+        self.options = configuration.options
+        self.credentials = configuration.credentials
+        self.environment = environment
+        let timing = ConnectionStateMachine.Timing(
+            credentialDeadline: configuration.options.credentialDeadline,
+            openDeadline: configuration.options.openDeadline, healthyAfter: configuration.options.healthyAfter)
+        let machine = ConnectionStateMachine(
+            timing: timing, retry: configuration.options.retry,
+            canRenewCredentials: configuration.credentials.isRenewable)
+        self.core = Lock(ConnectionCore(machine: machine, options: configuration.options))
+    }
+
+    var state: ConnectionState { self.core.withLock { $0.machine.state } }
+    var progress: ConnectionProgress { self.core.withLock { $0.machine.progress } }
+    var waitingCommands: Int { self.core.withLock { $0.waitingCommands } }
+    var stateChanges: StateChanges { StateChanges(board: self.board) }
+    var wantsRevival: Bool { self.core.withLock { $0.machine.wantsRevival } }
+
+    var transportName: String { self.transport.name }
+
+    private var now: ContinuousClock.Instant { self.environment.scheduler.now }
+}
+
+// MARK: - Lifecycle
+
+extension PooledConnection {
+    func connect() throws(LinkspanError) {
+        try self.decide { core, now throws(LinkspanError) in
+            try core.run { machine throws(LinkspanError) in try machine.connect(now: now) }
+        }
+    }
+
+    func disconnect() throws(LinkspanError) {
+        try self.decide { core, now throws(LinkspanError) in
+            try core.run { machine throws(LinkspanError) in try machine.disconnect(now: now) }
+        }
+    }
+
+    func release() throws(LinkspanError) {
+        try self.decide { core, now throws(LinkspanError) in
+            try core.run { machine throws(LinkspanError) in try machine.release(now: now) }
+        }
+    }
+
+    func retire() { self.happen { $0.retire(now: $1) } }
+
+    /// Tries now instead of later, when an attempt is being waited for.
+    func hasten() { self.happen { $0.hasten(now: $1) } }
+
+    func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
+        let id = self.observers.withLock { observers in
+            let id = (observers.last?.id ?? 0) + 1
+            observers.append((id, handler))
+            return id
+        }
+        return Subscription { [weak self] in
+            self?.observers.withLock { observers in observers.removeAll { $0.id == id } }
+        }
+    }
+}
+
+// MARK: - Messages
+
+extension PooledConnection {
+    func perform(_ command: Command) throws(LinkspanError) {
+        let (acceptance, mustDrain) = try self.core.withLock {
+            core throws(LinkspanError) -> (ConnectionCore.Acceptance, Bool) in
+            let acceptance = try core.accept(command, now: { self.now })
+            if command.timeout != nil { core.rearm() }
+            return (acceptance, core.beginDraining())
+        }
+        if case .sendNow(let link, let outgoing, let writables) = acceptance {
+            self.conclude(outgoing, link.send(outgoing.message), writables: writables)
+        }
+        if mustDrain { self.drain() }
+    }
+
+    func cancel(_ id: Command.ID) { self.update { $0.cancel(id) } }
+
+    func subscribe(
+        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        guard !self.core.withLock({ $0.isReleased }) else {
+            throw LinkspanError(.released, "the connection has been released")
+        }
+        guard let event else { return self.router.addForEverything(handler) }
+        return self.router.add(event: event, handler)
+    }
+
+    func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream {
+        let queue = EventQueue(capacity: capacity)
+        let messages = try self.subscribe(to: event) { [weak queue] in queue?.push($0) }
+        let ending = self.onStateChange { [weak queue] in if $0.to == .released { queue?.finish() } }
+        queue.own(
+            Subscription {
+                messages.cancel()
+                ending.cancel()
+            })
+        return EventStream(queue: queue)
+    }
+
+    /// Sends a batch of the flush, and the next, until nothing is left or the link is full.
+    private func flush() {
+        while let (link, batch, writables) = self.core.withLock({ $0.nextToFlush() }) {
+            for (index, outgoing) in batch.enumerated() {
+                let acceptance = link.send(outgoing.message)
+                self.conclude(outgoing, acceptance, writables: writables)
+                guard acceptance == .accepted || index == batch.count - 1 else {
+                    self.takeBack(batch[(index + 1)...])
+                    break
+                }
+            }
+        }
+    }
+
+    private func takeBack(_ rest: ArraySlice<ConnectionCore.Outgoing>) {
+        self.core.withLock { core in
+            for outgoing in rest { core.takeBack(outgoing) }
+        }
+    }
+
+    private func conclude(_ outgoing: ConnectionCore.Outgoing, _ acceptance: SendAcceptance, writables: UInt64) {
+        switch acceptance {
+        case .accepted:
+            ()
+        case .acceptedAndFull:
+            self.core.withLock { $0.linkIsFull(writables: writables) }
+        case .refused:
+            self.update { $0.takeBack(outgoing) }
+            return
+        case .rejected(let error):
+            self.update { $0.reject(outgoing, error) }
+            return
+        }
+        self.environment.observer?.sent(self, outgoing.command)
+        if outgoing.command.kind == .send { outgoing.command.finish(.success(.empty)) }
+    }
+}
+
+// MARK: - What links report
+
+extension PooledConnection {
+    func receive(_ events: [LinkEvent], from link: LinkAdapter) {
+        guard self.core.withLock({ $0.machine.isCurrent(link.epoch) }) else { return }
+        for event in events {
+            switch event {
+            case .message(let message):
+                self.deliver(message)
+            case .reply(let id, let payload):
+                self.reply(id, payload)
+            case .opened(let info):
+                self.happen { $0.linkOpened(epoch: link.epoch, info, now: $1) }
+            case .writable:
+                self.update { $0.linkIsWritable() }
+            case .closed(let error):
+                let random = self.environment.random()
+                self.happen { $0.linkClosed(epoch: link.epoch, error, now: $1, random: random) }
+                return
+            }
+        }
+    }
+
+    private func deliver(_ inbound: InboundMessage) {
+        var replier: Replier?
+        if let replyID = inbound.replyID, let link = self.core.withLock({ $0.link }) {
+            replier = Replier(id: replyID, link: link)
+        }
+        self.environment.observer?.received(self, inbound)
+        self.router.route(Message(event: inbound.event, payload: inbound.payload, replier: replier))
+    }
+
+    private func reply(_ id: UInt64, _ payload: Payload) {
+        let (command, mustDrain) = self.core.withLock { core in (core.takeAwaited(id), core.beginDraining()) }
+        command?.finish(.success(payload))
+        if mustDrain { self.drain() }
+    }
+}
+
+// MARK: - Decide, then act
+
+extension PooledConnection {
+    private func decide(
+        _ body: (inout ConnectionCore, ContinuousClock.Instant) throws(LinkspanError) -> Void
+    ) throws(LinkspanError) {
+        let now = self.now
+        let mustDrain = try self.core.withLock { core throws(LinkspanError) -> Bool in
+            try body(&core, now)
+            core.rearm()
+            return core.beginDraining()
+        }
+        if mustDrain { self.drain() }
+    }
+
+    private func update(_ body: (inout ConnectionCore) -> Void) {
+        let mustDrain = self.core.withLock { core in
+            body(&core)
+            core.rearm()
+            return core.beginDraining()
+        }
+        if mustDrain { self.drain() }
+    }
+
+    private func happen(
+        _ event: (inout ConnectionStateMachine, ContinuousClock.Instant) -> [ConnectionStateMachine.Action]
+    ) {
+        let now = self.now
+        self.update { core in core.run { event(&$0, now) } }
+    }
+
+    private func drain() {
+        while true {
+            let effects = self.core.withLock { $0.takeEffects() }
+            guard !effects.isEmpty else { return }
+            for effect in effects { self.perform(effect) }
+        }
+    }
+
+    private func perform(_ effect: Effect) {
+        switch effect {
+        case .announce(let change): self.announce(change)
+        case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)
+        case .openLink(let epoch, let attempt, let credentials): self.open(epoch: epoch, attempt, credentials)
+        case .endLink(let link, let politely): politely ? link.close() : link.abort()
+        case .cancelTask(let task): task.cancel()
+        case .finish(let command, let outcome):
+            self.environment.observer?.finished(self, command, outcome)
+            command.finish(outcome)
+        case .flush: self.flush()
+        case .arm(let instant): self.arm(instant)
+        }
+    }
+
+    private func announce(_ change: StateChange) {
+        self.environment.logger.debug(
+            "Connection changed state",
+            metadata: [
+                "url": "\(self.url.redacted)", "from": "\(change.from.rawValue)", "to": "\(change.to.rawValue)",
+                "error": "\(change.reason.error.map(\.description) ?? "none")",
+            ])
+        self.environment.observer?.changed(self, change)
+        self.board.post(change)
+        for observer in self.observers.withLock({ $0 }) { observer.handler(change) }
+        if change.to == .released { self.router.finish() }
+    }
+
+    private func arm(_ instant: ContinuousClock.Instant) {
+        let timer = self.environment.scheduler.schedule(at: instant) { [weak self] in self?.timerFired() }
+        let superseded = self.core.withLock { core -> (any ScheduledWork)? in
+            guard core.armed == instant else { return timer }
+            defer { core.timer = timer }
+            return core.timer
+        }
+        superseded?.cancel()
+    }
+
+    private func timerFired() {
+        let random = self.environment.random()
+        let now = self.now
+        self.update { core in
+            core.timerBegan()
+            core.run { $0.timerFired(now: now, random: random) }
+            core.expire(now: now)
+        }
+    }
+}
+
+// MARK: - Attempts
+
+extension PooledConnection {
+    private func provideCredentials(epoch: UInt64, _ reason: CredentialRequest.Reason) {
+        switch self.credentials.kind {
+        case .fixed(let credentials):
+            self.update { $0.credentialsArrived(epoch: epoch, credentials, now: self.now) }
+        case .provider(let provider):
+            let request = CredentialRequest(url: self.url, reason: reason)
+            // No parent can own this task: attempts begin in timers and callbacks. It is cancelled when its attempt ends.
+            let task = Task { [weak self] in
+                do {
+                    let credentials = try await provider.credentials(for: request)
+                    self?.credentialsArrived(epoch: epoch, credentials)
+                } catch {
+                    self?.credentialsFailed(epoch: epoch, error)
+                }
+            }
+            let isKept = self.core.withLock { $0.keep(task, epoch: epoch) }
+            if !isKept { task.cancel() }
+        }
+    }
+
+    private func credentialsArrived(epoch: UInt64, _ credentials: Credentials) {
+        self.update { $0.credentialsArrived(epoch: epoch, credentials, now: self.now) }
+    }
+
+    private func credentialsFailed(epoch: UInt64, _ error: any Error) {
+        let random = self.environment.random()
+        let failure = LinkspanError(.credentialsUnavailable, "the credential provider failed", cause: error)
+        self.happen { $0.credentialsFailed(epoch: epoch, failure, now: $1, random: random) }
+    }
+
+    private func open(epoch: UInt64, _ attempt: Int, _ credentials: Credentials) {
+        self.environment.observer?.attempting(self, attempt)
+        let request = LinkRequest(
+            url: self.url, credentials: credentials, attempt: attempt, deadline: self.options.openDeadline)
+        let adapter = LinkAdapter(connection: self, epoch: epoch)
+        let link = self.transport.makeLink(request, receiver: adapter)
+        // Kept before it opens, because its first event may come from another thread at once.
+        guard self.core.withLock({ $0.keep(link, epoch: epoch) }) else { return }
+        link.open()
+    }
+}
+
+/// Stands between a link and its connection, so that a late word of a former link is recognised.
+final class LinkAdapter: LinkReceiver {
+    let epoch: UInt64
+    private weak let connection: PooledConnection?
+
+    init(connection: PooledConnection, epoch: UInt64) {
+        self.connection = connection
+        self.epoch = epoch
+    }
+
+    func receive(_ events: [LinkEvent]) { self.connection?.receive(events, from: self) }
+}

@@ -1,0 +1,36 @@
+/// A message from the server.
+public struct Message: Sendable {
+    /// The name of the event.
+    public let event: String
+    /// Its arguments, undecoded.
+    public let payload: Payload
+    private let replier: Replier?
+
+    init(event: String, payload: Payload, replier: Replier? = nil) {
+        self.event = event
+        self.payload = payload
+        self.replier = replier
+    }
+
+    /// Whether the server waits for a reply.
+    public var wantsReply: Bool { self.replier != nil }
+
+    /// Reads an argument as a value; see ``Payload/decode(_:at:)``.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, at index: Int = 0
+    ) throws(LinkspanError) -> Value {
+        try self.payload.decode(type, at: index)
+    }
+
+    /// Answers the message. Only the first answer counts, and only while the link it came over is up.
+    ///
+    /// - Parameter payload: the arguments of the answer.
+    public func reply(payload: Payload) { self.replier?.reply(payload) }
+
+    /// Answers the message with values; see ``reply(payload:)``.
+    ///
+    /// - Throws: ``LinkspanError`` with code `encodingFailed`.
+    public func reply<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
+        self.reply(payload: try Payload(repeat each arguments))
+    }
+}

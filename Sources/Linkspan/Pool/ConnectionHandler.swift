@@ -1,0 +1,96 @@
+internal import LinkspanLock
+
+/// What a caller holds of a pooled connection: operates it and listens to it. While it is held, the connection is kept.
+///
+/// Handlers of one URL share one connection. ``release()``, or letting go of the handler, ends this holder's
+/// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its linger.
+public final class ConnectionHandler: MessageChannel {
+    private let connection: any Connection
+    private let subscriptions = Lock<[Subscription]>([])
+    private let giveBack: Lock<(@Sendable () -> Void)?>
+
+    init(connection: any Connection, giveBack: @escaping @Sendable () -> Void) {
+        self.connection = connection
+        self.giveBack = Lock(giveBack)
+    }
+
+    deinit { self.release() }
+
+    /// The endpoint.
+    public var url: ConnectionURL { self.connection.url }
+    /// The present state of the shared connection.
+    public var state: ConnectionState { self.connection.state }
+    /// What the shared connection is doing inside its state.
+    public var progress: ConnectionProgress { self.connection.progress }
+    /// The state as a sequence.
+    public var stateChanges: StateChanges { self.connection.stateChanges }
+    /// Commands that wait, of all holders.
+    public var waitingCommands: Int { self.connection.waitingCommands }
+
+    /// Gives the connection back. Further calls to send or listen throw `released`.
+    public func release() {
+        let giveBack = self.giveBack.withLock { giveBack in
+            defer { giveBack = nil }
+            return giveBack
+        }
+        let subscriptions = self.subscriptions.withLock { subscriptions in
+            defer { subscriptions = [] }
+            return subscriptions
+        }
+        for subscription in subscriptions { subscription.cancel() }
+        giveBack?()
+    }
+
+    /// Connects the shared connection; see ``MessageChannel/connect()``.
+    public func connect() throws(LinkspanError) {
+        try self.checkHeld()
+        try self.connection.connect()
+    }
+
+    /// Disconnects the shared connection, for all its holders; see ``MessageChannel/disconnect()``.
+    public func disconnect() throws(LinkspanError) {
+        try self.checkHeld()
+        try self.connection.disconnect()
+    }
+
+    /// Takes a command; see ``MessageChannel/perform(_:)``.
+    public func perform(_ command: Command) throws(LinkspanError) {
+        try self.checkHeld()
+        try self.connection.perform(command)
+    }
+
+    /// Gives up a command.
+    public func cancel(_ id: Command.ID) { self.connection.cancel(id) }
+
+    /// Listens until the subscription or the handler ends; see ``MessageChannel/subscribe(to:_:)``.
+    public func subscribe(
+        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.checkHeld()
+        return self.own(try self.connection.subscribe(to: event, handler))
+    }
+
+    /// Hears of state changes until the subscription or the handler ends.
+    public func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
+        self.own(self.connection.onStateChange(handler))
+    }
+
+    /// Messages as a sequence; see ``MessageChannel/events(_:capacity:)``.
+    public func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream {
+        try self.checkHeld()
+        let stream = try self.connection.events(event, capacity: capacity)
+        _ = self.own(Subscription { [weak queue = stream.queue] in queue?.finish() })
+        return stream
+    }
+
+    private func own(_ subscription: Subscription) -> Subscription {
+        self.subscriptions.withLock { $0.append(subscription) }
+        return subscription
+    }
+
+    private func checkHeld() throws(LinkspanError) {
+        guard self.giveBack.withLock({ $0 != nil }) else {
+            throw LinkspanError(.released, "this handler has been released", certainty: .notSent)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+public import LinkspanLifecycle
+internal import LinkspanLock
+public import Logging
+
+/// The front door: hands out connections, one per URL, and keeps them.
+///
+/// Apps use ``shared``; servers and tests make their own.
+public final class ConnectionManager: Sendable {
+    /// The manager of the process.
+    public static let shared = ConnectionManager()
+
+    private let factory: any ConnectionFactory
+    private let scheduler: any Scheduler
+    private let rules: [any KeeperRule]
+    private let keeperPeriod: Duration
+    private let pool = Lock(ConnectionPool())
+    private let isKeeping = Lock(false)
+
+    /// Makes a manager.
+    ///
+    /// - Parameters:
+    ///   - services: the registry that hears of everything connections do; nil for none.
+    ///   - scheduler: the clock.
+    ///   - random: random numbers from 0 up to 1, for jitter.
+    ///   - rules: the keeper's chain; by default reconnect, disconnect, release.
+    ///   - keeperPeriod: how often the keeper looks at the pool. It also looks whenever a holder leaves.
+    ///   - factory: makes the connections; nil for the SDK's own.
+    ///   - logger: gets state changes, at level debug.
+    public init(
+        services: ServiceRegistry? = nil, scheduler: any Scheduler = DispatchScheduler(),
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        rules: [any KeeperRule] = [ReconnectRule(), DisconnectRule(), ReleaseRule()],
+        keeperPeriod: Duration = .seconds(5), factory: (any ConnectionFactory)? = nil,
+        logger: Logger = Logger(label: "linkspan")
+    ) {
+        self.scheduler = scheduler
+        self.rules = rules
+        self.keeperPeriod = keeperPeriod
+        let environment = ConnectionEnvironment(
+            scheduler: scheduler, random: random, logger: logger,
+            observer: services.map { LifecycleReporter(services: $0, scheduler: scheduler) })
+        self.factory = factory ?? PooledConnectionFactory(environment: environment)
+    }
+
+    /// Gets the connection for a configuration's URL, making and connecting it when there is none.
+    ///
+    /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message names
+    ///   them.
+    public func connect(_ configuration: ConnectionConfiguration) throws(LinkspanError) -> ConnectionHandler {
+        let (connection, isNew) = try self.pool.withLock { pool throws(LinkspanError) in
+            try pool.occupy(configuration) { self.factory.makeConnection(configuration) }
+        }
+        if isNew {
+            try connection.connect()
+            self.keep()
+        }
+        return ConnectionHandler(connection: connection) { [weak self] in self?.vacate(connection) }
+    }
+
+    /// The connections in the pool, with how many hold each.
+    public var statistics: [ConnectionStatistics] {
+        self.pool.withLock { pool in
+            pool.entries.values.map { entry in
+                ConnectionStatistics(
+                    url: entry.connection.url, state: entry.connection.state, holders: entry.holders,
+                    waitingCommands: entry.connection.waitingCommands)
+            }
+        }.sorted { $0.url.text < $1.url.text }
+    }
+
+    /// Retires and releases every connection, held or not. For the end of a process or a test.
+    public func shutdown() {
+        let connections = self.pool.withLock { pool in
+            let connections = pool.entries.values.map(\.connection)
+            pool = ConnectionPool()
+            return connections
+        }
+        for connection in connections {
+            connection.retire()
+            try? connection.release()
+        }
+    }
+
+    private func vacate(_ connection: any Connection) {
+        self.pool.withLock { $0.vacate(connection, now: self.scheduler.now) }
+        self.scan()
+        let linger = self.pool.withLock { $0.entries[connection.url]?.linger }
+        guard let linger else { return }
+        self.scanLater(after: linger)
+    }
+
+    // MARK: The keeper
+
+    /// Begins to look at the pool every now and then, as long as there is something in it.
+    private func keep() {
+        let mustBegin = self.isKeeping.withLock { isKeeping in
+            defer { isKeeping = true }
+            return !isKeeping
+        }
+        if mustBegin { self.scanPeriodically() }
+    }
+
+    private func scanPeriodically() {
+        _ = self.scheduler.schedule(at: self.scheduler.now + self.keeperPeriod) { [weak self] in
+            guard let self else { return }
+            self.scan()
+            let isEmpty = self.pool.withLock { $0.entries.isEmpty }
+            guard !isEmpty else {
+                self.isKeeping.withLock { $0 = false }
+                return
+            }
+            self.scanPeriodically()
+        }
+    }
+
+    private func scanLater(after delay: Duration) {
+        _ = self.scheduler.schedule(at: self.scheduler.now + delay) { [weak self] in self?.scan() }
+    }
+
+    /// Lets the chain look at every connection, until it finds nothing more to do.
+    func scan() {
+        var hasMore = true
+        while hasMore {
+            hasMore = false
+            let now = self.scheduler.now
+            for entry in self.pool.withLock({ Array($0.entries.values) }) {
+                let before = entry.connection.state
+                let kept = self.kept(entry, now: now)
+                guard let rule = self.rules.first(where: { $0.canExecute(kept) }) else { continue }
+                rule.execute(kept)
+                // A rule that changed the state may have made work for the next one.
+                if entry.connection.state != before, entry.connection.state != .released { hasMore = true }
+            }
+        }
+    }
+
+    private func kept(_ entry: ConnectionPool.Entry, now: ContinuousClock.Instant) -> KeptConnection {
+        KeptConnection(
+            connection: entry.connection, isOccupied: entry.holders > 0,
+            idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, linger: entry.linger,
+            leavePool: { [weak self] in self?.pool.withLock { $0.remove(entry.connection) } ?? false })
+    }
+}
+
+/// One pooled connection, for people.
+public struct ConnectionStatistics: Sendable, Hashable {
+    /// The endpoint.
+    public var url: ConnectionURL
+    /// The state.
+    public var state: ConnectionState
+    /// How many handlers hold it.
+    public var holders: Int
+    /// Commands that wait.
+    public var waitingCommands: Int
+}

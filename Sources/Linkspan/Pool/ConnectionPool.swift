@@ -1,0 +1,62 @@
+/// The connections of a manager by URL, and who holds them. A value: ``ConnectionManager`` keeps it under its lock.
+struct ConnectionPool: Sendable {
+    struct Entry: Sendable {
+        let connection: any Connection
+        let described: [String: String]
+        let linger: Duration
+        var holders = 0
+        /// Since when nobody holds it.
+        var idleSince: ContinuousClock.Instant?
+    }
+
+    private(set) var entries: [ConnectionURL: Entry] = [:]
+
+    /// Takes the connection for a URL, made by `make` when there is none yet.
+    mutating func occupy(
+        _ configuration: ConnectionConfiguration, make: () -> any Connection
+    ) throws(LinkspanError) -> (connection: any Connection, isNew: Bool) {
+        let described = configuration.described
+        var entry: Entry
+        var isNew = false
+        if let found = self.entries[configuration.url], found.connection.state != .released {
+            try Self.compare(found.described, described, url: configuration.url)
+            entry = found
+        } else {
+            isNew = true
+            entry = Entry(connection: make(), described: described, linger: configuration.options.linger)
+        }
+        entry.holders += 1
+        entry.idleSince = nil
+        self.entries[configuration.url] = entry
+        return (entry.connection, isNew)
+    }
+
+    /// One holder less.
+    mutating func vacate(_ connection: any Connection, now: ContinuousClock.Instant) {
+        guard var entry = self.entries[connection.url], entry.connection === connection else { return }
+        entry.holders -= 1
+        if entry.holders == 0 { entry.idleSince = now }
+        self.entries[connection.url] = entry
+    }
+
+    /// Forgets a connection, if nobody holds it.
+    mutating func remove(_ connection: any Connection) -> Bool {
+        guard let entry = self.entries[connection.url], entry.connection === connection, entry.holders == 0 else {
+            return false
+        }
+        self.entries[connection.url] = nil
+        return true
+    }
+
+    private static func compare(
+        _ old: [String: String], _ new: [String: String], url: ConnectionURL
+    ) throws(LinkspanError) {
+        let names = Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.sorted()
+        guard names.isEmpty else {
+            let list = names.map { "\($0) (\(old[$0] ?? "unset"), wanted \(new[$0] ?? "unset"))" }
+            throw LinkspanError(
+                .conflictingOptions,
+                "a connection to \(url.redacted) exists with other options: \(list.joined(separator: ", "))")
+        }
+    }
+}

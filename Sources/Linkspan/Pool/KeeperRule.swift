@@ -1,0 +1,73 @@
+/// One link in the keeper's chain of responsibility.
+///
+/// For each pooled connection the keeper asks its rules in order; the first that can execute does, and the chain stops.
+public protocol KeeperRule: Sendable {
+    /// Whether the rule has something to do for the connection.
+    func canExecute(_ kept: KeptConnection) -> Bool
+    /// Does it. Must not block.
+    func execute(_ kept: KeptConnection)
+}
+
+/// A pooled connection as a keeper rule sees it.
+public struct KeptConnection: Sendable {
+    /// The connection.
+    public let connection: any Connection
+    /// Whether anyone holds it.
+    public let isOccupied: Bool
+    /// How long nobody has held it; zero when it is occupied.
+    public let idleFor: Duration
+    /// How long it may stay up without a holder.
+    public let linger: Duration
+    let leavePool: @Sendable () -> Bool
+}
+
+/// Occupied and never asked to connect: connects.
+///
+/// What was connected once brings itself back; what was disconnected by request or for good stays so.
+public struct ReconnectRule: KeeperRule {
+    /// Makes the rule.
+    public init() {}
+
+    /// Whether the connection is occupied, new and idle.
+    public func canExecute(_ kept: KeptConnection) -> Bool {
+        kept.isOccupied && kept.connection.state == .created && kept.connection.progress == .idle
+    }
+
+    /// Connects it.
+    public func execute(_ kept: KeptConnection) {
+        // Refused only when someone else has just connected it, which is as good.
+        try? kept.connection.connect()
+    }
+}
+
+/// Unoccupied for longer than its linger, and not down: goes down.
+public struct DisconnectRule: KeeperRule {
+    /// Makes the rule.
+    public init() {}
+
+    /// Whether the connection is idle for long enough and not yet disconnected.
+    public func canExecute(_ kept: KeptConnection) -> Bool {
+        let isUp = kept.connection.state != .disconnected && kept.connection.state != .released
+        return !kept.isOccupied && isUp && kept.idleFor >= kept.linger
+    }
+
+    /// Retires it.
+    public func execute(_ kept: KeptConnection) { kept.connection.retire() }
+}
+
+/// Unoccupied and disconnected: leaves the pool and is released.
+public struct ReleaseRule: KeeperRule {
+    /// Makes the rule.
+    public init() {}
+
+    /// Whether the connection is unoccupied and disconnected.
+    public func canExecute(_ kept: KeptConnection) -> Bool {
+        !kept.isOccupied && [.disconnected, .released].contains(kept.connection.state)
+    }
+
+    /// Takes it out of the pool and releases it.
+    public func execute(_ kept: KeptConnection) {
+        guard kept.leavePool() else { return }
+        try? kept.connection.release()
+    }
+}

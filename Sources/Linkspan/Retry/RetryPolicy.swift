@@ -1,0 +1,108 @@
+/// Decides after each loss or failed attempt whether and when to try again. A value: no clock, no randomness of its own.
+public struct RetryPolicy: Sendable {
+    private let decision: @Sendable (RetryQuestion) -> RetryDecision
+
+    /// Makes a policy from a function.
+    public init(_ decide: @escaping @Sendable (RetryQuestion) -> RetryDecision) { self.decision = decide }
+
+    /// Answers a question.
+    public func decide(_ question: RetryQuestion) -> RetryDecision { self.decision(question) }
+
+    /// Never tries again by itself.
+    public static let never = Self { _ in .stop }
+
+    /// Tries again for ever with ``Backoff``'s defaults, unless the cause is permanent.
+    public static let standard = Self.backoff(Backoff())
+
+    /// Tries again on the schedule of `backoff`, unless the cause is permanent.
+    ///
+    /// - Parameters:
+    ///   - backoff: the schedule.
+    ///   - limit: attempts in a row after which it stops; nil for no limit.
+    public static func backoff(_ backoff: Backoff, limit: Int? = nil) -> Self {
+        Self { question in
+            guard !question.error.isPermanent else { return .stop }
+            if let limit, question.failures > limit { return .stop }
+            let delay = backoff.delay(for: question)
+            return .retry(after: max(delay, question.error.retryAfter ?? .zero))
+        }
+    }
+}
+
+/// What a ``RetryPolicy`` is asked.
+public struct RetryQuestion: Sendable {
+    /// Why the link ended or could not be opened.
+    public var error: LinkspanError
+    /// Failures in a row since the connection was last healthy, this one included; from 1.
+    public var failures: Int
+    /// How long the connection has been down.
+    public var outage: Duration
+    /// A random number from 0 up to 1, for jitter.
+    public var random: Double
+
+    /// Makes a question.
+    public init(error: LinkspanError, failures: Int, outage: Duration, random: Double) {
+        self.error = error
+        self.failures = failures
+        self.outage = outage
+        self.random = random
+    }
+}
+
+/// What a ``RetryPolicy`` answers.
+public enum RetryDecision: Sendable, Hashable {
+    /// Try again after this time.
+    case retry(after: Duration)
+    /// Do not try again until the app asks.
+    case stop
+}
+
+/// A back-off schedule that spreads a herd of clients.
+///
+/// The first attempt falls anywhere in ``firstSpread``, so that clients that lost their server together do not return
+/// together. Later ones wait `v/2 + U(0, v/2)`, where `v` doubles from ``initial`` up to a cap; the jitter stays at the
+/// cap.
+public struct Backoff: Sendable, Hashable {
+    /// The span over which first attempts are spread. Default 2 s.
+    public var firstSpread: Duration
+    /// The step that doubles. Default 2 s.
+    public var initial: Duration
+    /// The cap while the outage is younger than ``earlyPeriod``. Default 5 s.
+    public var earlyCap: Duration
+    /// How long an outage counts as young. Default 60 s.
+    public var earlyPeriod: Duration
+    /// The cap afterwards. Default 30 s.
+    public var cap: Duration
+
+    /// Makes a schedule; the defaults are those named at the properties.
+    public init(
+        firstSpread: Duration = .seconds(2), initial: Duration = .seconds(2), earlyCap: Duration = .seconds(5),
+        earlyPeriod: Duration = .seconds(60), cap: Duration = .seconds(30)
+    ) {
+        self.firstSpread = firstSpread
+        self.initial = initial
+        self.earlyCap = earlyCap
+        self.earlyPeriod = earlyPeriod
+        self.cap = cap
+    }
+
+    /// The wait before the next attempt.
+    public func delay(for question: RetryQuestion) -> Duration {
+        guard question.failures > 1 else { return self.firstSpread * question.random }
+        let cap = question.outage < self.earlyPeriod ? self.earlyCap : self.cap
+        // Doubling more than 20 times is beyond every sensible cap and would overflow.
+        let step = min(cap, self.initial * (1 << min(question.failures - 2, 20)))
+        return step / 2 + (step / 2) * question.random
+    }
+}
+
+extension LinkspanError {
+    /// Whether trying again with the same settings cannot help.
+    public var isPermanent: Bool {
+        let permanent: Set<Code> = [
+            .invalidURL, .invalidConfiguration, .tlsFailed, .redirected, .unsupportedVersion, .refused, .closedByServer,
+            .credentialsRefused, .messageTooLarge,
+        ]
+        return permanent.contains(self.code)
+    }
+}

@@ -1,0 +1,16 @@
+/// Time, as the core sees it: what time it is, and "call me then".
+///
+/// A parameter, so that tests can run hours in milliseconds.
+public protocol Scheduler: Sendable {
+    /// The present moment on a clock that never jumps and goes on during sleep.
+    var now: ContinuousClock.Instant { get }
+
+    /// Calls `work` once at `instant` or soon after it, on any thread.
+    func schedule(at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> any ScheduledWork
+}
+
+/// A call that is due later.
+public protocol ScheduledWork: Sendable {
+    /// Prevents the call, unless it has begun.
+    func cancel()
+}
