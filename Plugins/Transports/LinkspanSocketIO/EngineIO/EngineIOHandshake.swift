@@ -1,0 +1,79 @@
+internal import Linkspan
+
+/// What the server says in its open packet (engine.io-protocol §"Handshake").
+///
+/// A value of a wrong type, or a missing one, is a typed error. A number that makes no sense is clamped instead: it says
+/// only how patient to be, and no server is worth refusing for that.
+struct EngineIOHandshake: Sendable, Hashable {
+    /// The shortest and longest heartbeat intervals that are believed.
+    static let intervals: ClosedRange<Duration> = .seconds(1) ... .seconds(600)
+    /// The shortest and longest heartbeat grace periods that are believed.
+    static let timeouts: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
+    /// The smallest and largest limits of a message that are believed.
+    static let payloads: ClosedRange<Int> = 1024...1 << 30
+    /// The longest session id. It goes into URLs on other transports, so its characters are checked as well.
+    static let maximumSIDLength = 128
+
+    /// The server's name for the session.
+    var sid: String
+    /// The transports the session could change to; unknown ones are left out.
+    var upgrades: [String]
+    /// How often the server pings.
+    var pingInterval: Duration
+    /// How late a ping may be.
+    var pingTimeout: Duration
+    /// The most bytes of a message that the server takes; nil when it did not say (servers of the 3.x line).
+    var maxPayload: Int?
+
+    /// How long the server may be silent.
+    var patience: Duration { self.pingInterval + self.pingTimeout }
+
+    /// Reads the JSON of an open packet.
+    init(json: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
+        let payload: Payload
+        do throws(JSONScanError) {
+            payload = try Payload(checking: json)
+        } catch {
+            throw SocketIOProtocolError(.badHandshake, "the Engine.IO handshake is not JSON", cause: error)
+        }
+        guard let object = payload[0], payload[1] == nil, object.text.first == UInt8(ascii: "{") else {
+            throw Self.bad("is not an object")
+        }
+        guard let sid = object["sid"]?.string, Self.isSID(sid) else { throw Self.bad("has no acceptable sid") }
+        self.sid = sid
+        self.upgrades = try Self.upgrades(object["upgrades"])
+        self.pingInterval = try Self.duration(object["pingInterval"], "pingInterval", within: Self.intervals)
+        self.pingTimeout = try Self.duration(object["pingTimeout"], "pingTimeout", within: Self.timeouts)
+        self.maxPayload = try object["maxPayload"].map { value throws(SocketIOProtocolError) in
+            guard let bytes = value.double else { throw Self.bad("has a maxPayload that is no number") }
+            let clamped = min(max(bytes, Double(Self.payloads.lowerBound)), Double(Self.payloads.upperBound))
+            return Int(clamped)
+        }
+    }
+
+    private static func upgrades(_ value: PayloadValue?) throws(SocketIOProtocolError) -> [String] {
+        guard let value else { return [] }
+        guard let elements = value.elements else { throw Self.bad("has upgrades that are no array") }
+        return elements.compactMap(\.string).filter { $0 == "websocket" || $0 == "webtransport" }
+    }
+
+    private static func duration(
+        _ value: PayloadValue?, _ name: StaticString, within range: ClosedRange<Duration>
+    ) throws(SocketIOProtocolError) -> Duration {
+        guard let milliseconds = value?.double else { throw Self.bad("has no number \(name)") }
+        let most = Double(range.upperBound.components.seconds) * 1000
+        let least = Double(range.lowerBound.components.seconds) * 1000
+        return .milliseconds(Int(min(max(milliseconds, least), most)))
+    }
+
+    private static func isSID(_ text: String) -> Bool {
+        (1...Self.maximumSIDLength).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || byte == 0x2D || byte == 0x5F
+            }
+    }
+
+    private static func bad(_ why: String) -> SocketIOProtocolError {
+        SocketIOProtocolError(.badHandshake, "the Engine.IO handshake \(why)")
+    }
+}

@@ -1,0 +1,67 @@
+/// A packet of Engine.IO v4 (engine.io-protocol §"Protocol").
+///
+/// On a WebSocket one frame is one packet: a text frame is a type digit and the data, a binary frame is a message without
+/// any type. The data are slices of the frame, never copies.
+enum EngineIOPacket: Sendable, Hashable {
+    /// The server's handshake, as JSON.
+    case open(ArraySlice<UInt8>)
+    /// The end of the session.
+    case close
+    /// The server's heartbeat; the data is `probe` while a transport is tried.
+    case ping(ArraySlice<UInt8>)
+    /// The answer to a ping.
+    case pong(ArraySlice<UInt8>)
+    /// A message in text.
+    case message(ArraySlice<UInt8>)
+    /// A message in binary.
+    case binary(ArraySlice<UInt8>)
+    /// The client's decision for the probed transport.
+    case upgrade
+    /// Nothing: it ends a poll.
+    case noop
+
+    /// Reads a text frame.
+    ///
+    /// Whatever follows the digit of `close`, `upgrade` and `noop` is dropped, as the reference does.
+    init(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
+        guard let type = text.first else { throw SocketIOProtocolError(.emptyPacket, "an Engine.IO packet is empty") }
+        let data = text.dropFirst()
+        switch type {
+        case UInt8(ascii: "4"): self = .message(data)
+        case UInt8(ascii: "2"): self = .ping(data)
+        case UInt8(ascii: "3"): self = .pong(data)
+        case UInt8(ascii: "0"): self = .open(data)
+        case UInt8(ascii: "1"): self = .close
+        case UInt8(ascii: "5"): self = .upgrade
+        case UInt8(ascii: "6"): self = .noop
+        default: throw SocketIOProtocolError(.unknownType, "an Engine.IO packet has an unknown type")
+        }
+    }
+
+    /// Reads a binary frame: it is a message, an empty one too.
+    init(binary: ArraySlice<UInt8>) { self = .binary(binary) }
+
+    /// Whether the packet travels in a binary frame.
+    var isBinary: Bool {
+        if case .binary = self { true } else { false }
+    }
+
+    /// Appends the frame's bytes.
+    func append(to output: inout [UInt8]) {
+        switch self {
+        case .open(let json): Self.append(UInt8(ascii: "0"), json, to: &output)
+        case .close: output.append(UInt8(ascii: "1"))
+        case .ping(let data): Self.append(UInt8(ascii: "2"), data, to: &output)
+        case .pong(let data): Self.append(UInt8(ascii: "3"), data, to: &output)
+        case .message(let text): Self.append(UInt8(ascii: "4"), text, to: &output)
+        case .binary(let data): output.append(contentsOf: data)
+        case .upgrade: output.append(UInt8(ascii: "5"))
+        case .noop: output.append(UInt8(ascii: "6"))
+        }
+    }
+
+    private static func append(_ type: UInt8, _ data: ArraySlice<UInt8>, to output: inout [UInt8]) {
+        output.append(type)
+        output.append(contentsOf: data)
+    }
+}

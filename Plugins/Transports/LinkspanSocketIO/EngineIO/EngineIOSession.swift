@@ -1,0 +1,170 @@
+internal import Linkspan
+
+/// The client's side of one Engine.IO v4 session on a WebSocket: handshake, heartbeat, end.
+///
+/// The server pings, the client answers (E06); the client itself never pings, because the server takes that for a
+/// violation (E07). Only pings count as life, so that a server whose timers have died is found out.
+struct EngineIOSession: Sendable {
+    /// What a received frame means for the owner.
+    enum Receipt: Sendable {
+        /// Nothing to do.
+        case nothing
+        /// The session is open.
+        case opened(EngineIOHandshake)
+        /// Send a pong, at once.
+        case answerPong
+        /// A message in text.
+        case text(ArraySlice<UInt8>)
+        /// A message in binary.
+        case binary(ArraySlice<UInt8>)
+        /// The session has ended: drop the stream.
+        case close(LinkspanError)
+    }
+
+    /// The control packets (everything but messages) of one second that are borne.
+    static let maximumControlRate = 50
+
+    private enum State: Sendable {
+        case awaitingOpen(deadline: ContinuousClock.Instant)
+        case open(patience: Duration, deadline: ContinuousClock.Instant)
+        case closed
+    }
+
+    private var state: State
+    private var controlWindowEnd: ContinuousClock.Instant
+    private var controlCount = 0
+
+    /// Makes a session whose stream is up.
+    ///
+    /// - Parameters:
+    ///   - now: the present.
+    ///   - timeout: how long the open packet may take.
+    init(now: ContinuousClock.Instant, timeout: Duration) {
+        self.state = .awaitingOpen(deadline: now.advanced(by: timeout))
+        self.controlWindowEnd = now
+    }
+
+    /// Whether messages may be sent.
+    var isOpen: Bool {
+        if case .open = self.state { true } else { false }
+    }
+
+    /// When ``timer(now:)`` has to be called next; nil when never.
+    var nextDeadline: ContinuousClock.Instant? {
+        switch self.state {
+        case .awaitingOpen(let deadline), .open(_, let deadline): deadline
+        case .closed: nil
+        }
+    }
+
+    /// Takes a text frame.
+    mutating func receive(text: ArraySlice<UInt8>, now: ContinuousClock.Instant) -> Receipt {
+        // The commonest case first: it needs neither the codec nor the clock.
+        if case .open = self.state, text.first == UInt8(ascii: "4") { return .text(text.dropFirst()) }
+        do throws(SocketIOProtocolError) {
+            return try self.receive(EngineIOPacket(text: text), now: now)
+        } catch {
+            return self.fail(LinkspanError(error))
+        }
+    }
+
+    /// Takes a binary frame.
+    mutating func receive(binary: ArraySlice<UInt8>, now: ContinuousClock.Instant) -> Receipt {
+        do throws(SocketIOProtocolError) {
+            return try self.receive(EngineIOPacket(binary: binary), now: now)
+        } catch {
+            return self.fail(LinkspanError(error))
+        }
+    }
+
+    /// Looks at the clock: an error when a deadline has passed. The session is over then.
+    mutating func timer(now: ContinuousClock.Instant) -> LinkspanError? {
+        switch self.state {
+        case .awaitingOpen(let deadline) where now >= deadline:
+            self.state = .closed
+            return LinkspanError(.timedOut, "the server did not send the Engine.IO handshake in time")
+        case .open(let patience, let deadline) where now >= deadline:
+            self.state = .closed
+            return LinkspanError(.heartbeatMissed, "no Engine.IO ping for \(patience)")
+        case .awaitingOpen, .open, .closed:
+            return nil
+        }
+    }
+
+    /// Looks at the clock before a message is sent: an error means that it must not be.
+    ///
+    /// A suspended process wakes with its timers still to fire (E08); what it writes then goes to a peer long gone.
+    mutating func beforeSend(now: ContinuousClock.Instant) -> LinkspanError? {
+        guard case .open = self.state else { return LinkspanError(.wrongState, "the Engine.IO session is not open") }
+        return self.timer(now: now)
+    }
+
+    /// Ends the session: the stream is gone or not wanted any more.
+    mutating func close() { self.state = .closed }
+}
+
+extension EngineIOSession {
+    private mutating func receive(
+        _ packet: EngineIOPacket, now: ContinuousClock.Instant
+    ) throws(SocketIOProtocolError) -> Receipt {
+        switch self.state {
+        case .closed:
+            return .nothing
+        case .awaitingOpen:
+            guard case .open(let json) = packet else {
+                throw SocketIOProtocolError(.notOpen, "the first Engine.IO packet is not the handshake")
+            }
+            let handshake = try EngineIOHandshake(json: json)
+            self.open(handshake, now: now)
+            return .opened(handshake)
+        case .open(let patience, _):
+            switch packet {
+            case .message(let text): return .text(text)
+            case .binary(let data): return .binary(data)
+            case .open, .close, .ping, .pong, .upgrade, .noop:
+                return try self.receiveControl(packet, patience: patience, now: now)
+            }
+        }
+    }
+
+    private mutating func receiveControl(
+        _ packet: EngineIOPacket, patience: Duration, now: ContinuousClock.Instant
+    ) throws(SocketIOProtocolError) -> Receipt {
+        try self.countControl(now: now)
+        switch packet {
+        case .ping:
+            self.state = .open(patience: patience, deadline: now.advanced(by: patience))
+            return .answerPong
+        case .open(let json):
+            // The reference lets a second handshake replace the timings of the first.
+            self.open(try EngineIOHandshake(json: json), now: now)
+            return .nothing
+        case .close:
+            // Some servers send this and then leave the stream open, so its end is not waited for.
+            return self.fail(LinkspanError(.connectionLost, "the server closed the Engine.IO session"))
+        case .pong, .upgrade, .noop, .message, .binary:
+            // Out of turn, but without a meaning that could do harm; the reference ignores them too.
+            return .nothing
+        }
+    }
+
+    private mutating func open(_ handshake: EngineIOHandshake, now: ContinuousClock.Instant) {
+        self.state = .open(patience: handshake.patience, deadline: now.advanced(by: handshake.patience))
+    }
+
+    private mutating func countControl(now: ContinuousClock.Instant) throws(SocketIOProtocolError) {
+        if now >= self.controlWindowEnd {
+            self.controlWindowEnd = now.advanced(by: .seconds(1))
+            self.controlCount = 0
+        }
+        self.controlCount += 1
+        guard self.controlCount <= Self.maximumControlRate else {
+            throw SocketIOProtocolError(.controlFlood, "the server floods the session with control packets")
+        }
+    }
+
+    private mutating func fail(_ error: LinkspanError) -> Receipt {
+        self.state = .closed
+        return .close(error)
+    }
+}

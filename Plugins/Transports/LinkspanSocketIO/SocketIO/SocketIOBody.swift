@@ -1,0 +1,176 @@
+internal import Linkspan
+
+/// A Socket.IO packet's text, checked and taken apart into offsets.
+struct SocketIOBody: Sendable, Hashable {
+    /// What the JSON is; offsets count from the start of the text.
+    private enum Content: Sendable, Hashable {
+        case nothing
+        /// An object or a string.
+        case value(Range<Int>)
+        /// An array: where its first element stands, and the elements that are handed on.
+        case array(first: Range<Int>, elements: Range<Int>)
+    }
+
+    /// What stands before the JSON.
+    let header: SocketIOHeader
+    private let content: Content
+
+    /// Checks a packet's text.
+    @inline(__always)
+    init(_ text: UnsafeBufferPointer<UInt8>, maximumAttachments: Int) throws(SocketIOProtocolError) {
+        self.header = try SocketIOHeader(text, maximumAttachments: maximumAttachments)
+        let start = JSONScanner.skipSpace(text, from: self.header.payloadStart)
+        guard start < text.count else {
+            // `2` and `31` are packets without data to the reference. Attachments without data to hold them are not.
+            guard self.header.attachments == 0 else {
+                throw SocketIOProtocolError(.badAttachments, "attachments are announced for a packet without payload")
+            }
+            self.content = .nothing
+            return
+        }
+        let end = try Self.check(text, from: start)
+        self.content = try Self.content(text, start..<end, type: self.header.type)
+        if self.header.attachments > 0 {
+            guard PlaceholderCheck.passes(text, from: start, attachments: self.header.attachments) else {
+                throw SocketIOProtocolError(.badAttachments, "a placeholder refers to no attachment")
+            }
+        }
+    }
+
+    /// Makes the packet. Nil when it means nothing: an event without even a name, which the reference drops too.
+    @inline(__always)
+    func packet(
+        _ text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>]
+    ) throws(SocketIOProtocolError) -> SocketIOPacket? {
+        let namespace = Self.slice(text, self.header.namespace)
+        switch self.header.type {
+        case .event, .binaryEvent:
+            guard case .array(let first, let elements) = self.content else { return nil }
+            let payload = Payload(trustedElements: Self.slice(text, elements), attachments: attachments)
+            let name = try Self.name(Self.slice(text, first))
+            return .event(
+                namespace: namespace, message: InboundMessage(event: name, payload: payload, replyID: self.header.id))
+        case .ack, .binaryAck:
+            let payload = Payload(trustedElements: self.elements(text), attachments: attachments)
+            return .ack(namespace: namespace, id: self.header.id, payload: payload)
+        case .connect:
+            return .connect(namespace: namespace, payload: Payload(trustedElements: self.elements(text)))
+        case .connectError:
+            return .connectError(namespace: namespace, payload: Payload(trustedElements: self.elements(text)))
+        case .disconnect:
+            return .disconnect(namespace: namespace)
+        }
+    }
+}
+
+extension SocketIOBody {
+    private func elements(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        switch self.content {
+        case .nothing: []
+        case .value(let range): Self.slice(text, range)
+        case .array(_, let elements): Self.slice(text, elements)
+        }
+    }
+
+    @inline(__always)
+    private static func slice(_ text: ArraySlice<UInt8>, _ range: Range<Int>) -> ArraySlice<UInt8> {
+        text[text.startIndex &+ range.lowerBound..<text.startIndex &+ range.upperBound]
+    }
+
+    /// Checks the JSON in one pass and returns its end. Only white space may follow.
+    @inline(__always)
+    private static func check(
+        _ text: UnsafeBufferPointer<UInt8>, from start: Int
+    ) throws(SocketIOProtocolError) -> Int {
+        var scanner = JSONScanner()
+        let problem: JSONScanError
+        do throws(JSONScanError) {
+            let end = try scanner.skipValue(text, from: start)
+            let rest = JSONScanner.skipSpace(text, from: end)
+            guard rest < text.count else { return end }
+            problem = JSONScanError(.unexpectedByte, at: rest)
+        } catch {
+            problem = error
+        }
+        throw SocketIOProtocolError(.badJSON, "a packet's payload is not acceptable JSON", cause: problem)
+    }
+
+    /// Checks the shape that the type wants (S05).
+    @inline(__always)
+    private static func content(
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, type: SocketIOPacketType
+    ) throws(SocketIOProtocolError) -> Content {
+        let first = text[range.lowerBound]
+        switch type {
+        case .event, .binaryEvent:
+            guard first == UInt8(ascii: "[") else { throw Self.badPayload("an event's payload is no array") }
+            return try Self.event(text, range)
+        case .ack, .binaryAck:
+            guard first == UInt8(ascii: "[") else { throw Self.badPayload("an acknowledgement is no array") }
+            let elements = Self.trimmed(text, range.lowerBound &+ 1..<range.upperBound &- 1)
+            return .array(first: 0..<0, elements: elements)
+        case .connect:
+            guard first == UInt8(ascii: "{") else { throw Self.badPayload("the answer to CONNECT is no object") }
+            return .value(range)
+        case .connectError:
+            guard first == UInt8(ascii: "{") || first == UInt8(ascii: "\"") else {
+                throw Self.badPayload("the refusal of CONNECT is neither an object nor a string")
+            }
+            return .value(range)
+        case .disconnect:
+            throw Self.badPayload("a DISCONNECT has a payload")
+        }
+    }
+
+    /// Splits a checked array into the event's name and the arguments behind it.
+    @inline(__always)
+    private static func event(
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>
+    ) throws(SocketIOProtocolError) -> Content {
+        let close = range.upperBound &- 1
+        let start = JSONScanner.skipSpace(text, from: range.lowerBound &+ 1)
+        var end = start
+        switch text[start] {
+        case UInt8(ascii: "\""):
+            end = (try? JSONScanner.skipString(text, from: start)) ?? close
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            // The reference takes a number for a name, and its servers send what they are told: the digits are the name.
+            while text[end] != UInt8(ascii: ","), text[end] != UInt8(ascii: "]"), text[end] > 0x20 { end &+= 1 }
+        default:
+            throw Self.badPayload("an event's payload does not begin with a name")
+        }
+        var next = JSONScanner.skipSpace(text, from: end)
+        if text[next] == UInt8(ascii: ",") { next &+= 1 }
+        return .array(first: start..<end, elements: Self.trimmed(text, next..<close))
+    }
+
+    /// Leaves out the white space at both ends, so that no arguments are no bytes.
+    @inline(__always)
+    private static func trimmed(_ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>) -> Range<Int> {
+        let start = min(JSONScanner.skipSpace(text, from: range.lowerBound), range.upperBound)
+        var end = range.upperBound
+        while end > start, text[end &- 1] <= 0x20 { end &-= 1 }
+        return start..<end
+    }
+
+    /// The event's name. Its escapes are resolved only when it has some.
+    @inline(__always)
+    private static func name(_ written: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> String {
+        let name: String
+        if written.first != UInt8(ascii: "\"") {
+            name = String(decoding: written, as: UTF8.self)
+        } else {
+            let inside = written.dropFirst().dropLast()
+            name =
+                inside.contains(UInt8(ascii: "\\"))
+                ? Payload(trustedElements: written)[0]?.string ?? ""
+                : String(decoding: inside, as: UTF8.self)
+        }
+        guard !ReservedEvent.contains(name) else {
+            throw SocketIOProtocolError(.reservedEvent, "an event has a name that the protocol keeps for itself")
+        }
+        return name
+    }
+
+    private static func badPayload(_ why: String) -> SocketIOProtocolError { SocketIOProtocolError(.badPayload, why) }
+}

@@ -1,0 +1,91 @@
+internal import Linkspan
+
+/// Turns Engine.IO messages into Socket.IO v5 packets, and puts the attachments of binary ones together.
+///
+/// What a packet says stays in the frame's memory: payloads are slices of it. After an error no half packet is kept, and
+/// the decoder can go on with the next frame, though the owner should close the connection (S07).
+struct SocketIODecoder: Sendable {
+    private enum State: Sendable {
+        case idle
+        case collecting(HalfPacket)
+    }
+
+    private var state: State = .idle
+    private let limits: SocketIOLimits
+
+    /// Makes a decoder.
+    init(limits: SocketIOLimits = SocketIOLimits()) { self.limits = limits }
+
+    /// Whether attachments are due, so that the next frame has to be a binary one.
+    var isCollecting: Bool {
+        if case .collecting = self.state { true } else { false }
+    }
+
+    /// The bytes of the attachments that are kept.
+    var retainedBytes: Int {
+        if case .collecting(let half) = self.state { half.byteCount } else { 0 }
+    }
+
+    /// Takes a message in text, without the Engine.IO type.
+    ///
+    /// - Returns: the packet, or nil when attachments are due first, or when the packet means nothing.
+    mutating func receive(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
+        guard case .idle = self.state else {
+            self.state = .idle
+            throw SocketIOProtocolError(.outOfTurn, "a text packet came while attachments were due")
+        }
+        guard text.count <= self.limits.maximumMessageBytes else { throw Self.tooLarge }
+        let body = try text.withUnsafeBufferPointer { buffer throws(SocketIOProtocolError) in
+            try SocketIOBody(buffer, maximumAttachments: self.limits.maximumAttachments)
+        }
+        guard body.header.attachments == 0 else {
+            self.state = .collecting(HalfPacket(body: body, text: text))
+            return nil
+        }
+        return try body.packet(text, attachments: [])
+    }
+
+    /// Takes a message in binary: the next attachment.
+    ///
+    /// - Returns: the packet when it is complete.
+    mutating func receive(binary: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
+        guard case .collecting(var half) = self.state else {
+            throw SocketIOProtocolError(.outOfTurn, "a binary frame came while no attachment was due")
+        }
+        // Taken out of the state, so that appending does not copy; and so that an error below leaves nothing behind.
+        self.state = .idle
+        guard binary.count <= self.limits.maximumMessageBytes - half.byteCount else { throw Self.tooLarge }
+        half.append(binary)
+        guard half.isComplete else {
+            self.state = .collecting(half)
+            return nil
+        }
+        return try half.body.packet(half.text, attachments: half.attachments)
+    }
+
+    /// Forgets a half packet.
+    mutating func reset() { self.state = .idle }
+
+    private static let tooLarge = SocketIOProtocolError(.tooLarge, "a packet exceeds the limit of bytes")
+}
+
+/// A binary packet whose attachments are still coming.
+private struct HalfPacket: Sendable {
+    let body: SocketIOBody
+    let text: ArraySlice<UInt8>
+    private(set) var attachments: [ArraySlice<UInt8>] = []
+    private(set) var byteCount: Int
+
+    init(body: SocketIOBody, text: ArraySlice<UInt8>) {
+        self.body = body
+        self.text = text
+        self.byteCount = text.count
+    }
+
+    var isComplete: Bool { self.attachments.count == self.body.header.attachments }
+
+    mutating func append(_ attachment: ArraySlice<UInt8>) {
+        self.attachments.append(attachment)
+        self.byteCount += attachment.count
+    }
+}
