@@ -1,0 +1,251 @@
+internal import Linkspan
+
+/// The client's side of one namespace: from CONNECT to its end, as often as it is joined.
+///
+/// The owner is told `opened` at most once for each join and before any message, and `closed` exactly once and last.
+struct NamespaceSession: Sendable {
+    private enum State: Sendable {
+        /// Joined, but the engine is not open: CONNECT is still to be sent.
+        case waiting(auth: ArraySlice<UInt8>, timeout: Duration)
+        /// CONNECT was sent.
+        case connecting(deadline: ContinuousClock.Instant, early: EarlyEvents)
+        /// The server has let us in.
+        case connected(pid: String?)
+        /// The owner has gone before CONNECT was answered. The answer, should it come, has to be undone.
+        case abandoned
+        /// Over, or never begun.
+        case closed
+    }
+
+    /// The name.
+    let namespace: SocketIONamespace
+    private let index: Int
+    private let limits: SocketIOLimits
+    private var state: State = .closed
+    private var recovery: SocketIORecovery?
+
+    /// Makes a session that is not joined.
+    ///
+    /// - Parameters:
+    ///   - namespace: its name.
+    ///   - index: under which its events are delivered.
+    ///   - limits: how much is held.
+    init(_ namespace: SocketIONamespace, index: Int, limits: SocketIOLimits) {
+        self.namespace = namespace
+        self.index = index
+        self.limits = limits
+    }
+
+    /// Whether events and replies may be sent.
+    var isConnected: Bool {
+        if case .connected = self.state { true } else { false }
+    }
+
+    /// Whether the owner still waits for the closing event.
+    var isActive: Bool {
+        switch self.state {
+        case .waiting, .connecting, .connected: true
+        case .abandoned, .closed: false
+        }
+    }
+
+    /// Whether an answer to CONNECT is outstanding that nobody wants any more.
+    var isAbandoned: Bool {
+        if case .abandoned = self.state { true } else { false }
+    }
+
+    /// When ``timer(now:output:)`` has to be called next; nil when never.
+    var nextDeadline: ContinuousClock.Instant? {
+        if case .connecting(let deadline, _) = self.state { deadline } else { nil }
+    }
+
+    /// What to give to the next join, on another engine, to miss nothing; nil when the server offers no recovery.
+    var currentRecovery: SocketIORecovery? {
+        if case .connected(nil) = self.state { nil } else { self.recovery }
+    }
+
+    /// Notes that the owner wants in. ``sendConnect(now:output:)`` follows as soon as the engine is open.
+    mutating func join(auth: ArraySlice<UInt8>, recovery: SocketIORecovery?, timeout: Duration) {
+        self.recovery = recovery
+        self.state = .waiting(auth: recovery?.merged(into: auth) ?? auth, timeout: timeout)
+    }
+
+    /// Sends the CONNECT of a join.
+    mutating func sendConnect(now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+        guard case .waiting(let auth, let timeout) = self.state else { return }
+        output.frames.append { SocketIOEncoder.append(connect: auth, in: self.namespace, to: &$0) }
+        self.state = .connecting(deadline: now.advanced(by: timeout), early: EarlyEvents())
+    }
+
+    /// Takes an event.
+    @inline(__always)
+    mutating func receive(_ message: InboundMessage, output: inout SocketIOOutput) {
+        switch self.state {
+        case .connected(let pid):
+            if pid != nil { self.noteOffset(message) }
+            output.deliveries.append(Delivery(namespace: self.index, event: .message(message)))
+        case .connecting:
+            self.hold(message, output: &output)
+        case .waiting, .abandoned, .closed:
+            ()  // Not joined: ignored (S27).
+        }
+    }
+
+    /// Takes an acknowledgement. One that comes before CONNECT is answered can answer nothing.
+    @inline(__always)
+    mutating func receive(ack id: UInt64?, _ payload: Payload, output: inout SocketIOOutput) {
+        guard case .connected = self.state, let id else { return }
+        output.deliveries.append(Delivery(namespace: self.index, event: .reply(id: id, payload: payload)))
+    }
+
+    /// Takes the answer to CONNECT.
+    mutating func receiveConnect(_ payload: Payload, output: inout SocketIOOutput) {
+        switch self.state {
+        case .connecting(_, let early):
+            guard let answer = payload[0], let sid = answer["sid"]?.string else {
+                let error = LinkspanError(
+                    .unsupportedVersion, "the server speaks Socket.IO v2: its answer to CONNECT has no sid")
+                return self.end(error, output: &output)
+            }
+            guard Self.isSID(sid) else {
+                let violation = SocketIOProtocolError(.badPayload, "the answer to CONNECT has an unacceptable sid")
+                return self.end(LinkspanError(violation), output: &output)
+            }
+            self.open(sid: sid, pid: answer["pid"]?.string, early: early, output: &output)
+        case .abandoned:
+            // Nobody is there any more, and the server should know.
+            self.state = .closed
+            output.frames.append { SocketIOEncoder.append(disconnectIn: self.namespace, to: &$0) }
+        case .connected, .waiting, .closed:
+            // A second answer says nothing new. One before our CONNECT is the implicit one of Socket.IO v2, which it
+            // repeats for the CONNECT that follows.
+            ()
+        }
+    }
+
+    /// Takes a refusal of CONNECT.
+    mutating func receiveConnectError(_ payload: Payload, output: inout SocketIOOutput) {
+        switch self.state {
+        case .connecting:
+            self.end(Self.refusal(payload), output: &output)
+        case .connected:
+            // The reference stays connected on the wire but inactive. A namespace that is half open helps nobody: both
+            // sides end it.
+            output.frames.append { SocketIOEncoder.append(disconnectIn: self.namespace, to: &$0) }
+            self.end(Self.refusal(payload), output: &output)
+        case .abandoned:
+            self.state = .closed
+        case .waiting, .closed:
+            ()
+        }
+    }
+
+    /// Takes a DISCONNECT.
+    mutating func receiveDisconnect(output: inout SocketIOOutput) {
+        switch self.state {
+        case .connecting, .connected:
+            self.recovery = nil  // Recovery is lost when a side leaves on purpose (S45).
+            self.end(LinkspanError(.closedByServer, "the server disconnected the namespace"), output: &output)
+        case .abandoned:
+            self.state = .closed
+        case .waiting, .closed:
+            ()
+        }
+    }
+
+    /// The owner goes: says goodbye where the server knows us.
+    mutating func leave(_ reason: LinkspanError, output: inout SocketIOOutput) {
+        self.recovery = nil
+        switch self.state {
+        case .connected:
+            output.frames.append { SocketIOEncoder.append(disconnectIn: self.namespace, to: &$0) }
+            self.end(reason, output: &output)
+        case .connecting:
+            // A DISCONNECT before the answer would make the official server close the whole connection.
+            self.end(reason, output: &output)
+            self.state = .abandoned
+        case .waiting:
+            self.end(reason, output: &output)
+        case .abandoned, .closed:
+            ()
+        }
+    }
+
+    /// Looks at the clock.
+    mutating func timer(now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+        guard case .connecting(let deadline, _) = self.state, now >= deadline else { return }
+        self.end(LinkspanError(.timedOut, "the server did not answer CONNECT in time"), output: &output)
+        self.state = .abandoned
+    }
+
+    /// The engine has ended.
+    mutating func streamClosed(_ error: LinkspanError, output: inout SocketIOOutput) {
+        guard self.isActive else {
+            self.state = .closed
+            return
+        }
+        self.end(error, output: &output)
+    }
+}
+
+extension NamespaceSession {
+    /// Events from before the answer to CONNECT (S26).
+    private struct EarlyEvents: Sendable {
+        var messages: [InboundMessage] = []
+        var byteCount = 0
+    }
+
+    private mutating func open(sid: String, pid: String?, early: EarlyEvents, output: inout SocketIOOutput) {
+        let pid = pid.flatMap { $0.utf8.count <= SocketIORecovery.maximumLength ? $0 : nil }
+        let isContinuous = pid != nil && self.recovery?.offset != nil && pid == self.recovery?.pid
+        // An offset of another session is worth nothing to the new one.
+        let offset = isContinuous ? self.recovery?.offset : nil
+        self.recovery = pid.map { SocketIORecovery(pid: $0, offset: offset) }
+        self.state = .connected(pid: pid)
+        let facts = ["protocol": "Socket.IO v5", "namespace": self.namespace.name]
+        let info = LinkInfo(sessionID: sid, facts: facts, isContinuous: isContinuous)
+        output.deliveries.append(Delivery(namespace: self.index, event: .opened(info)))
+        for message in early.messages { self.receive(message, output: &output) }
+    }
+
+    private mutating func hold(_ message: InboundMessage, output: inout SocketIOOutput) {
+        guard case .connecting(let deadline, var early) = self.state else { return }
+        self.state = .closed  // So that the events have one owner, and adding one does not copy them.
+        early.byteCount += message.payload.byteCount + message.event.utf8.count
+        early.messages.append(message)
+        self.state = .connecting(deadline: deadline, early: early)
+        let isTooMuch =
+            early.messages.count > self.limits.maximumEarlyEvents || early.byteCount > self.limits.maximumEarlyBytes
+        guard isTooMuch else { return }
+        let violation = SocketIOProtocolError(
+            .tooManyEarlyEvents, "the server sends more events before its answer to CONNECT than are held")
+        self.end(LinkspanError(violation), output: &output)
+        self.state = .abandoned
+    }
+
+    private mutating func end(_ error: LinkspanError, output: inout SocketIOOutput) {
+        self.state = .closed
+        output.deliveries.append(Delivery(namespace: self.index, event: .closed(error)))
+    }
+
+    /// Remembers where the server's replay would go on (S41): only after events that it would repeat.
+    private mutating func noteOffset(_ message: InboundMessage) {
+        guard message.replyID == nil, let offset = SocketIORecovery.offset(in: message.payload.elements) else { return }
+        self.recovery?.offset = offset
+    }
+
+    /// A refusal is about who we are, unless it is one of the two sentences for a namespace that does not exist.
+    private static func refusal(_ payload: Payload) -> LinkspanError {
+        let text = payload[0]?["message"]?.string ?? payload[0]?.string
+        let details = payload.isEmpty ? nil : payload
+        if text == "Invalid namespace" || text == "Unable to connect" {
+            return LinkspanError(.refused, "the server does not have the namespace", details: details)
+        }
+        return LinkspanError(.credentialsRefused, "the server refuses the connection to the namespace", details: details)
+    }
+
+    /// Servers may make ids of their own, so only what could spoil a log is refused.
+    private static func isSID(_ text: String) -> Bool {
+        (1...512).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+}

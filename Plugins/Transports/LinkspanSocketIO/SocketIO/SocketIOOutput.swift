@@ -1,0 +1,59 @@
+internal import Linkspan
+
+/// What a ``SocketIOSession`` wants done, gathered over one received chunk and handled outside the lock.
+///
+/// The order within each list counts; between them: write, then deliver, then close.
+struct SocketIOOutput: Sendable {
+    /// Text frames to send.
+    var frames = FrameQueue()
+    /// Events for the owners of namespaces.
+    var deliveries: [Delivery] = []
+    /// Set when the stream has to be dropped. Each namespace has its closing event among the deliveries already.
+    var close: LinkspanError?
+
+    /// Whether there is nothing to do.
+    var isEmpty: Bool { self.deliveries.isEmpty && self.frames.isEmpty && self.close == nil }
+
+    /// Forgets everything but keeps the memory for the next chunk.
+    mutating func removeAll() {
+        self.frames.removeAll()
+        self.deliveries.removeAll(keepingCapacity: true)
+        self.close = nil
+    }
+}
+
+/// An event of one namespace.
+struct Delivery: Sendable {
+    /// The index that ``SocketIOSession/join(_:auth:recovery:timeout:now:output:)`` returned.
+    var namespace: Int
+    /// What happened there.
+    var event: LinkEvent
+}
+
+/// Text frames one behind another in a single buffer.
+struct FrameQueue: Sendable {
+    private var bytes: [UInt8] = []
+    private var ends: [Int] = []
+
+    /// Whether there is none.
+    var isEmpty: Bool { self.ends.isEmpty }
+
+    /// The frames, in order, as slices of the buffer.
+    var frames: some Sequence<ArraySlice<UInt8>> {
+        self.ends.indices.lazy.map { index in
+            self.bytes[(index == 0 ? 0 : self.ends[index - 1])..<self.ends[index]]
+        }
+    }
+
+    /// Adds a frame: all that `write` appends.
+    mutating func append(_ write: (inout [UInt8]) -> Void) {
+        write(&self.bytes)
+        self.ends.append(self.bytes.count)
+    }
+
+    /// Forgets the frames but keeps the memory.
+    mutating func removeAll() {
+        self.bytes.removeAll(keepingCapacity: true)
+        self.ends.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,230 @@
+internal import Linkspan
+
+/// One Engine.IO connection with all its namespaces: frames and instants go in, frames to send and events come out.
+///
+/// The owner holds it under one lock, feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts on
+/// it outside the lock. After each call that may change them it looks at ``nextDeadline`` and ``hasActiveNamespaces``.
+struct SocketIOSession: Sendable {
+    /// What the server said in its handshake, once it has. The first one stays when the server repeats itself.
+    private(set) var handshake: EngineIOHandshake?
+
+    private let limits: SocketIOLimits
+    private var engine: EngineIOSession
+    private var decoder: SocketIODecoder
+    private var namespaces: [NamespaceSession] = []
+    /// The namespace of the last packet: traffic mostly stays in one.
+    private var latest = 0
+    private var attachmentsDeadline: ContinuousClock.Instant?
+    private var isClosed = false
+
+    /// Makes a session whose stream is up.
+    ///
+    /// - Parameters:
+    ///   - limits: how much is accepted.
+    ///   - openTimeout: how long the Engine.IO handshake may take.
+    ///   - now: the present.
+    init(limits: SocketIOLimits = SocketIOLimits(), openTimeout: Duration, now: ContinuousClock.Instant) {
+        self.limits = limits
+        self.engine = EngineIOSession(now: now, timeout: openTimeout)
+        self.decoder = SocketIODecoder(limits: limits)
+    }
+
+    /// Whether some namespace is joined. When none is, the engine has no purpose (S25).
+    var hasActiveNamespaces: Bool { self.namespaces.contains(where: \.isActive) }
+
+    /// When ``timer(now:output:)`` has to be called next; nil when never.
+    var nextDeadline: ContinuousClock.Instant? {
+        var earliest = self.engine.nextDeadline
+        func include(_ deadline: ContinuousClock.Instant?) {
+            guard let deadline else { return }
+            earliest = earliest.map { min($0, deadline) } ?? deadline
+        }
+        include(self.attachmentsDeadline)
+        for namespace in self.namespaces { include(namespace.nextDeadline) }
+        return earliest
+    }
+
+    /// Whether events and replies may be sent in a namespace.
+    func isConnected(_ index: Int) -> Bool {
+        self.namespaces.indices.contains(index) && self.namespaces[index].isConnected
+    }
+
+    /// What to give to the next join of a namespace on another engine; nil when the server offers no recovery.
+    func recovery(of index: Int) -> SocketIORecovery? {
+        self.namespaces.indices.contains(index) ? self.namespaces[index].currentRecovery : nil
+    }
+
+    /// Looks at the clock before a message is sent: false means that the session has just ended, as `output` says.
+    mutating func beforeSend(now: ContinuousClock.Instant, output: inout SocketIOOutput) -> Bool {
+        guard !self.isClosed else { return false }
+        guard let error = self.engine.beforeSend(now: now) else { return true }
+        if error.code != .wrongState { self.close(error, output: &output) }
+        return false
+    }
+
+    /// Joins a namespace, at once or as soon as the engine is open.
+    ///
+    /// - Parameters:
+    ///   - namespace: which one.
+    ///   - auth: who we are; its first argument has to be an object without attachments.
+    ///   - recovery: what the last session of the namespace left, to resume it.
+    ///   - timeout: how long the answer to CONNECT may take.
+    ///   - now: the present.
+    ///   - output: where the CONNECT goes.
+    /// - Returns: the index under which the namespace's events are delivered. Joining again after the end gives the same.
+    /// - Throws: ``LinkspanError`` with code `wrongState` when the engine has ended, or the namespace is joined, or a former
+    ///   CONNECT is still unanswered: another engine is needed then. Code `invalidConfiguration` for another auth.
+    mutating func join(
+        _ namespace: SocketIONamespace, auth: Payload? = nil, recovery: SocketIORecovery? = nil,
+        timeout: Duration = .seconds(10), now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) throws(LinkspanError) -> Int {
+        guard !self.isClosed else { throw LinkspanError(.wrongState, "the connection has ended") }
+        let auth = try Self.object(auth)
+        let index: Int
+        if let known = self.namespaces.firstIndex(where: { $0.namespace == namespace }) {
+            guard !self.namespaces[known].isActive, !self.namespaces[known].isAbandoned else {
+                throw LinkspanError(.wrongState, "the namespace is already in use on this connection")
+            }
+            index = known
+        } else {
+            index = self.namespaces.count
+            self.namespaces.append(NamespaceSession(namespace, index: index, limits: self.limits))
+        }
+        self.namespaces[index].join(auth: auth, recovery: recovery, timeout: timeout)
+        if self.engine.isOpen { self.namespaces[index].sendConnect(now: now, output: &output) }
+        return index
+    }
+
+    /// Leaves a namespace: says goodbye where that is possible, and delivers `closed` with the reason.
+    mutating func leave(_ index: Int, reason: LinkspanError, output: inout SocketIOOutput) {
+        guard self.namespaces.indices.contains(index) else { return }
+        self.namespaces[index].leave(reason, output: &output)
+    }
+
+    /// Takes a text frame.
+    mutating func receive(text: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+        guard !self.isClosed else { return }
+        self.handle(self.engine.receive(text: text, now: now), now: now, output: &output)
+    }
+
+    /// Takes a binary frame.
+    mutating func receive(binary: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+        guard !self.isClosed else { return }
+        self.handle(self.engine.receive(binary: binary, now: now), now: now, output: &output)
+    }
+
+    /// Looks at the clock: ends what is overdue.
+    mutating func timer(now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+        guard !self.isClosed else { return }
+        if let error = self.engine.timer(now: now) { return self.close(error, output: &output) }
+        if let deadline = self.attachmentsDeadline, now >= deadline {
+            let violation = SocketIOProtocolError(
+                .attachmentsOverdue, "the attachments of a packet did not come in time")
+            return self.close(LinkspanError(violation), output: &output)
+        }
+        for index in self.namespaces.indices { self.namespaces[index].timer(now: now, output: &output) }
+    }
+
+    /// The stream has ended by itself. The session takes nothing more, and asks for nothing to be closed.
+    mutating func streamClosed(_ error: LinkspanError, output: inout SocketIOOutput) {
+        guard !self.isClosed else { return }
+        self.end(error, output: &output)
+    }
+}
+
+extension SocketIOSession {
+    @inline(__always)
+    private mutating func handle(
+        _ receipt: EngineIOSession.Receipt, now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) {
+        switch receipt {
+        case .text(let text):
+            do throws(SocketIOProtocolError) {
+                let packet = try self.decoder.receive(text: text)
+                if let packet { return self.dispatch(packet, output: &output) }
+                // Nothing complete: perhaps the first part of a packet whose attachments are now awaited.
+                if self.decoder.isCollecting {
+                    self.attachmentsDeadline = now.advanced(by: self.limits.attachmentsTimeout)
+                }
+            } catch {
+                self.close(LinkspanError(error), output: &output)
+            }
+        case .binary(let data):
+            self.handle(binary: data, output: &output)
+        case .nothing:
+            ()
+        case .answerPong:
+            output.frames.append { EngineIOPacket.pong([]).append(to: &$0) }
+        case .opened(let handshake):
+            self.handshake = handshake
+            for index in self.namespaces.indices { self.namespaces[index].sendConnect(now: now, output: &output) }
+        case .close(let error):
+            self.close(error, output: &output)
+        }
+    }
+
+    private mutating func handle(binary data: ArraySlice<UInt8>, output: inout SocketIOOutput) {
+        do throws(SocketIOProtocolError) {
+            guard let packet = try self.decoder.receive(binary: data) else { return }
+            self.attachmentsDeadline = nil
+            self.dispatch(packet, output: &output)
+        } catch {
+            self.close(LinkspanError(error), output: &output)
+        }
+    }
+
+    @inline(__always)
+    private mutating func dispatch(_ packet: SocketIOPacket, output: inout SocketIOOutput) {
+        switch packet {
+        case .event(let namespace, let message):
+            guard let index = self.index(of: namespace) else { return }
+            self.namespaces[index].receive(message, output: &output)
+        case .ack(let namespace, let id, let payload):
+            guard let index = self.index(of: namespace) else { return }
+            self.namespaces[index].receive(ack: id, payload, output: &output)
+        case .connect(let namespace, let payload):
+            guard let index = self.index(of: namespace) else { return }
+            self.namespaces[index].receiveConnect(payload, output: &output)
+        case .connectError(let namespace, let payload):
+            guard let index = self.index(of: namespace) else { return }
+            self.namespaces[index].receiveConnectError(payload, output: &output)
+        case .disconnect(let namespace):
+            guard let index = self.index(of: namespace) else { return }
+            self.namespaces[index].receiveDisconnect(output: &output)
+        }
+    }
+
+    /// Finds a packet's namespace; nil for one that was never joined, whose packets are ignored (S27).
+    @inline(__always)
+    private mutating func index(of written: ArraySlice<UInt8>) -> Int? {
+        if self.latest < self.namespaces.count, self.namespaces[self.latest].namespace.matches(written) {
+            return self.latest
+        }
+        guard let found = self.namespaces.firstIndex(where: { $0.namespace.matches(written) }) else { return nil }
+        self.latest = found
+        return found
+    }
+
+    private mutating func close(_ error: LinkspanError, output: inout SocketIOOutput) {
+        self.end(error, output: &output)
+        output.close = error
+    }
+
+    private mutating func end(_ error: LinkspanError, output: inout SocketIOOutput) {
+        self.isClosed = true
+        self.engine.close()
+        self.decoder.reset()
+        self.attachmentsDeadline = nil
+        for index in self.namespaces.indices { self.namespaces[index].streamClosed(error, output: &output) }
+    }
+
+    /// The text of an auth payload; the official server drops the connection over anything but an object.
+    private static func object(_ auth: Payload?) throws(LinkspanError) -> ArraySlice<UInt8> {
+        guard let auth, !auth.isEmpty else { return [] }
+        guard let value = auth[0], value.text.first == UInt8(ascii: "{"), auth[1] == nil, auth.attachments.isEmpty else {
+            throw LinkspanError(
+                .invalidConfiguration, "the auth payload of Socket.IO has to be one object without binary values")
+        }
+        return value.text
+    }
+}
