@@ -1,0 +1,285 @@
+// The narrow door to libwebsockets. Everything Swift calls is a `static inline` function here, each of which says why it
+// has to be C. Prefix: clws_.
+#ifndef CLIBWEBSOCKETS_SHIM_H
+#define CLIBWEBSOCKETS_SHIM_H
+
+#if defined(__has_include)
+#if !__has_include(<libwebsockets.h>)
+#error "libwebsockets is missing. Debian, Ubuntu: apt-get install libwebsockets-dev. macOS: brew install libwebsockets"
+#endif
+#endif
+
+#include <libwebsockets.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#if defined(__APPLE__)
+#include <pthread.h>
+#elif defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
+#include "tls.h"
+
+// What happened to one connection attempt ("dial"). Closed, so that the Swift side is an exhaustive switch.
+enum __attribute__((enum_extensibility(closed))) clws_event {
+  clws_event_received = 0,      // bytes of the stream
+  clws_event_writable = 1,      // one lws_write may be made
+  clws_event_request = 2,       // the request is being written; `in` is a struct clws_room
+  clws_event_head = 3,          // the response's head is complete
+  clws_event_certificate = 4,   // one step of the verification; `in` is a struct clws_certificate
+  clws_event_failed = 5,        // the attempt failed; `in` is the library's text
+  clws_event_closed = 6,        // the connection is over
+  clws_event_destroyed = 7,     // the last callback: user data is released here and nowhere else
+};
+
+// Where the request's own header lines go.
+struct clws_room {
+  unsigned char **cursor;
+  size_t count;
+};
+
+// Receives every event. A non-zero result closes the connection.
+typedef int (*clws_handler)(void *dial, struct lws *wsi, enum clws_event event, void *in, size_t count);
+
+enum { clws_receive_size = 64 * 1024 };
+
+// What one loop needs at a stable address for as long as the context lives.
+struct clws_loop {
+  struct lws_context *context;
+  clws_handler handler;
+  lws_sorted_usec_list_t timer;
+  unsigned char receive[LWS_PRE + clws_receive_size];
+};
+
+// C, because LWS_PRE is a structured macro that Swift does not import.
+static inline size_t clws_head_room(void) { return LWS_PRE; }
+
+// C, because events have to be told apart by an imported enum without `default`, and because the library hands several of
+// them over as untyped arguments whose meaning depends on the reason. It forwards and decides nothing.
+static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t count) {
+  struct lws_context *context = wsi ? lws_get_context(wsi) : NULL;
+  struct clws_loop *loop = context ? (struct clws_loop *)lws_context_user(context) : NULL;
+  void *dial = wsi ? lws_get_opaque_user_data(wsi) : NULL;
+  if (!loop || !dial) return 0;
+  switch (reason) {
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP: {
+      char *bytes = (char *)loop->receive + LWS_PRE;
+      int size = clws_receive_size;
+      return lws_http_client_read(wsi, &bytes, &size) < 0 ? -1 : 0;
+    }
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ: return loop->handler(dial, wsi, clws_event_received, in, count);
+    case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE: return loop->handler(dial, wsi, clws_event_writable, NULL, 0);
+    case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: {
+      struct clws_room room = {(unsigned char **)in, count};
+      return loop->handler(dial, wsi, clws_event_request, &room, 0);
+    }
+    case LWS_CALLBACK_ESTABLISHED_CLIENT_HTTP: return loop->handler(dial, wsi, clws_event_head, NULL, 0);
+    case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION: {
+      struct clws_certificate certificate = clws_certificate_of((X509_STORE_CTX *)user, (int)count);
+      return loop->handler(dial, wsi, clws_event_certificate, &certificate, 0);
+    }
+    case LWS_CALLBACK_CLIENT_HTTP_REDIRECT: return -1;
+    case LWS_CALLBACK_CLIENT_CONNECTION_ERROR: return loop->handler(dial, wsi, clws_event_failed, in, in ? count : 0);
+    case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
+      // -1, or the library would keep the connection for another request.
+      loop->handler(dial, wsi, clws_event_closed, NULL, 0);
+      return -1;
+    case LWS_CALLBACK_CLOSED_CLIENT_HTTP: return loop->handler(dial, wsi, clws_event_closed, NULL, 0);
+    case LWS_CALLBACK_WSI_DESTROY: return loop->handler(dial, wsi, clws_event_destroyed, NULL, 0);
+    default: return 0;
+  }
+}
+
+// C, because the library keeps a pointer to the table and to its names for ever: static storage is the only safe place.
+static inline const struct lws_protocols *clws_protocols(void) {
+  static const struct lws_protocols table[] = {
+      {"linkspan", clws_callback, 0, clws_receive_size, 0, NULL, 1024 * 1024},
+      {NULL, NULL, 0, 0, 0, NULL, 0},
+  };
+  return table;
+}
+
+// C, because each loop would otherwise hand over a policy that has to outlive its connections. All zero: no pings and
+// no hang-ups of the library's own.
+static inline const lws_retry_bo_t *clws_no_policy(void) {
+  static const lws_retry_bo_t policy;
+  return &policy;
+}
+
+// C, because the timer's address must be stable and its callback a C function. Timers fire before poll() within one
+// service call, so control comes back to the loop only after a wake-up.
+static inline void clws_timer_fired(lws_sorted_usec_list_t *timer) {
+  struct clws_loop *loop = lws_container_of(timer, struct clws_loop, timer);
+  lws_cancel_service(loop->context);
+}
+
+// C, because of the flexible layout of the creation info across versions: unknown fields stay zero.
+static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned int timeout_seconds) {
+  struct clws_loop *loop = (struct clws_loop *)calloc(1, sizeof *loop);
+  if (!loop) return NULL;
+  loop->handler = handler;
+  struct lws_context_creation_info info;
+  memset(&info, 0, sizeof info);
+  info.port = CONTEXT_PORT_NO_LISTEN;
+  info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN;
+  info.user = loop;
+  info.gid = (gid_t)-1;
+  info.uid = (uid_t)-1;
+  info.pt_serv_buf_size = clws_receive_size;
+  info.max_http_header_data2 = 16 * 1024;
+  info.timeout_secs = timeout_seconds;
+  info.connect_timeout_secs = timeout_seconds;
+  // The library takes 16 bytes per possible descriptor; container hosts allow a million and more.
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 65536) info.fd_limit_per_thread = 65536;
+  loop->context = lws_create_context(&info);
+  if (!loop->context) {
+    free(loop);
+    return NULL;
+  }
+  return loop;
+}
+
+static inline void clws_loop_destroy(struct clws_loop *loop) {
+  lws_sul_cancel(&loop->timer);
+  lws_context_destroy(loop->context);
+  free(loop);
+}
+
+// C, because the timer is part of the C structure.
+static inline void clws_loop_wake_after(struct clws_loop *loop, int64_t microseconds) {
+  lws_sul_schedule(loop->context, 0, &loop->timer, clws_timer_fired, (lws_usec_t)microseconds);
+}
+
+// C, because the creation info keeps its strings by pointer: these are literals. `tls` is NULL for plain connections.
+static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CTX *tls) {
+  struct lws_context_creation_info info;
+  memset(&info, 0, sizeof info);
+  info.port = CONTEXT_PORT_NO_LISTEN;
+  info.protocols = clws_protocols();
+  info.vhost_name = tls ? "linkspan-tls" : "linkspan";
+  // Or the http_proxy variable of the environment would apply to every connection, loopback included.
+  info.http_proxy_address = ":0";
+  info.retry_and_idle_policy = clws_no_policy();
+  info.provided_client_ssl_ctx = tls;
+#if defined(LWS_SERVER_OPTION_DISABLE_TLS_SESSION_CACHE)
+  // A resumed session would skip the verification callback, and pins with it.
+  info.options |= LWS_SERVER_OPTION_DISABLE_TLS_SESSION_CACHE;
+#endif
+  info.timeout_secs = 0;
+  return lws_create_vhost(loop->context, &info);
+}
+
+// C, because `const char *` fields cannot be assigned from a Swift String. The library copies these strings.
+static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost *vhost, void *dial, const char *address,
+                                       int port, const char *host, const char *path, bool secure) {
+  struct lws_client_connect_info info;
+  memset(&info, 0, sizeof info);
+  info.context = loop->context;
+  info.vhost = vhost;
+  info.address = address;
+  info.port = port;
+  info.host = host;
+  info.path = path;
+  info.method = "GET";
+  info.alpn = "http/1.1";
+  info.ssl_connection = LCCSCF_PIPELINE | LCCSCF_HTTP_NO_FOLLOW_REDIRECT;
+  if (secure) info.ssl_connection |= LCCSCF_USE_SSL;
+  info.local_protocol_name = "linkspan";
+  info.retry_and_idle_policy = clws_no_policy();
+  info.opaque_user_data = dial;
+  return lws_client_connect_via_info(&info);
+}
+
+// C, because the library hands over a cursor into its buffer. Returns false when the lines do not fit.
+static inline bool clws_room_append(struct clws_room *room, const unsigned char *bytes, size_t count) {
+  if (count > room->count) return false;
+  memcpy(*room->cursor, bytes, count);
+  *room->cursor += count;
+  room->count -= count;
+  return true;
+}
+
+enum __attribute__((enum_extensibility(closed))) clws_header {
+  clws_header_upgrade,
+  clws_header_connection,
+  clws_header_accept,
+  clws_header_protocol,
+  clws_header_extensions,
+  clws_header_retry_after,
+  clws_header_location,
+  clws_header_content_length,
+  clws_header_transfer_encoding,
+};
+
+// C, because which tokens exist depends on how the library was built.
+static inline int clws_header_token(enum clws_header header, enum lws_token_indexes *token) {
+  switch (header) {
+    case clws_header_upgrade: *token = WSI_TOKEN_UPGRADE; return 1;
+    case clws_header_connection: *token = WSI_TOKEN_CONNECTION; return 1;
+    case clws_header_accept: *token = WSI_TOKEN_ACCEPT; return 1;
+    case clws_header_protocol: *token = WSI_TOKEN_PROTOCOL; return 1;
+    case clws_header_extensions: *token = WSI_TOKEN_EXTENSIONS; return 1;
+    case clws_header_location: *token = WSI_TOKEN_HTTP_LOCATION; return 1;
+    case clws_header_content_length: *token = WSI_TOKEN_HTTP_CONTENT_LENGTH; return 1;
+    case clws_header_transfer_encoding: *token = WSI_TOKEN_HTTP_TRANSFER_ENCODING; return 1;
+    case clws_header_retry_after:
+#if defined(LWS_WITH_HTTP_UNCOMMON_HEADERS) || defined(LWS_HTTP_HEADERS_ALL)
+      *token = WSI_TOKEN_HTTP_RETRY_AFTER;
+      return 1;
+#else
+      return 0;
+#endif
+  }
+  return 0;
+}
+
+// The length of a header's value, 0 when it is absent.
+static inline int clws_header_length(struct lws *wsi, enum clws_header header) {
+  enum lws_token_indexes token;
+  return clws_header_token(header, &token) ? lws_hdr_total_length(wsi, token) : 0;
+}
+
+// Copies a header's value and a NUL; returns its length, or a negative number when `size` is too small.
+static inline int clws_header_copy(struct lws *wsi, enum clws_header header, char *bytes, int size) {
+  enum lws_token_indexes token;
+  return clws_header_token(header, &token) ? lws_hdr_copy(wsi, bytes, size, token) : 0;
+}
+
+static inline int clws_status(struct lws *wsi) { return (int)lws_http_client_http_response(wsi); }
+
+// C, because LWS_WRITE_RAW is not imported. `bytes` has LWS_PRE bytes of head room in front of it.
+static inline int clws_write(struct lws *wsi, unsigned char *bytes, size_t count) {
+  return lws_write(wsi, bytes, count, LWS_WRITE_RAW);
+}
+
+// Closes soon and at any stage of a connection; the closing callbacks come from a later service call.
+static inline void clws_kill(struct lws *wsi) { lws_set_timeout(wsi, (enum pending_timeout)1, LWS_TO_KILL_ASYNC); }
+
+static inline void clws_clear_timeout(struct lws *wsi) { lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); }
+
+// C, because the imported sockaddr_storage cannot be passed without unsafe rebinding.
+static inline bool clws_has_peer(struct lws *wsi) {
+  struct sockaddr_storage peer;
+  socklen_t size = sizeof peer;
+  int descriptor = (int)lws_get_socket_fd(wsi);
+  return descriptor >= 0 && getpeername(descriptor, (struct sockaddr *)&peer, &size) == 0;
+}
+
+// C, because one system's call is variadic and the other's takes no thread. Names the current thread for debuggers.
+static inline void clws_name_thread(const char *name) {
+#if defined(__APPLE__)
+  pthread_setname_np(name);
+#elif defined(__linux__)
+  prctl(PR_SET_NAME, name, 0, 0, 0);
+#else
+  (void)name;
+#endif
+}
+
+#endif

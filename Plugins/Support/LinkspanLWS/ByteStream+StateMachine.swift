@@ -1,0 +1,150 @@
+extension ByteStream {
+    /// Decides what an event means for an attempt and for the stream it becomes.
+    ///
+    /// The library reports one ending in up to three ways, or in none at all, and late: the first thing that ends an
+    /// attempt decides, and everything after it is ignored.
+    struct StateMachine {
+        private enum State {
+            case resolving
+            case dialing(rest: ArraySlice<String>, rejection: ByteStreamError?)
+            case upgrading
+            case open
+            case finishing
+            case ended
+        }
+
+        private var state = State.resolving
+    }
+}
+
+extension ByteStream.StateMachine {
+    enum OnDial {
+        /// Dial `address`; `others` more could be tried.
+        case dial(address: String, others: Int)
+        case end(ByteStreamError)
+        case ignore
+    }
+
+    enum OnHead { case open, end(ByteStreamError), ignore }
+
+    enum OnFinish { case flush, end(ByteStreamError), ignore }
+
+    var isOpen: Bool { if case .open = self.state { true } else { false } }
+
+    var isFinishing: Bool { if case .finishing = self.state { true } else { false } }
+
+    mutating func resolved(_ result: Result<[String], ByteStreamError>) -> OnDial {
+        guard case .resolving = self.state else { return .ignore }
+        switch result {
+        case .failure(let error): return self.end(error)
+        case .success(let addresses):
+            return self.dial(addresses[...], ByteStreamError(.nameNotResolved, "the host's name has no address"))
+        }
+    }
+
+    /// The time for one address passed; one that TCP has reached is given the whole deadline.
+    mutating func addressTimedOut(isConnected: Bool) -> OnDial {
+        guard case .dialing(let rest, nil) = self.state, !isConnected, !rest.isEmpty else { return .ignore }
+        return self.dial(rest, ByteStreamError(.timedOut, "no address answered in time"))
+    }
+
+    /// A certificate was rejected; the library's own report of it follows and names no reason.
+    mutating func rejected(_ error: ByteStreamError) {
+        guard case .dialing(let rest, _) = self.state else { return }
+        self.state = .dialing(rest: rest, rejection: error)
+    }
+
+    /// Returns whether the request may be sent.
+    mutating func sendsRequest() -> Bool {
+        guard case .dialing(_, nil) = self.state else { return false }
+        self.state = .upgrading
+        return true
+    }
+
+    /// The library gave up on an address, before or after TCP was there.
+    mutating func failed(_ failure: DialFailure) -> OnDial {
+        switch self.state {
+        case .dialing(_, let rejection?): return self.end(rejection)
+        case .dialing(let rest, nil):
+            if case .tls(let text) = failure { return self.end(ByteStreamError(.tlsFailed, "TLS failed: \(text)")) }
+            return self.dial(rest, ByteStreamError(.unreachable, "no address of the host took the connection"))
+        case .upgrading: return self.end(failure.duringUpgrade)
+        case .open, .finishing: return self.end(failure.duringUpgrade)
+        case .resolving, .ended: return .ignore
+        }
+    }
+
+    mutating func received(_ answer: UpgradeAnswer) -> OnHead {
+        guard case .upgrading = self.state else { return .ignore }
+        if let error = answer.error {
+            self.state = .ended
+            return .end(error)
+        }
+        self.state = .open
+        return .open
+    }
+
+    /// The connection is gone. Nil when the attempt had ended before.
+    mutating func connectionClosed() -> ByteStreamError? {
+        switch self.state {
+        case .resolving, .ended: return nil
+        case .dialing(_, let rejection):
+            return self.ended(rejection ?? ByteStreamError(.closedByPeer, "the connection was closed during set-up"))
+        case .upgrading: return self.ended(ByteStreamError(.closedByPeer, "closed before the upgrade was answered"))
+        case .open: return self.ended(ByteStreamError(.closedByPeer, "the connection was closed by the peer"))
+        case .finishing:
+            return self.ended(ByteStreamError(.closedByPeer, "closed by the peer before all was sent"))
+        }
+    }
+
+    mutating func deadlinePassed() -> ByteStreamError? {
+        switch self.state {
+        case .resolving: return self.ended(ByteStreamError(.timedOut, "no address for the host in time"))
+        case .dialing: return self.ended(ByteStreamError(.timedOut, "no connection in time"))
+        case .upgrading: return self.ended(ByteStreamError(.timedOut, "no answer to the upgrade in time"))
+        case .finishing: return self.ended(ByteStreamError(.timedOut, "the last bytes were not taken in time"))
+        case .open, .ended: return nil
+        }
+    }
+
+    mutating func finish() -> OnFinish {
+        let error = ByteStreamError(.closedByUs, "the stream was finished")
+        switch self.state {
+        case .open:
+            self.state = .finishing
+            return .flush
+        case .resolving, .dialing, .upgrading:
+            self.state = .ended
+            return .end(error)
+        case .finishing, .ended: return .ignore
+        }
+    }
+
+    /// Everything has been sent. Nil unless the stream waited for that.
+    mutating func flushed() -> ByteStreamError? {
+        guard case .finishing = self.state else { return nil }
+        return self.ended(ByteStreamError(.closedByUs, "the stream was finished"))
+    }
+
+    /// Ends it from this side. Nil when it had ended before.
+    mutating func abort(_ error: ByteStreamError) -> ByteStreamError? {
+        if case .ended = self.state { return nil }
+        return self.ended(error)
+    }
+
+    private mutating func dial(_ addresses: ArraySlice<String>, _ otherwise: ByteStreamError) -> OnDial {
+        guard let address = addresses.first else { return self.end(otherwise) }
+        self.state = .dialing(rest: addresses.dropFirst(), rejection: nil)
+        return .dial(address: address, others: addresses.count - 1)
+    }
+
+    private mutating func end(_ error: ByteStreamError) -> OnDial {
+        self.state = .ended
+        return .end(error)
+    }
+
+    private mutating func ended(_ error: ByteStreamError) -> ByteStreamError {
+        self.state = .ended
+        return error
+    }
+}

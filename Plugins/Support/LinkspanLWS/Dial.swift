@@ -1,0 +1,36 @@
+/// One connection of the library's, to one address, from the call that made it to its destruction.
+///
+/// It is the library's user data: retained once when it is made, released once when the library says that it destroyed
+/// the connection, and only then.
+final class Dial {
+    let stream: LoopStream
+    /// The library's connection, nil before its first event and once it is going down.
+    var connection: OpaquePointer?
+    /// Whether the library's reference has been given back.
+    private var isReleased = false
+    /// Whether the connection is going down by itself, so that it must not be touched any more.
+    private var isOver = false
+
+    init(stream: LoopStream) {
+        self.stream = stream
+    }
+
+    /// The reference for the library.
+    func retained() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
+
+    /// Gives the library's reference back, once.
+    func release() {
+        guard !self.isReleased else { return }
+        self.isReleased = true
+        Unmanaged.passUnretained(self).release()
+    }
+
+    func noticed(_ connection: OpaquePointer) {
+        if !self.isOver { self.connection = connection }
+    }
+
+    func goesDown() {
+        self.isOver = true
+        self.connection = nil
+    }
+}

@@ -1,0 +1,43 @@
+internal import CLibwebsockets
+
+/// Forwards an event of the library to the stream it belongs to; decides nothing.
+///
+/// Returns non-zero to have the connection closed.
+func libraryCallback(
+    _ user: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ event: clws_event,
+    _ data: UnsafeMutableRawPointer?, _ count: Int
+) -> CInt {
+    guard let user, let connection else { return 0 }
+    let dial = Unmanaged<Dial>.fromOpaque(user).takeUnretainedValue()
+    let stream = dial.stream
+    dial.noticed(connection)
+    switch event {
+    case .received:
+        return stream.received(dial, UnsafeRawBufferPointer(start: data, count: count)) ? 0 : -1
+    case .writable:
+        return stream.writable(dial) ? 0 : -1
+    case .request:
+        guard let room = data?.assumingMemoryBound(to: clws_room.self) else { return -1 }
+        return stream.writeRequest(dial, into: room) ? 0 : -1
+    case .head:
+        return stream.receivedHead(dial, connection) ? 0 : -1
+    case .certificate:
+        guard let certificate = data?.assumingMemoryBound(to: clws_certificate.self) else { return -1 }
+        return stream.checkCertificate(dial, certificate) ? 0 : -1
+    case .failed:
+        let isConnected = clws_has_peer(connection)
+        dial.goesDown()
+        let text = String(decoding: UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : count), as: UTF8.self)
+        stream.failed(dial, text, isConnected: isConnected)
+    case .closed:
+        dial.goesDown()
+        stream.closed(dial)
+    case .destroyed:
+        dial.goesDown()
+        stream.closed(dial)
+        dial.release()
+    }
+    // Endings may come from a timer, after which the library goes on to sleep without asking for our jobs.
+    stream.core.loop.wake()
+    return 0
+}

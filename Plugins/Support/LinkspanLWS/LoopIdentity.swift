@@ -1,0 +1,32 @@
+#if canImport(Darwin)
+private import Darwin
+#elseif canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+
+/// Answers whether the current thread runs a certain loop's jobs at this moment.
+///
+/// A thread-specific value rather than a stored thread number: it needs no lock, and after a loop's end it moves with
+/// the jobs to whichever thread runs them.
+final class LoopIdentity: Sendable {
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let code = pthread_key_create(&key, nil)
+        precondition(code == 0, "pthread_key_create failed: \(code)")
+        return key
+    }()
+
+    var isCurrent: Bool {
+        pthread_getspecific(Self.key) == UnsafeMutableRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Runs `body` as this loop.
+    func asCurrent(_ body: () -> Void) {
+        let previous = pthread_getspecific(Self.key)
+        pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
+        body()
+        pthread_setspecific(Self.key, previous)
+    }
+}

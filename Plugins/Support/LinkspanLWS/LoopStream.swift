@@ -1,0 +1,255 @@
+internal import CLibwebsockets
+
+/// The half of a stream that lives on the loop's thread: it carries out what the state machine decides.
+final class LoopStream {
+    /// The most that ``UpgradeRequest/deadline`` may be.
+    private static let longestDeadline = Duration.seconds(60)
+    private static let finishDeadline = Duration.seconds(5)
+
+    let core: LoopCore
+    let stream: ByteStream
+    let request: UpgradeRequest
+    var machine = ByteStream.StateMachine()
+    private(set) var dial: Dial?
+    private var handler: (any ByteStreamHandler)?
+    private var writer = StreamWriter()
+    private var deadline: LoopTimer?
+    private var addressDeadline: LoopTimer?
+    private var deadlineTime = ContinuousClock.now
+    private var isTouched = false
+    private var isPaused = false
+
+    init(stream: ByteStream, request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
+        self.stream = stream
+        self.request = request
+        self.handler = handler
+        self.core = core
+    }
+
+    /// Checks the request and looks the host up.
+    func start() {
+        do throws(ByteStreamError) {
+            try self.request.validated()
+            _ = try self.core.host(for: self.request)
+        } catch {
+            return self.abort(error)
+        }
+        self.setDeadline(min(self.request.deadline, Self.longestDeadline))
+        let host = self.request.bareHost
+        if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
+        let stream = self.stream
+        self.core.loop.resolver.resolve(host) { result in
+            stream.loop.execute { stream.half.value?.resolved(result) }
+        }
+    }
+
+    func resolved(_ result: Result<[String], ByteStreamError>) {
+        self.act(self.machine.resolved(result))
+    }
+
+    func abort(_ error: ByteStreamError) {
+        if let error = self.machine.abort(error) { self.end(error) }
+    }
+
+    /// As `abort`, from within a callback of the handler's: `closed` follows once that has returned.
+    func abortWithin(_ error: ByteStreamError) {
+        guard let error = self.machine.abort(error), let handler = self.handler else { return }
+        self.tearDown()
+        self.core.loop.execute { handler.closed(error) }
+        self.core.loop.wake()
+    }
+
+    func finish() {
+        switch self.machine.finish() {
+        case .flush:
+            self.setDeadline(Self.finishDeadline)
+            self.requestWritable()
+        case .end(let error): self.end(error)
+        case .ignore: ()
+        }
+    }
+
+    func setPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        self.applyPause()
+    }
+
+    /// Asks the library for a chance to write.
+    func requestWritable() {
+        guard self.machine.isOpen || self.machine.isFinishing, let connection = self.dial?.connection else { return }
+        lws_callback_on_writable(connection)
+    }
+
+    func endReadTurn() {
+        guard self.isTouched else { return }
+        self.isTouched = false
+        self.handler?.readTurnEnded()
+    }
+}
+
+// MARK: - Events of the library
+
+extension LoopStream {
+    /// Returns false to have the connection closed, as do the others.
+    func received(_ dial: Dial, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard dial === self.dial else { return false }
+        guard self.machine.isOpen, let handler = self.handler, !bytes.isEmpty else { return true }
+        if !self.isTouched {
+            self.isTouched = true
+            self.core.touch(self)
+        }
+        handler.received([UInt8](bytes))
+        return true
+    }
+
+    func writable(_ dial: Dial) -> Bool {
+        guard dial === self.dial, let connection = dial.connection else { return true }
+        guard self.machine.isOpen || self.machine.isFinishing else { return true }
+        switch self.writer.write(to: connection, from: self.stream) {
+        case .failed:
+            self.closed(dial)
+            return false
+        case .sent(isMore: true, let isDrained):
+            lws_callback_on_writable(connection)
+            if isDrained { self.handler?.drained() }
+        case .sent(isMore: false, let isDrained):
+            if isDrained { self.handler?.drained() }
+            if let error = self.machine.flushed() { self.end(error) }
+        }
+        return true
+    }
+
+    func writeRequest(_ dial: Dial, into room: UnsafeMutablePointer<clws_room>) -> Bool {
+        guard dial === self.dial, let connection = dial.connection, self.machine.sendsRequest() else { return false }
+        // Never in the clear what was to be secret, whatever the library makes of a configuration.
+        guard !self.request.isSecure || lws_is_ssl(connection) != 0 else { return false }
+        self.addressDeadline?.cancel()
+        let lines = self.request.headerLines
+        return clws_room_append(room, lines, lines.count)
+    }
+
+    func receivedHead(_ dial: Dial, _ connection: OpaquePointer) -> Bool {
+        guard dial === self.dial else { return false }
+        let answer = UpgradeAnswer(connection)
+        switch self.machine.received(answer) {
+        case .open:
+            self.deadline?.cancel()
+            clws_clear_timeout(connection)
+            self.applyPause()
+            if self.stream.withOutbox({ $0.open() }) { lws_callback_on_writable(connection) }
+            self.handler?.opened(answer.head)
+            return true
+        case .end(let error):
+            self.end(error)
+            return false
+        case .ignore: return false
+        }
+    }
+
+    func checkCertificate(_ dial: Dial, _ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
+        guard dial === self.dial else { return false }
+        guard let error = CertificateCheck(host: self.request.bareHost).error(certificate) else { return true }
+        self.machine.rejected(error)
+        return false
+    }
+
+    func failed(_ dial: Dial, _ text: String, isConnected: Bool) {
+        guard dial === self.dial else { return }
+        let failure = DialFailure(text: text, isSecure: self.request.isSecure, isConnected: isConnected)
+        self.dial = nil
+        self.act(self.machine.failed(failure))
+    }
+
+    func closed(_ dial: Dial) {
+        guard dial === self.dial else { return }
+        self.dial = nil
+        if let error = self.machine.connectionClosed() { self.end(error) }
+    }
+}
+
+// MARK: - Actions
+
+extension LoopStream {
+    private func act(_ action: ByteStream.StateMachine.OnDial) {
+        switch action {
+        case .dial(let address, let others):
+            // As a job, because the library must not be entered again from within its own callbacks.
+            let stream = self.stream
+            self.core.loop.execute { stream.half.value?.dial(address, others: others) }
+        case .end(let error): self.end(error)
+        case .ignore: ()
+        }
+    }
+
+    private func dial(_ address: String, others: Int) {
+        let host: OpaquePointer
+        do throws(ByteStreamError) { host = try self.core.host(for: self.request) } catch { return self.abort(error) }
+        self.drop()
+        if others > 0 { self.limitAddress(others: others) }
+        let dial = Dial(stream: self)
+        self.dial = dial
+        let connection = clws_connect(
+            self.core.raw, host, dial.retained(), address, CInt(self.request.port), self.request.hostHeader,
+            self.request.target, self.request.isSecure)
+        guard let connection else {
+            // Some failures are told by events within the call and destroy the connection, others are not.
+            dial.release()
+            return self.failed(dial, "connect", isConnected: false)
+        }
+        dial.noticed(connection)
+    }
+
+    /// Gives an address its part of the time that is left.
+    private func limitAddress(others: Int) {
+        let part = ContinuousClock.now.duration(to: self.deadlineTime) / (others + 1)
+        let stream = self.stream
+        self.addressDeadline?.cancel()
+        self.addressDeadline = self.core.loop.schedule(after: part) { stream.half.value?.addressTimedOut() }
+    }
+
+    private func addressTimedOut() {
+        let isConnected = self.dial?.connection.map { clws_has_peer($0) } ?? false
+        self.act(self.machine.addressTimedOut(isConnected: isConnected))
+    }
+
+    private func setDeadline(_ delay: Duration) {
+        let stream = self.stream
+        self.deadline?.cancel()
+        self.deadlineTime = ContinuousClock.now + delay
+        self.deadline = self.core.loop.schedule(after: delay) { stream.half.value?.deadlinePassed() }
+    }
+
+    private func deadlinePassed() {
+        if let error = self.machine.deadlinePassed() { self.end(error) }
+    }
+
+    private func applyPause() {
+        guard self.machine.isOpen, let connection = self.dial?.connection else { return }
+        lws_rx_flow_control(connection, self.isPaused ? 0 : 1)
+    }
+
+    /// Says goodbye to the handler, exactly once: the machine ends once.
+    private func end(_ error: ByteStreamError) {
+        guard let handler = self.handler else { return }
+        if self.isTouched { self.endReadTurn() }
+        self.tearDown()
+        handler.closed(error)
+    }
+
+    private func tearDown() {
+        self.deadline?.cancel()
+        self.addressDeadline?.cancel()
+        self.drop()
+        self.handler = nil
+        self.isTouched = false
+        self.stream.end()
+        self.stream.half.value = nil
+        self.core.remove(self.stream)
+    }
+
+    /// Has the library close the connection; its last events are ignored.
+    private func drop() {
+        if let connection = self.dial?.connection { clws_kill(connection) }
+        self.dial = nil
+    }
+}

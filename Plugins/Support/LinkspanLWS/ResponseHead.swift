@@ -1,0 +1,31 @@
+/// The part of a `101 Switching Protocols` answer that a WebSocket handshake is judged by (RFC 6455 section 4.1).
+///
+/// A header that the server did not send is nil; one that it sent more than once has its values joined by commas.
+/// libwebsockets checks none of them: that is the duty of whoever opens the stream.
+public struct ResponseHead: Sendable, Hashable {
+    /// The HTTP status, always 101 for an opened stream.
+    public var status: Int
+    /// The value of `Upgrade`.
+    public var upgrade: String?
+    /// The value of `Connection`.
+    public var connection: String?
+    /// The value of `Sec-WebSocket-Accept`.
+    public var accept: String?
+    /// The value of `Sec-WebSocket-Protocol`.
+    public var subprotocol: String?
+    /// The value of `Sec-WebSocket-Extensions`.
+    public var extensions: String?
+
+    /// Makes a head from its parts.
+    public init(
+        status: Int, upgrade: String? = nil, connection: String? = nil, accept: String? = nil,
+        subprotocol: String? = nil, extensions: String? = nil
+    ) {
+        self.status = status
+        self.upgrade = upgrade
+        self.connection = connection
+        self.accept = accept
+        self.subprotocol = subprotocol
+        self.extensions = extensions
+    }
+}

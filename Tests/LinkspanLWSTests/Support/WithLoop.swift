@@ -1,0 +1,27 @@
+import LinkspanLWS
+
+/// Runs `body` with a loop that is shut down afterwards, whatever happens.
+func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async rethrows -> Result {
+    try await withLoop(EventLoop(name: "test-loop"), body)
+}
+
+func withLoop<Result>(_ loop: EventLoop, _ body: (EventLoop) async throws -> Result) async rethrows -> Result {
+    defer { loop.shutdown() }
+    return try await body(loop)
+}
+
+/// Runs `body` with a server that is stopped afterwards.
+func withServer<Result>(
+    _ serve: @escaping @Sendable (Peer) -> Void, _ body: (LoopbackServer) async throws -> Result
+) async throws -> Result {
+    let server = try LoopbackServer(serve: serve)
+    defer { server.stop() }
+    return try await body(server)
+}
+
+extension LoopbackServer {
+    /// A plain request to this server.
+    func request(_ target: String = "/") -> UpgradeRequest {
+        UpgradeRequest(host: "127.0.0.1", port: self.port, isSecure: false, target: target)
+    }
+}
