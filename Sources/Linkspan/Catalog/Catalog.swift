@@ -1,0 +1,79 @@
+public import LinkspanLifecycle
+
+/// The transports and services that configuration may name. A value: no globals, no reflection.
+///
+/// ```swift
+/// var catalog = Catalog()
+/// catalog.add(.socketIO)
+/// catalog.add(.logging)
+/// catalog.add(ServiceFactory("counter") { _ in MessageCounter() })
+/// ```
+public struct Catalog: Sendable {
+    /// The transports by name.
+    public private(set) var transports: [String: TransportFactory] = [:]
+    /// The services by name.
+    public private(set) var services: [String: ServiceFactory] = [:]
+
+    /// An empty catalog.
+    public init() {}
+
+    /// Adds a transport, or replaces the one of the same name.
+    public mutating func add(_ transport: TransportFactory) { self.transports[transport.name] = transport }
+
+    /// Adds a service, or replaces the one of the same name.
+    public mutating func add(_ service: ServiceFactory) { self.services[service.name] = service }
+}
+
+/// Makes a transport from options.
+public struct TransportFactory: Sendable {
+    /// The name in configuration.
+    public let name: String
+    /// The URL schemes that the transport carries.
+    public let schemes: Set<String>
+    /// The options it understands, besides `url`.
+    public let options: [Option]
+    /// Makes the transport.
+    public let make: @Sendable (OptionValues) throws(LinkspanError) -> any Transport
+
+    /// Makes a factory.
+    ///
+    /// - Parameters:
+    ///   - name: the name in configuration, lower case letters and digits.
+    ///   - schemes: the URL schemes that the transport carries.
+    ///   - options: the options it understands.
+    ///   - make: makes the transport from checked options; throws code `invalidConfiguration` with a sentence.
+    public init(
+        _ name: String, schemes: Set<String>, options: [Option] = [],
+        make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> any Transport
+    ) {
+        self.name = name
+        self.schemes = schemes
+        self.options = options
+        self.make = make
+    }
+}
+
+/// Makes a service from options.
+public struct ServiceFactory: Sendable {
+    /// The name in configuration, and of the service in its registry.
+    public let name: String
+    /// The options it understands.
+    public let options: [Option]
+    /// Makes the service.
+    public let make: @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
+
+    /// Makes a factory.
+    ///
+    /// - Parameters:
+    ///   - name: the name in configuration, lower case letters and digits.
+    ///   - options: the options it understands.
+    ///   - make: makes the service from checked options; throws code `invalidConfiguration` with a sentence.
+    public init(
+        _ name: String, options: [Option] = [],
+        make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
+    ) {
+        self.name = name
+        self.options = options
+        self.make = make
+    }
+}

@@ -1,0 +1,28 @@
+public import LinkspanLifecycle
+
+/// What to run: one endpoint over one transport, and the services around it. A plain value, made from a file by
+/// `LinkspanConfiguration` or in code.
+public struct MessagingPlan: Sendable {
+    /// The endpoint.
+    public var url: String
+    /// What carries the traffic.
+    public var transport: any Transport
+    /// How the connection behaves.
+    public var options: ConnectionOptions
+    /// Where credentials come from.
+    public var credentials: CredentialSource
+    /// The services, in the order of their listing.
+    public var services: [any LifecycleService]
+
+    /// Makes a plan.
+    public init(
+        url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
+        credentials: CredentialSource = .none, services: [any LifecycleService] = []
+    ) {
+        self.url = url
+        self.transport = transport
+        self.options = options
+        self.credentials = credentials
+        self.services = services
+    }
+}
