@@ -14,6 +14,9 @@ struct PartialMessage: Sendable {
 
     var byteCount: Int { self.bytes.count }
 
+    /// How many bytes there is memory for.
+    var capacity: Int { self.bytes.capacity }
+
     /// Notes a further frame, which is the first if no message has begun.
     mutating func beginFrame(_ opcode: Opcode) {
         self.kind = self.kind ?? opcode

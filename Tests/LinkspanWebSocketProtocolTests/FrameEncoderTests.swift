@@ -1,0 +1,113 @@
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@Suite("Frame encoder")
+struct FrameEncoderTests {
+    private struct Failure: Error {}
+
+    private static let sizes = [0, 1, 2, 7, 8, 9, 124, 125, 126, 127, 65534, 65535, 65536, 65537, 200_000]
+
+    @Test("writes the examples of RFC 6455 section 5.7")
+    func examples() {
+        func frame(_ opcode: Opcode, _ text: String, isFinal: Bool = true, mask: UInt32? = nil) -> [UInt8] {
+            var output: [UInt8] = []
+            FrameEncoder.append(opcode, isFinal: isFinal, payload: text.utf8, mask: mask, to: &output)
+            return output
+        }
+        #expect(frame(.text, "Hello") == Wire.bytes("81 05 48 65 6c 6c 6f"))
+        #expect(frame(.text, "Hello", mask: 0x37fa_213d) == Wire.bytes("81 85 37 fa 21 3d 7f 9f 4d 51 58"))
+        #expect(frame(.text, "Hel", isFinal: false) == Wire.bytes("01 03 48 65 6c"))
+        #expect(frame(.continuation, "lo") == Wire.bytes("80 02 6c 6f"))
+        #expect(frame(.ping, "Hello") == Wire.bytes("89 05 48 65 6c 6c 6f"))
+        #expect(frame(.pong, "Hello", mask: 0x37fa_213d) == Wire.bytes("8a 85 37 fa 21 3d 7f 9f 4d 51 58"))
+    }
+
+    @Test("every form writes the same frame behind what the buffer held", arguments: sizes)
+    func forms(size: Int) throws {
+        var random = SeededGenerator(seed: UInt64(size))
+        let payload = random.bytes(size)
+        for mask in [nil, 0x0102_03F4 as UInt32?] {
+            let wireMask = mask.map { Wire.number(Int($0), bytes: 4) }
+            let expected: [UInt8] = [9, 9, 9] + Wire.frame(0x82, payload, mask: wireMask)
+            var whole: [UInt8] = [9, 9, 9]
+            FrameEncoder.append(.binary, payload: payload, mask: mask, to: &whole)
+            #expect(whole == expected)
+            for cut in Set([0, 1, 3, size / 2, size]) where cut <= size {
+                var pieces: [UInt8] = [9, 9, 9]
+                FrameEncoder.append(
+                    .binary, prefix: payload[..<cut], body: payload[cut...], mask: mask, to: &pieces)
+                #expect(pieces == expected)
+            }
+            for guess in [0, 125, 126, 65535, 65536, size] {
+                var written: [UInt8] = [9, 9, 9]
+                FrameEncoder.append(.binary, expectedLength: guess, mask: mask, to: &written) { $0 += payload }
+                #expect(written == expected, "guessed \(guess)")
+            }
+        }
+    }
+
+    @Test("takes collections that are not contiguous")
+    func lazyPayload() {
+        var output: [UInt8] = []
+        FrameEncoder.append(.binary, payload: (0..<20).lazy.map { UInt8($0) }, mask: 0xFFFF_FFFF, to: &output)
+        #expect(output == [0x82, 0x80 | 20] + [UInt8](repeating: 0xFF, count: 4) + (0..<20).map { ~UInt8($0) })
+    }
+
+    @Test("leaves the buffer as it was if the payload's writer throws")
+    func failingWriter() {
+        var output: [UInt8] = [1, 2]
+        #expect(throws: Failure.self) {
+            try FrameEncoder.append(.text, expectedLength: 500, mask: 7, to: &output) { buffer throws(Failure) in
+                buffer += [3, 4]
+                throw Failure()
+            }
+        }
+        #expect(output == [1, 2])
+    }
+
+    @Test("cuts a close reason at 123 bytes after a whole character")
+    func longReason() {
+        let cases = [
+            (String(repeating: "a", count: 123), 123), (String(repeating: "a", count: 124), 123),
+            (String(repeating: "é", count: 100), 122), ("a" + String(repeating: "é", count: 100), 123),
+            (String(repeating: "€", count: 50), 123), ("a" + String(repeating: "😀", count: 50), 121), ("", 0),
+        ]
+        for (reason, length) in cases {
+            var output: [UInt8] = []
+            FrameEncoder.appendClose(.goingAway, reason: reason, mask: nil, to: &output)
+            let cut = String(decoding: reason.utf8.prefix(length), as: UTF8.self)
+            #expect(output == Wire.frame(0x88, [0x03, 0xE9] + reason.utf8.prefix(length)))
+            #expect(FrameDecoder.decode(output).incoming == [.close(.goingAway, reason: cut)])
+        }
+    }
+
+    @Test("writes an empty Close frame without a code")
+    func emptyClose() {
+        var output: [UInt8] = []
+        FrameEncoder.appendClose(nil, mask: nil, to: &output)
+        #expect(output == [0x88, 0])
+    }
+
+    @Test("a decoder of the other end gets back what was written", arguments: WebSocketRole.allCases)
+    func roundTrip(receiver: WebSocketRole) {
+        var random = SeededGenerator(seed: 11)
+        var stream: [UInt8] = []
+        var expected: [FrameDecoder.Incoming] = []
+        let sizes = Self.sizes + (0..<20).map { _ in Int.random(in: 0...200_000, using: &random) }
+        for size in sizes {
+            let payload = random.bytes(size)
+            let mask = receiver == .server ? UInt32.random(in: 0...UInt32.max, using: &random) : nil
+            FrameEncoder.append(.binary, payload: payload, mask: mask, to: &stream)
+            expected.append(.binary(payload[...]))
+        }
+        var chunks: [ArraySlice<UInt8>] = []
+        var rest = stream[...]
+        while !rest.isEmpty {
+            chunks.append(rest.prefix(Int.random(in: 1...90_000, using: &random)))
+            rest = rest.dropFirst(chunks.last?.count ?? 0)
+        }
+        var decoder = FrameDecoder(role: receiver)
+        #expect(decoder.drain(chunks) == Drained(incoming: expected))
+        #expect(FrameDecoder.decode(stream, role: receiver) == Drained(incoming: expected))
+    }
+}

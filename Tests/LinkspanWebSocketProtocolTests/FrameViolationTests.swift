@@ -1,0 +1,135 @@
+@testable internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@Suite("Violations of the framing rules")
+struct FrameViolationTests {
+    struct Violation: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var bytes: [UInt8]
+        var code: WebSocketProtocolError.Code
+        var role = WebSocketRole.client
+
+        init(_ name: String, _ bytes: [UInt8], _ code: WebSocketProtocolError.Code, role: WebSocketRole = .client) {
+            self.testDescription = name
+            self.bytes = bytes
+            self.code = code
+            self.role = role
+        }
+    }
+
+    static let named: [Violation] = [
+        Violation("RSV1 on text", [0xC1, 0], .reservedBits),
+        Violation("RSV2 on binary", [0xA2, 0], .reservedBits),
+        Violation("RSV3 on ping", [0x99, 0], .reservedBits),
+        Violation("RSV1 on close", [0xC8, 0], .reservedBits),
+        Violation("RSV1 on a continuation", [0x01, 0, 0xC0, 0], .reservedBits),
+        Violation("fragmented ping", [0x09, 0], .fragmentedControl),
+        Violation("fragmented pong", [0x0A, 0], .fragmentedControl),
+        Violation("fragmented close", [0x08, 0], .fragmentedControl),
+        Violation("ping of 126 bytes", Wire.frame(0x89, [UInt8](repeating: 0, count: 126)), .oversizedControl),
+        Violation("pong with a long length", [0x8A, 127], .oversizedControl),
+        Violation("close of 126 bytes", [0x88, 126, 0, 126], .oversizedControl),
+        Violation("continuation of nothing", [0x80, 0], .unexpectedContinuation),
+        Violation("unfinished continuation of nothing", [0x00, 0], .unexpectedContinuation),
+        Violation("continuation after a whole message", [0x81, 0, 0x80, 0], .unexpectedContinuation),
+        Violation("continuation after a fragmented one", [0x01, 0, 0x80, 0, 0x80, 0], .unexpectedContinuation),
+        Violation("text inside text", [0x01, 0, 0x81, 0], .interruptedMessage),
+        Violation("binary inside text", [0x01, 0, 0x02, 0], .interruptedMessage),
+        Violation("text after a ping inside binary", [0x02, 0, 0x89, 0, 0x01, 0], .interruptedMessage),
+        Violation("masked frame from a server", Wire.frame(0x81, [], mask: [1, 2, 3, 4]), .maskForbidden),
+        Violation("unmasked frame from a client", Wire.frame(0x81), .maskMissing, role: .server),
+        Violation("unmasked ping from a client", Wire.frame(0x89), .maskMissing, role: .server),
+        Violation("125 written as 16 bits", [0x82, 126, 0, 125], .lengthNotMinimal),
+        Violation("65,535 written as 64 bits", [0x82, 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], .lengthNotMinimal),
+        Violation("a length of 2^63", [0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0], .lengthOutOfRange),
+        Violation("a length of 2^64-1", [0x82, 127] + [UInt8](repeating: 0xFF, count: 8), .lengthOutOfRange),
+        Violation("a length of 2^63-1", [0x82, 127, 0x7F] + [UInt8](repeating: 0xFF, count: 7), .messageTooBig),
+        Violation("close with half a code", [0x88, 1, 3], .closePayloadTooShort),
+        Violation("close reason no UTF-8", Wire.frame(0x88, [0x03, 0xE8, 0xCE]), .invalidUTF8),
+        Violation("text no UTF-8", Wire.frame(0x81, [0xFF]), .invalidUTF8),
+        Violation("text ends inside a character", Wire.frame(0x81, [0xCE]), .invalidUTF8),
+        Violation(
+            "fragmented text ends inside a character", Wire.frame(0x01, [0xCE]) + Wire.frame(0x80), .invalidUTF8),
+    ]
+
+    @Test("are refused by name, in one chunk and byte by byte", arguments: named)
+    func violations(violation: Violation) {
+        #expect(FrameDecoder.decode(violation.bytes, role: violation.role).error == violation.code)
+        var decoder = FrameDecoder(role: violation.role)
+        let drained = decoder.drain(violation.bytes.indices.map { violation.bytes[$0...$0] })
+        #expect(drained.error == violation.code)
+    }
+
+    @Test("reserved opcodes are refused at their first byte", arguments: Array(3...7) + Array(11...15))
+    func reservedOpcodes(opcode: UInt8) {
+        for first in [opcode, opcode | 0x80] {
+            #expect(FrameDecoder.decode([first]).error == .reservedOpcode)
+        }
+    }
+
+    @Test("tell the peer 1002, 1007 or 1009")
+    func closeCodes() throws {
+        func closeCode(_ bytes: [UInt8]) throws -> CloseCode? {
+            var decoder = FrameDecoder(role: .client)
+            decoder.append(bytes[...])
+            let error = try #require(throws: WebSocketProtocolError.self) { try decoder.next() }
+            return error.closeCode
+        }
+        #expect(try closeCode([0xC1]) == .protocolError)
+        #expect(try closeCode([0x81, 1, 0xFF]) == .invalidPayload)
+        #expect(try closeCode([0x88, 3, 3, 0xE8, 0xFF]) == .invalidPayload)
+        #expect(try closeCode([0x82, 127, 0, 0, 0, 1, 0, 0, 0, 0]) == .messageTooBig)
+    }
+
+    @Test("every close code is taken or refused as RFC 6455 section 7.4 says")
+    func allCloseCodes() {
+        var accepted: [ClosedRange<Int>] = []
+        for code in 0...65535 {
+            let drained = FrameDecoder.decode(Wire.frame(0x88, Wire.number(code, bytes: 2)))
+            if drained.incoming == [.close(CloseCode(rawValue: UInt16(code)), reason: "")] {
+                if let last = accepted.last, last.upperBound == code - 1 {
+                    accepted[accepted.count - 1] = last.lowerBound...code
+                } else {
+                    accepted.append(code...code)
+                }
+            } else {
+                #expect(drained == Drained(error: .closeCodeInvalid))
+            }
+        }
+        #expect(accepted == [1000...1003, 1007...1014, 3000...4999])
+    }
+
+    @Test("a message may be as big as the limit and not a byte bigger, known from the header alone")
+    func messageLimit() {
+        let limits = WebSocketLimits.defaults { $0.maxMessageBytes = 300 }
+        let full = [UInt8](repeating: 0x61, count: 300)
+        #expect(FrameDecoder.decode(Wire.frame(0x81, full), limits: limits).incoming.count == 1)
+        #expect(FrameDecoder.decode([0x81, 126, 1, 45], limits: limits).error == .messageTooBig)
+        let halves = Wire.frame(0x01, Array(full[..<200])) + Wire.frame(0x80, Array(full[200...]))
+        #expect(FrameDecoder.decode(halves, limits: limits).incoming.count == 1)
+        let tooMuch = Wire.frame(0x01, Array(full[..<200])) + [0x80, 101]
+        #expect(FrameDecoder.decode(tooMuch, limits: limits) == Drained(error: .messageTooBig))
+        let ping = Wire.frame(0x01, full) + Wire.frame(0x89, [1])
+        #expect(FrameDecoder.decode(ping, limits: limits) == Drained(incoming: [.ping([1])]))
+    }
+
+    @Test("a message may have as many fragments as the limit and not one more, pings not counted")
+    func fragmentLimit() {
+        let limits = WebSocketLimits.defaults { $0.maxFragments = 3 }
+        let three = Wire.frame(0x02) + Wire.frame(0x00) + Wire.frame(0x89)
+        #expect(FrameDecoder.decode(three + Wire.frame(0x80), limits: limits).incoming == [.ping([]), .binary([])])
+        let four = three + Wire.frame(0x00) + Wire.frame(0x80)
+        #expect(FrameDecoder.decode(four, limits: limits).error == .tooManyFragments)
+    }
+
+    @Test("a length that is only announced reserves little memory, and what arrives at most about twice itself")
+    func announcedLength() throws {
+        let frame = FrameDecoder.PartialFrame(opcode: .binary, isFinal: true, mask: nil, length: 16 * 1024 * 1024)
+        var message = PartialMessage()
+        message.beginFrame(.binary)
+        try message.append([1], of: frame)
+        #expect(message.capacity < 70_000)
+        try message.append([UInt8](repeating: 2, count: 500_000)[...], of: frame)
+        #expect(message.capacity < 1_100_000)
+    }
+}

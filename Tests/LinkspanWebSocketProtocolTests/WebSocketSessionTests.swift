@@ -1,0 +1,224 @@
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@Suite("WebSocket session")
+struct WebSocketSessionTests {
+    /// A session, what it wrote, and what it reported.
+    private struct End {
+        var session: WebSocketSession
+        var output: [UInt8] = []
+        let role: WebSocketRole
+
+        init(_ role: WebSocketRole, limits: WebSocketLimits = .defaults()) {
+            self.role = role
+            let masks = MaskSource(generator: SeededGenerator(seed: 7))
+            self.session = WebSocketSession(role: role, limits: limits, masks: masks)
+        }
+
+        mutating func receive(_ bytes: [UInt8]) -> [WebSocketSession.Event] {
+            self.session.receive(bytes[...])
+            var events: [WebSocketSession.Event] = []
+            while let event = self.session.next(into: &self.output) { events.append(event) }
+            return events
+        }
+
+        /// Takes the output, as the peer reads it.
+        mutating func written() -> [FrameDecoder.Incoming] {
+            defer { self.output = [] }
+            return FrameDecoder.decode(self.output, role: self.role == .client ? .server : .client).incoming
+        }
+
+        mutating func sendHello() -> Bool {
+            self.session.send(.text, payload: WebSocketSessionTests.hello, into: &self.output)
+        }
+
+        mutating func ping(_ payload: [UInt8] = []) -> Bool {
+            self.session.ping(payload, into: &self.output)
+        }
+
+        mutating func close(_ code: CloseCode? = .normal, _ reason: String = "") -> WebSocketSession.OnClose {
+            self.session.close(code, reason: reason, into: &self.output)
+        }
+    }
+
+    private static func closed(
+        _ code: CloseCode, _ reason: String = "", stream: WebSocketSession.StreamEnd
+    ) -> WebSocketSession.Event {
+        .closed(CloseEvent(code: code, reason: reason, wasClean: true), stream: stream)
+    }
+
+    private static let hello = Array("Hello".utf8)
+
+    @Test("two sessions exchange messages in every form of sending")
+    func exchange() throws {
+        for role in WebSocketRole.allCases {
+            var sender = End(role)
+            var receiver = End(role == .client ? .server : .client)
+            let didSend = [
+                sender.session.send(.text, payload: Self.hello, into: &sender.output),
+                sender.session.send(.text, prefix: "Hel".utf8, body: "lo".utf8, into: &sender.output),
+                sender.session.send(.binary, expectedLength: 1, into: &sender.output) { $0 += Self.hello },
+            ]
+            #expect(didSend == [true, true, true])
+            let events = receiver.receive(sender.output)
+            #expect(events == [.text(Self.hello[...]), .text(Self.hello[...]), .binary(Self.hello[...])])
+        }
+    }
+
+    @Test("a client masks each frame anew and a server none")
+    func masks() {
+        var client = End(.client)
+        var server = End(.server)
+        for _ in 0..<3 {
+            #expect(client.sendHello() == true)
+            #expect(server.sendHello() == true)
+        }
+        let keys = stride(from: 0, to: 33, by: 11).map { Array(client.output[($0 + 2)..<($0 + 6)]) }
+        #expect(Set(keys).count == 3)
+        #expect(server.output == [[UInt8]](repeating: Wire.frame(0x81, Self.hello), count: 3).flatMap { $0 })
+    }
+
+    @Test("each ping is answered with its payload, in order, also between fragments")
+    func pongs() {
+        var client = End(.client)
+        let pings = (0..<10).flatMap { Wire.frame(0x89, [UInt8($0)]) }
+        let events = client.receive(Wire.frame(0x01, [0x61]) + pings + Wire.frame(0x80, [0x62]))
+        #expect(events == [.text([0x61, 0x62])])
+        #expect(client.written() == (0..<10).map { .pong([UInt8($0)]) })
+    }
+
+    @Test("of a flood of pings in one chunk the first few and the newest are answered")
+    func pingFlood() {
+        var client = End(.client, limits: .defaults { $0.maxPongsPerChunk = 4 })
+        let flood = (0..<100).flatMap { Wire.frame(0x89, [UInt8($0)]) }
+        #expect(client.receive(flood).isEmpty)
+        #expect(client.written() == [.pong([0]), .pong([1]), .pong([2]), .pong([99])])
+        #expect(client.receive(Wire.frame(0x89, [7])).isEmpty)
+        #expect(client.written() == [.pong([7])])
+    }
+
+    @Test("a ping is awaited until its own payload comes back")
+    func awaitsPong() {
+        var client = End(.client)
+        #expect(!client.session.isAwaitingPong)
+        #expect(client.ping([1]) == true)
+        #expect(client.ping([2]) == true)
+        #expect(client.written() == [.ping([1]), .ping([2])])
+        #expect(client.receive(Wire.frame(0x8A, [1])) == [.pong([1], answersPing: false)])
+        #expect(client.session.isAwaitingPong)
+        #expect(client.receive(Wire.frame(0x8A, [2])) == [.pong([2], answersPing: true)])
+        #expect(!client.session.isAwaitingPong)
+        #expect(client.receive(Wire.frame(0x8A)) == [.pong([], answersPing: false)])
+    }
+
+    @Test("the peer's Close is echoed once with its code, then nothing is sent or reported")
+    func peerCloses() {
+        let ways: [(WebSocketRole, [UInt8]?, WebSocketSession.StreamEnd)] = [
+            (.client, nil, .awaitPeer), (.server, [1, 2, 3, 4], .drop),
+        ]
+        for (role, mask, stream) in ways {
+            var end = End(role)
+            let close = Wire.frame(0x88, [0x0F, 0xA0] + Array("bye".utf8), mask: mask)
+            let events = end.receive(close + close + Wire.frame(0x81, Self.hello, mask: mask))
+            #expect(events == [Self.closed(CloseCode(rawValue: 4000), "bye", stream: stream)])
+            #expect(end.written() == [.close(CloseCode(rawValue: 4000), reason: "")])
+            #expect(end.receive(close).isEmpty)
+            #expect(end.sendHello() == false)
+            #expect(end.ping() == false)
+            #expect(end.close() == .ignore)
+            #expect(end.session.streamEnded() == nil)
+            #expect(end.output.isEmpty)
+        }
+    }
+
+    @Test("a Close without a code is echoed without one and reported as 1005")
+    func closeWithoutCode() {
+        var client = End(.client)
+        #expect(client.receive([0x88, 0]) == [Self.closed(.noStatus, stream: .awaitPeer)])
+        #expect(client.written() == [.close(nil, reason: "")])
+    }
+
+    @Test("after its own Close a session ignores data and pings and ends with the peer's Close")
+    func closes() {
+        var client = End(.client)
+        #expect(client.close(.goingAway, "moving") == .awaitPeer)
+        #expect(client.written() == [.close(.goingAway, reason: "moving")])
+        #expect(client.close() == .ignore)
+        #expect(!client.session.isOpen)
+        #expect(client.sendHello() == false)
+        let late = Wire.frame(0x81, Self.hello) + Wire.frame(0x89, [1]) + Wire.frame(0x82, [2])
+        #expect(client.receive(late).isEmpty)
+        let events = client.receive(Wire.frame(0x88, [0x03, 0xE9]))
+        #expect(events == [Self.closed(.goingAway, stream: .awaitPeer)])
+        #expect(client.output.isEmpty)
+    }
+
+    @Test("two sessions that close at the same time both end cleanly without an echo")
+    func simultaneousClose() {
+        var client = End(.client)
+        var server = End(.server)
+        #expect(client.close(.normal) == .awaitPeer)
+        #expect(server.close(.serviceRestart) == .awaitPeer)
+        let (fromClient, fromServer) = (client.output, server.output)
+        (client.output, server.output) = ([], [])
+        #expect(client.receive(fromServer) == [Self.closed(.serviceRestart, stream: .awaitPeer)])
+        #expect(server.receive(fromClient) == [Self.closed(.normal, stream: .drop)])
+        #expect(client.output.isEmpty && server.output.isEmpty)
+    }
+
+    @Test("a stream that just ends is reported once as 1006")
+    func streamEnds() {
+        let abnormal = CloseEvent(code: .abnormal, reason: "", wasClean: false)
+        var open = End(.client)
+        #expect(open.session.streamEnded() == abnormal)
+        #expect(open.session.streamEnded() == nil)
+        #expect(!open.session.isOpen)
+        var closing = End(.client)
+        #expect(closing.close() == .awaitPeer)
+        #expect(closing.session.streamEnded() == abnormal)
+        #expect(closing.receive(Wire.frame(0x8A)).isEmpty)
+    }
+
+    @Test(
+        "a broken rule gives what came before it, a Close with its code and the end",
+        arguments: [([0xC1] as [UInt8], CloseCode.protocolError), ([0x81, 1, 0xFF], .invalidPayload)])
+    func violation(bytes: [UInt8], code: CloseCode) {
+        var client = End(.client)
+        let events = client.receive(Wire.frame(0x81, Self.hello) + Wire.frame(0x89, [1]) + bytes)
+        #expect(events.first == .text(Self.hello[...]))
+        guard case .closed(let event, stream: .drop) = events.last else {
+            Issue.record("no end in \(events)")
+            return
+        }
+        #expect(event.code == code)
+        #expect(!event.wasClean)
+        #expect(event.violation?.closeCode == code)
+        let written = client.written()
+        #expect(written.count == 2)
+        #expect(written.first == .pong([1]))
+        #expect(written.last == .close(code, reason: event.violation?.message ?? ""))
+        #expect(client.receive(Wire.frame(0x81, Self.hello)).isEmpty)
+        #expect(client.session.streamEnded() == nil)
+    }
+
+    @Test("a rule broken while closing ends the session without a second Close")
+    func violationWhileClosing() {
+        var client = End(.client)
+        #expect(client.close() == .awaitPeer)
+        client.output = []
+        let events = client.receive([0xC1])
+        guard case .closed(let event, stream: .drop) = events.first else {
+            Issue.record("no end in \(events)")
+            return
+        }
+        #expect(!event.wasClean)
+        #expect(client.output.isEmpty)
+    }
+
+    @Test("a message over the limit is told 1009")
+    func tooBig() {
+        var client = End(.client, limits: .defaults { $0.maxMessageBytes = 10 })
+        #expect(client.receive(Wire.frame(0x82, [UInt8](repeating: 0, count: 11))).count == 1)
+        #expect(client.written() == [.close(.messageTooBig, reason: "a message exceeds the limit of bytes")])
+    }
+}
