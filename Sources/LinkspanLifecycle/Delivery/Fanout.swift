@@ -1,0 +1,335 @@
+/// Who gets which event, as a value: numbers events, remembers current states, fills mailboxes.
+///
+/// One lock around it makes the order of numbers the order in every mailbox.
+struct Fanout: Sendable {
+    /// The registry this one was nested in; events go there.
+    var home: WeakReference<RegistryCore>?
+
+    private var sequence: UInt64 = 0
+    private var slots: [Mailbox?] = []
+    private var free: [Int] = []
+    private var index: [ServiceID: Int] = [:]
+    private var interested: [[Int]] = Array(repeating: [], count: EventFamily.allCases.count)
+    private var current: [StickyKey: Stamped<LifecycleEvent>] = [:]
+    // Consumers whose mailbox is gone while they still handle a letter, and who waits for them to end.
+    private var departing: [ServiceID: Departing] = [:]
+    private var idleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
+
+    private struct Departing: Sendable {
+        var generation: UInt64
+    }
+
+    /// What a post leaves to be done outside the lock.
+    struct Effects: Sendable {
+        var wake: [ServiceID] = []
+        var overflowing: [(path: String, capacity: Int)] = []
+        var dropped: [Mailbox.Receipt] = []
+    }
+}
+
+// MARK: - Emitting
+
+extension Fanout {
+    enum Audience {
+        case nobody
+        case somebody
+        case elsewhere(RegistryCore)
+    }
+
+    /// Whether an event of `family` is worth making.
+    func audience(of family: EventFamily) -> Audience {
+        if let home = self.home?.object {
+            return .elsewhere(home)
+        }
+        return self.interested[Int(family.rawValue)].isEmpty && !family.isRetained ? .nobody : .somebody
+    }
+
+    mutating func post(
+        _ event: LifecycleEvent, now: ContinuousClock.Instant, cause: UInt64?, effects: inout Effects,
+        receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
+    ) -> UInt64 {
+        self.sequence += 1
+        let stamped = Stamped(event, seq: self.sequence, time: now, cause: cause)
+        let retention = event.retention
+        self.remember(stamped, retention)
+        for slot in self.interested[Int(event.family.rawValue)] {
+            guard let mailbox = self.slots[slot], mailbox.mode.accepts else {
+                continue
+            }
+            // Who is not ready gets a barrier as state or news later; nobody waits for it.
+            let receipt = mailbox.mode.isOpen ? receipts?(mailbox.id) : nil
+            self.deliver(Mailbox.Letter(stamped: stamped, retention: retention, receipt: receipt), slot, &effects)
+        }
+        return self.sequence
+    }
+
+    private mutating func deliver(_ letter: Mailbox.Letter, _ slot: Int, _ effects: inout Effects) {
+        guard let result = self.slots[slot]?.post(letter) else {
+            return
+        }
+        if let dropped = result.dropped {
+            effects.dropped.append(dropped)
+        }
+        guard let mailbox = self.slots[slot] else {
+            return
+        }
+        if result.beginsOverflow {
+            effects.overflowing.append((mailbox.path, mailbox.capacity))
+        }
+        if mailbox.wantsConsumer {
+            effects.wake.append(mailbox.id)
+        }
+    }
+
+    private mutating func remember(_ stamped: Stamped<LifecycleEvent>, _ retention: Retention) {
+        switch retention {
+        case .none: ()
+        case .keep(let key): self.current[key] = stamped
+        case .forget(let key):
+            self.current[key] = nil
+            if case .connection(let id) = key {
+                self.current[.occupancy(id)] = nil
+                self.current = self.current.filter { entry in
+                    guard case .buffer(id, _) = entry.key else {
+                        return true
+                    }
+                    return false
+                }
+            }
+        }
+    }
+}
+
+extension Mailbox.Mode {
+    var accepts: Bool {
+        switch self {
+        case .held, .open: true
+        case .sealed: false
+        }
+    }
+
+    var isOpen: Bool {
+        switch self {
+        case .open: true
+        case .held, .sealed: false
+        }
+    }
+}
+
+// MARK: - Receivers
+
+extension Fanout {
+    /// Adds a receiver and gives it the current states, so that a late one knows what all others know.
+    mutating func add(_ mailbox: Mailbox) {
+        let slot = self.free.popLast() ?? self.slots.count
+        if slot == self.slots.count {
+            self.slots.append(nil)
+        }
+        var mailbox = mailbox
+        let families = Set(mailbox.families)
+        for stamped in self.current.values.sorted(by: { $0.seq < $1.seq })
+        where families.contains(stamped.event.family) {
+            _ = mailbox.post(Mailbox.Letter(stamped: stamped, retention: stamped.event.retention, receipt: nil))
+        }
+        self.slots[slot] = mailbox
+        self.index[mailbox.id] = slot
+        for family in mailbox.families {
+            self.interested[Int(family.rawValue)].append(slot)
+        }
+    }
+
+    /// Lets a receiver's letters out; `true` if a consumer must be begun.
+    mutating func open(_ id: ServiceID) -> Bool {
+        guard let slot = self.index[id] else {
+            return false
+        }
+        self.slots[slot]?.open()
+        return self.slots[slot]?.wantsConsumer ?? false
+    }
+
+    /// Takes no more letters for a receiver.
+    mutating func seal(_ id: ServiceID) {
+        if let slot = self.index[id] {
+            self.slots[slot]?.mode = .sealed
+        }
+    }
+
+    /// What is left of a receiver that was removed.
+    struct Removed: Sendable {
+        var receipts: [Mailbox.Receipt] = []
+        var undelivered = 0
+        var lost = 0
+        var task: Task<Void, Never>?
+        var mark: CallMark?
+        /// Whether the receiver is still busy with a letter.
+        var isHandling = false
+    }
+
+    /// Takes a receiver out; its consumer gets nothing more.
+    mutating func remove(_ id: ServiceID) -> Removed {
+        guard let slot = self.index.removeValue(forKey: id), var mailbox = self.slots[slot].take() else {
+            return Removed()
+        }
+        self.free.append(slot)
+        for family in mailbox.families {
+            self.interested[Int(family.rawValue)].removeAll { $0 == slot }
+        }
+        let waiting = mailbox.waiting
+        let receipts = mailbox.discard()  // counts what waited as lost
+        var isHandling = false
+        switch mailbox.consumer {
+        case .none: ()
+        case .idle: self.departing[id] = Departing(generation: mailbox.generation)
+        case .handling:
+            self.departing[id] = Departing(generation: mailbox.generation)
+            isHandling = true
+        }
+        return Removed(
+            receipts: receipts, undelivered: waiting, lost: mailbox.lost, task: mailbox.task,
+            mark: mailbox.mark, isHandling: isHandling)
+    }
+
+    /// Calls `waiter` when the receiver has nothing to handle and nothing waits; `false` if that is so already.
+    mutating func whenIdle(_ id: ServiceID, _ waiter: @escaping @Sendable () -> Void) -> Bool {
+        guard !self.isIdle(id) else {
+            return false
+        }
+        self.idleWaiters[id, default: []].append(waiter)
+        return true
+    }
+
+    private func isIdle(_ id: ServiceID) -> Bool {
+        guard self.departing[id] == nil else {
+            return false
+        }
+        guard let slot = self.index[id], let mailbox = self.slots[slot], case .none = mailbox.consumer else {
+            return self.index[id] == nil
+        }
+        return !mailbox.wantsConsumer
+    }
+
+    /// Takes all receivers out, for a registry that is being nested.
+    mutating func surrender() -> [Mailbox] {
+        let all = self.slots.compactMap { $0 }
+        for mailbox in all {
+            _ = self.remove(mailbox.id)
+        }
+        self.current = [:]
+        return all.map { mailbox in
+            var mailbox = mailbox
+            // Letters of the old numbering cannot be put in order with those of the new; they are told as a gap.
+            _ = mailbox.discard()
+            return mailbox
+        }
+    }
+
+    mutating func rename(_ id: ServiceID, to path: String) {
+        if let slot = self.index[id] {
+            self.slots[slot]?.path = path
+        }
+    }
+
+    /// How many letters a receiver got and lost.
+    func counts(_ id: ServiceID) -> (delivered: Int, lost: Int, waiting: Int)? {
+        guard let slot = self.index[id], let mailbox = self.slots[slot] else {
+            return nil
+        }
+        return (mailbox.delivered, mailbox.lost, mailbox.waiting)
+    }
+}
+
+// MARK: - Consumers
+
+extension Fanout {
+    /// Marks that a consumer is being begun; `nil` if none is needed.
+    ///
+    /// The limit is told if a timer must be set to look after it.
+    mutating func beginConsumer(_ id: ServiceID) -> (generation: UInt64, watch: Duration?)? {
+        guard let slot = self.index[id], var mailbox = self.slots[slot].take() else {
+            return nil
+        }
+        defer { self.slots[slot] = mailbox }
+        guard mailbox.wantsConsumer else {
+            return nil
+        }
+        mailbox.generation += 1
+        mailbox.consumer = .idle(generation: mailbox.generation)
+        defer { mailbox.isWatched = true }
+        return (mailbox.generation, mailbox.isWatched ? nil : mailbox.limit)
+    }
+
+    /// Remembers a consumer's task, so that it can be cancelled when it is late.
+    mutating func setTask(_ task: Task<Void, Never>, _ id: ServiceID, generation: UInt64) {
+        guard let slot = self.index[id], let mailbox = self.slots[slot], mailbox.generation == generation else {
+            return
+        }
+        if case .none = mailbox.consumer {
+            return
+        }
+        self.slots[slot]?.task = task
+    }
+
+    enum OnTake: Sendable {
+        case handle(Mailbox.Letter, path: String, mark: CallMark, deliver: Mailbox.Deliver)
+        /// This consumer was cancelled; another must go on.
+        case renew
+        case end([@Sendable () -> Void])
+    }
+
+    /// The next letter for a consumer, whose last one is handled by now.
+    mutating func take(_ id: ServiceID, generation: UInt64, now: ContinuousClock.Instant) -> OnTake {
+        if let departed = self.departing[id], departed.generation == generation {
+            self.departing[id] = nil
+            return .end(self.idleWaiters.removeValue(forKey: id) ?? [])
+        }
+        guard let slot = self.index[id], var mailbox = self.slots[slot].take() else {
+            return .end([])
+        }
+        defer { self.slots[slot] = mailbox }
+        var wasLate = false
+        if case .handling(_, _, _, let isLate) = mailbox.consumer {
+            wasLate = isLate
+        }
+        if !wasLate, let letter = mailbox.take(now: now) {
+            return .handle(letter, path: mailbox.path, mark: mailbox.mark, deliver: mailbox.deliver)
+        }
+        mailbox.consumer = .none
+        mailbox.task = nil
+        if mailbox.wantsConsumer {
+            return .renew
+        }
+        return .end(self.idleWaiters.removeValue(forKey: id) ?? [])
+    }
+
+    enum OnCheck: Sendable {
+        case late(
+            path: String, family: EventFamily, limit: Duration, task: Task<Void, Never>?,
+            again: ContinuousClock.Instant)
+        case again(at: ContinuousClock.Instant)
+        case done
+    }
+
+    /// Looks whether a consumer handles one letter for too long.
+    mutating func check(_ id: ServiceID, now: ContinuousClock.Instant) -> OnCheck {
+        guard let slot = self.index[id], let mailbox = self.slots[slot] else {
+            return .done
+        }
+        switch mailbox.consumer {
+        case .none:
+            self.slots[slot]?.isWatched = false
+            return .done
+        case .idle: return .again(at: now.advanced(by: mailbox.limit))
+        case .handling(_, _, _, isLate: true): return .again(at: now.advanced(by: mailbox.limit))
+        case .handling(let generation, let since, let family, isLate: false):
+            let deadline = since.advanced(by: mailbox.limit)
+            guard now >= deadline else {
+                return .again(at: deadline)
+            }
+            self.slots[slot]?.consumer = .handling(
+                generation: generation, since: since, family: family, isLate: true)
+            return .late(
+                path: mailbox.path, family: family, limit: mailbox.limit, task: mailbox.task,
+                again: now.advanced(by: mailbox.limit))
+        }
+    }
+}

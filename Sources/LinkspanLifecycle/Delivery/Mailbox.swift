@@ -1,0 +1,148 @@
+/// The events that wait for one receiver, as a value.
+struct Mailbox: Sendable {
+    /// Told once what became of an event that somebody waits for.
+    typealias Receipt = @Sendable (BarrierReport.Fate) -> Void
+
+    /// Hands one event to the receiver; `false` if there is nobody any more.
+    typealias Deliver = @Sendable (Stamped<LifecycleEvent>, ServiceScope) async throws -> Bool
+
+    struct Letter: Sendable {
+        var stamped: Stamped<LifecycleEvent>
+        var retention: Retention
+        var receipt: Receipt?
+    }
+
+    /// Whether letters go in and out.
+    enum Mode: Sendable {
+        /// The receiver is not ready; letters wait.
+        case held
+        case open
+        /// Nothing goes in any more; what is there may still be delivered.
+        case sealed
+    }
+
+    /// What the consumer, if there is one, does.
+    enum Consumer: Sendable {
+        case none
+        case idle(generation: UInt64)
+        case handling(generation: UInt64, since: ContinuousClock.Instant, family: EventFamily, isLate: Bool)
+    }
+
+    let id: ServiceID
+    let families: [EventFamily]
+    let capacity: Int
+    let limit: Duration
+    let deliver: Deliver
+    /// Told to scopes, so that a handler that was given up knows.
+    let mark = CallMark()
+    /// Whether a timer looks after the consumer.
+    var isWatched = false
+    var path: String
+    var mode: Mode = .held
+    var consumer: Consumer = .none
+    var generation: UInt64 = 0
+    var task: Task<Void, Never>?
+    private(set) var delivered = 0
+    private(set) var lost = 0
+    private var ring = Ring<Letter>()
+    private var missed: [EventFamily: Int] = [:]
+    private var isOverflowing = false
+
+    init(
+        id: ServiceID, path: String, families: [EventFamily], capacity: Int, limit: Duration,
+        deliver: @escaping Deliver
+    ) {
+        self.id = id
+        self.path = path
+        self.families = families
+        self.capacity = max(1, capacity)
+        self.limit = limit
+        self.deliver = deliver
+    }
+
+    var waiting: Int { self.ring.count }
+
+    /// Whether a consumer must be begun: there are letters, they may go out, and nobody takes them out yet.
+    var wantsConsumer: Bool {
+        guard case .none = self.consumer, !self.ring.isEmpty else {
+            return false
+        }
+        switch self.mode {
+        case .held: return false
+        case .open, .sealed: return true
+        }
+    }
+}
+
+extension Mailbox {
+    struct OnPost: Sendable {
+        /// The letter that had to go, if somebody waits for it.
+        var dropped: Receipt?
+        /// Whether this is the first loss since the mailbox was last empty.
+        var beginsOverflow = false
+    }
+
+    mutating func post(_ letter: Letter) -> OnPost {
+        var result = OnPost()
+        if self.ring.count >= self.capacity, let oldest = self.ring.popFirst() {
+            self.missed[oldest.stamped.event.family, default: 0] += 1
+            self.lost += 1
+            result.dropped = oldest.receipt
+            result.beginsOverflow = !self.isOverflowing
+            self.isOverflowing = true
+        }
+        self.ring.append(letter)
+        return result
+    }
+
+    /// Takes the next letter out, and remembers since when it is being handled.
+    mutating func take(now: ContinuousClock.Instant) -> Letter? {
+        guard var letter = self.ring.popFirst() else {
+            self.isOverflowing = false
+            return nil
+        }
+        let family = letter.stamped.event.family
+        if let missed = self.missed.removeValue(forKey: family) {
+            letter.stamped.gap = missed
+        }
+        self.delivered += 1
+        self.consumer = .handling(generation: self.generation, since: now, family: family, isLate: false)
+        return letter
+    }
+
+    /// Lets letters out.
+    ///
+    /// What waited is history by now: it is marked, and of a state only the latest is left.
+    mutating func open() {
+        guard case .held = self.mode else {
+            return
+        }
+        self.mode = .open
+        let letters = self.ring.takeAll()
+        var latest: [StickyKey: UInt64] = [:]
+        for letter in letters {
+            switch letter.retention {
+            case .keep(let key): latest[key] = letter.stamped.seq
+            case .forget(let key): latest[key] = nil
+            case .none: ()
+            }
+        }
+        for var letter in letters {
+            if case .keep(let key) = letter.retention, latest[key] != letter.stamped.seq {
+                continue
+            }
+            letter.stamped.replayed = true
+            self.ring.append(letter)
+        }
+    }
+
+    /// Empties the mailbox; what somebody waits for is returned.
+    mutating func discard() -> [Receipt] {
+        let letters = self.ring.takeAll()
+        for letter in letters {
+            self.missed[letter.stamped.event.family, default: 0] += 1
+        }
+        self.lost += letters.count
+        return letters.compactMap { $0.receipt }
+    }
+}

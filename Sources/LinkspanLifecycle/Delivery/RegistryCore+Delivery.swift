@@ -1,0 +1,141 @@
+internal import LinkspanLock
+
+/// The families of barriers that the present code is being called for.
+enum BarrierContext {
+    @TaskLocal static var families: Set<EventFamily> = []
+}
+
+// MARK: - Emitting
+
+extension RegistryCore {
+    @discardableResult
+    func emit<Event: FamilyEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
+        switch self.fanout.withLock({ $0.audience(of: Event.family) }) {
+        case .nobody: return nil
+        case .elsewhere(let home): return home.emit(event(), cause: cause)
+        case .somebody: return self.post(event().erased, cause: cause)
+        }
+    }
+
+    func post(
+        _ event: LifecycleEvent, cause: UInt64?, receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
+    ) -> UInt64 {
+        let now = self.clock.now
+        var effects = Fanout.Effects()
+        let seq = self.fanout.withLock { fanout in
+            fanout.post(event, now: now, cause: cause, effects: &effects, receipts: receipts)
+        }
+        for receipt in effects.dropped {
+            receipt(.lost)
+        }
+        for id in effects.wake {
+            self.beginConsumer(id)
+        }
+        for mailbox in effects.overflowing {
+            self.fault(
+                mailbox.path, .mailboxOverflow, "more than \(mailbox.capacity) events wait; the oldest are dropped",
+                hint: "budgets.mailbox is \(mailbox.capacity)")
+        }
+        return seq
+    }
+}
+
+// MARK: - Consuming
+
+extension RegistryCore {
+    /// Lets a receiver have what waited for it.
+    func open(_ id: ServiceID) {
+        if self.fanout.withLock({ $0.open(id) }) {
+            self.beginConsumer(id)
+        }
+    }
+
+    /// Takes a receiver's mailbox away.
+    @discardableResult
+    func close(_ id: ServiceID) -> Fanout.Removed {
+        let removed = self.fanout.withLock { $0.remove(id) }
+        for receipt in removed.receipts {
+            receipt(.lost)
+        }
+        return removed
+    }
+
+    private func beginConsumer(_ id: ServiceID) {
+        guard let (generation, watch) = self.fanout.withLock({ $0.beginConsumer(id) }) else {
+            return
+        }
+        let task = self.threads.begin { await self.consume(id, generation) }
+        self.fanout.withLock { $0.setTask(task, id, generation: generation) }
+        if let watch {
+            self.watch(id, at: self.later(watch))
+        }
+    }
+
+    /// Hands out letters one after the other until there is none.
+    private func consume(_ id: ServiceID, _ generation: UInt64) async {
+        while true {
+            let now = self.clock.now
+            switch self.fanout.withLock({ $0.take(id, generation: generation, now: now) }) {
+            case .handle(let letter, let path, let mark, let deliver):
+                let scope = self.scope(id, path, mark: mark, cause: letter.stamped.seq)
+                await self.handle(letter, scope, deliver)
+            case .renew: return self.beginConsumer(id)
+            case .end(let waiters):
+                for waiter in waiters {
+                    waiter()
+                }
+                return
+            }
+        }
+    }
+
+    private func handle(_ letter: Mailbox.Letter, _ scope: ServiceScope, _ deliver: Mailbox.Deliver) async {
+        let family = letter.stamped.event.family
+        do {
+            let isThere: Bool
+            if letter.receipt == nil {
+                isThere = try await deliver(letter.stamped, scope)
+            } else {
+                isThere = try await BarrierContext.$families.withValue(BarrierContext.families.union([family])) {
+                    try await deliver(letter.stamped, scope)
+                }
+            }
+            letter.receipt?(isThere ? .handled : .lost)
+            if !isThere {
+                self.close(scope.id)
+            }
+        } catch {
+            letter.receipt?(.failed("\(error)"))
+            // A fault about the handling of a fault would go round in circles.
+            if family != .fault {
+                self.emit(
+                    FaultEvent(path: scope.path, code: .handlerFailed, message: "handler threw: \(error)"),
+                    cause: letter.stamped.seq)
+            }
+        }
+    }
+
+    /// Looks after a consumer, without costing anything per event.
+    private func watch(_ id: ServiceID, at deadline: ContinuousClock.Instant) {
+        _ = self.clock.schedule(at: deadline) { [weak self] in
+            guard let self else {
+                return
+            }
+            let now = self.clock.now
+            switch self.fanout.withLock({ $0.check(id, now: now) }) {
+            case .done: ()
+            case .again(let next): self.watch(id, at: next)
+            case .late(let path, let family, let limit, let task, let next):
+                if let task {
+                    self.threads.submit { task.cancel() }
+                }
+                if family != .fault {
+                    self.fault(
+                        path, .limitHit, "handling an event of family \(family) takes longer than \(limit)",
+                        hint: "budgets.handle is \(limit)")
+                }
+                self.watch(id, at: next)
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/// What happens to a queue of messages.
+public struct BufferEvent: Sendable, Hashable {
+    /// Which queue.
+    public struct Queue: RawRepresentable, Sendable, Hashable {
+        /// The name of the queue.
+        public var rawValue: String
+
+        /// Makes a queue from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// What waits to be sent.
+        public static let outbound = Queue(rawValue: "outbound")
+        /// What waits to be handled.
+        public static let inbound = Queue(rawValue: "inbound")
+        /// What is kept on disk.
+        public static let outbox = Queue(rawValue: "outbox")
+    }
+
+    /// What happened.
+    @nonexhaustive
+    public enum Kind: Sendable, Hashable {
+        /// The queue grew past its upper mark.
+        case highWater
+        /// The queue fell below its lower mark.
+        case lowWater
+        /// The queue was full and lost this many.
+        case overflow(dropped: Int)
+        /// This many left the queue in this time.
+        case flushed(count: Int, time: Duration)
+    }
+
+    /// The connection's number, `nil` for a queue that belongs to none.
+    public var connection: UInt64?
+    /// Which queue.
+    public var queue: Queue
+    /// How many messages it holds.
+    public var depth: Int
+    /// How many bytes it holds.
+    public var bytes: Int
+    /// How many messages it may hold.
+    public var limit: Int
+    /// What happened.
+    public var kind: Kind
+
+    /// Makes an event.
+    public init(connection: UInt64?, queue: Queue, depth: Int, bytes: Int = 0, limit: Int, kind: Kind) {
+        self.connection = connection
+        self.queue = queue
+        self.depth = depth
+        self.bytes = bytes
+        self.limit = limit
+        self.kind = kind
+    }
+
+    var retention: Retention {
+        switch self.kind {
+        case .highWater: .keep(.buffer(self.connection, self.queue))
+        case .lowWater: .forget(.buffer(self.connection, self.queue))
+        case .overflow, .flushed: .none
+        }
+    }
+}
+
+extension BufferEvent: FamilyEvent {
+    /// The family of these events.
+    public static var family: EventFamily { .buffer }
+
+    /// The event among those of all families.
+    public var erased: LifecycleEvent { .buffer(self) }
+
+    /// Picks the event out of those of all families; `nil` if it belongs to another.
+    public init?(_ event: LifecycleEvent) {
+        guard case .buffer(let own) = event else {
+            return nil
+        }
+        self = own
+    }
+}

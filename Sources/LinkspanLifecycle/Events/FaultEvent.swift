@@ -1,0 +1,70 @@
+/// Something went wrong that was not returned to a caller.
+public struct FaultEvent: Sendable, Hashable {
+    /// What kind of fault; the list may grow.
+    public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The name of the code.
+        public var rawValue: String
+
+        /// Makes a code from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// A service could not start.
+        public static let startFailed = Code(rawValue: "startFailed")
+        /// A handler threw.
+        public static let handlerFailed = Code(rawValue: "handlerFailed")
+        /// A service's background work threw.
+        public static let runFailed = Code(rawValue: "runFailed")
+        /// A call took longer than its budget.
+        public static let limitHit = Code(rawValue: "limitHit")
+        /// A mailbox was full and lost events.
+        public static let mailboxOverflow = Code(rawValue: "mailboxOverflow")
+        /// A call that should have awaited others was made from inside one of them.
+        public static let reentrantBarrier = Code(rawValue: "reentrantBarrier")
+    }
+
+    /// How bad it is.
+    public enum Severity: String, Sendable, Hashable {
+        /// Worth knowing.
+        case notice
+        /// Something does not work as it should.
+        case warning
+        /// Something does not work.
+        case error
+    }
+
+    /// Whose fault it is: the path of a service, or any name.
+    public var path: String
+    /// What kind of fault.
+    public var code: Code
+    /// What happened, for a log line.
+    public var message: String
+    /// How bad it is.
+    public var severity: Severity
+    /// What a person could do about it, such as the configuration key to change.
+    public var hint: String?
+
+    /// Makes an event.
+    public init(path: String, code: Code, message: String, severity: Severity = .warning, hint: String? = nil) {
+        self.path = path
+        self.code = code
+        self.message = message
+        self.severity = severity
+        self.hint = hint
+    }
+}
+
+extension FaultEvent: FamilyEvent {
+    /// The family of these events.
+    public static var family: EventFamily { .fault }
+
+    /// The event among those of all families.
+    public var erased: LifecycleEvent { .fault(self) }
+
+    /// Picks the event out of those of all families; `nil` if it belongs to another.
+    public init?(_ event: LifecycleEvent) {
+        guard case .fault(let own) = event else {
+            return nil
+        }
+        self = own
+    }
+}

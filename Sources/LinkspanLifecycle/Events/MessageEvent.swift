@@ -1,0 +1,52 @@
+/// What happens to one message.
+public struct MessageEvent: Sendable, Hashable {
+    /// What happened.
+    @nonexhaustive
+    public enum Kind: Sendable, Hashable {
+        /// The transport took it.
+        case sent
+        /// It came from the server.
+        case received
+        /// The server confirmed it.
+        case acknowledged(roundTrip: Duration)
+        /// Its answer did not come within `limit`.
+        case timedOut(limit: Duration)
+        /// It waited too long to be worth sending.
+        case expired
+        /// It was given up; the text says by which rule.
+        case dropped(reason: String)
+    }
+
+    /// The connection's number.
+    public var connection: UInt64
+    /// The name of the event it carries.
+    public var event: String
+    /// Its size in bytes, 0 if unknown.
+    public var bytes: Int
+    /// What happened.
+    public var kind: Kind
+
+    /// Makes an event.
+    public init(connection: UInt64, event: String, bytes: Int, kind: Kind) {
+        self.connection = connection
+        self.event = event
+        self.bytes = bytes
+        self.kind = kind
+    }
+}
+
+extension MessageEvent: FamilyEvent {
+    /// The family of these events.
+    public static var family: EventFamily { .message }
+
+    /// The event among those of all families.
+    public var erased: LifecycleEvent { .message(self) }
+
+    /// Picks the event out of those of all families; `nil` if it belongs to another.
+    public init?(_ event: LifecycleEvent) {
+        guard case .message(let own) = event else {
+            return nil
+        }
+        self = own
+    }
+}

@@ -1,0 +1,197 @@
+internal import LinkspanLock
+
+/// The threads on which a registry calls its services.
+///
+/// Services may block; the SDK and the application's own tasks must not suffer from it. So every call runs here. There
+/// are few threads; one is added while work waits and all are busy for longer than `patience`, up to `cap`, and leaves
+/// again when there is nothing to do. Past the cap work waits; callers are still freed at their deadlines, since those
+/// come from the clock's own thread.
+///
+/// Before macOS 15 and iOS 18 tasks cannot prefer an executor: there, services run on the default pool, and a deadline
+/// frees the caller only while that pool has a thread left.
+final class ServiceThreads: Sendable {
+    private enum Work: Sendable {
+        case job(UnownedJob)
+        case closure(@Sendable () -> Void)
+    }
+
+    private struct State: Sendable {
+        var queue = Ring<Work>()
+        var threads = 0
+        var idle = 0
+        var isWatched = false
+        var isClosed = false
+        var taken: UInt64 = 0
+    }
+
+    private let state = Lock(State())
+    private let gate = ServiceThread.Gate()
+    private let base: Int
+    private let cap: Int
+    private let patience: Duration
+
+    init(base: Int, cap: Int, patience: Duration = .milliseconds(10)) {
+        self.base = max(1, base)
+        self.cap = max(cap, self.base)
+        self.patience = patience
+    }
+
+    /// How many threads there are.
+    var count: Int { self.state.withLock { $0.threads } }
+
+    /// Runs `body` on one of the threads.
+    func submit(_ body: @escaping @Sendable () -> Void) {
+        self.add(.closure(body))
+    }
+
+    /// Lets the threads go once they have nothing to do; what comes later still gets a thread for as long as it lasts.
+    func close() {
+        let idle = self.state.withLock { state in
+            state.isClosed = true
+            return state.idle
+        }
+        for _ in 0..<idle {
+            self.gate.signal()
+        }
+    }
+}
+
+extension ServiceThreads {
+    private enum OnAdd {
+        case wake
+        case grow
+        case watch
+        case nothing
+    }
+
+    private func add(_ work: Work) {
+        let decision = self.state.withLock { state -> OnAdd in
+            state.queue.append(work)
+            if state.idle >= state.queue.count {
+                return .wake
+            }
+            if state.threads < self.base {
+                state.threads += 1
+                return .grow
+            }
+            guard !state.isWatched else {
+                return .nothing
+            }
+            state.isWatched = true
+            return .watch
+        }
+        switch decision {
+        case .wake: self.gate.signal()
+        case .grow: self.grow()
+        case .watch: self.watch(since: self.state.withLock { $0.taken })
+        case .nothing: ()
+        }
+    }
+
+    private func grow() {
+        guard !ServiceThread.begin({ self.serve() }) else {
+            return
+        }
+        let watches = self.state.withLock { state in
+            state.threads -= 1
+            defer { state.isWatched = true }
+            return !state.isWatched
+        }
+        if watches {
+            self.watch(since: self.state.withLock { $0.taken })
+        }
+    }
+
+    /// Looks again after a while, and adds a thread if no work was taken in between.
+    private func watch(since taken: UInt64) {
+        // The timer holds the threads, not the other way round; work that waits must get its thread.
+        _ = SystemLifecycleClock.shared.schedule(at: .now.advanced(by: self.patience)) {
+            let (grows, next) = self.state.withLock { state -> (Bool, UInt64?) in
+                guard !state.queue.isEmpty else {
+                    state.isWatched = false
+                    return (false, nil)
+                }
+                let grows = state.taken == taken && state.threads < self.cap
+                if grows {
+                    state.threads += 1
+                }
+                return (grows, state.taken)
+            }
+            if grows {
+                self.grow()
+            }
+            if let next {
+                self.watch(since: next)
+            }
+        }
+    }
+
+    private enum OnIdle {
+        case run(Work)
+        case sleep
+        case end
+    }
+
+    private func serve() {
+        while true {
+            switch self.state.withLock({ Self.next(&$0, base: self.base) }) {
+            case .run(let work): self.run(work)
+            case .end: return
+            case .sleep:
+                self.gate.wait()
+                self.state.withLock { $0.idle -= 1 }
+            }
+        }
+    }
+
+    private static func next(_ state: inout State, base: Int) -> OnIdle {
+        if let work = state.queue.popFirst() {
+            state.taken += 1
+            return .run(work)
+        }
+        if state.isClosed || state.threads > base {
+            state.threads -= 1
+            return .end
+        }
+        state.idle += 1
+        return .sleep
+    }
+
+    private func run(_ work: Work) {
+        switch work {
+        case .closure(let body): body()
+        case .job(let job):
+            if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
+                job.runSynchronously(on: self.asUnownedTaskExecutor())
+            }
+        }
+    }
+}
+
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, *)
+extension ServiceThreads: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        self.add(.job(UnownedJob(job)))
+    }
+}
+
+extension ServiceThreads {
+    /// Begins a task on these threads.
+    ///
+    /// No parent can own it: a structured child must end before its parent returns, and the point of a deadline is that
+    /// the caller goes on while a service that ignores its cancellation does not end.
+    func begin<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
+            return Task.detached(executorPreference: self) { await body() }
+        }
+        return Task.detached(priority: nil) { await body() }
+    }
+
+    /// Begins the registry's own background work: a start or stop that nobody waits for.
+    ///
+    /// No parent can own it: registering and removing are synchronous, so that they work from anywhere. It is not on the
+    /// service threads, which services may block.
+    static func beginHousekeeping(_ body: @escaping @Sendable () async -> Void) {
+        _ = Task.detached(priority: nil) { await body() }
+    }
+}

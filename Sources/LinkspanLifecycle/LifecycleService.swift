@@ -1,0 +1,62 @@
+/// A part of an application that follows the life of the SDK: it starts, observes, is asked, and stops.
+///
+/// Only ``name`` must be written. What a service observes is told by the observer protocols it adopts, such as
+/// ``ConnectionObserving``; the registry looks once, when the service is registered.
+public protocol LifecycleService: Sendable {
+    /// The identity of the service, unique among its siblings.
+    var name: ServiceName { get }
+
+    /// Where the service stands in the order of start and stop.
+    var placement: Placement { get }
+
+    /// How long the registry waits for each kind of call.
+    var budgets: Budgets { get }
+
+    /// Whether the registry may start without this service.
+    var importance: Importance { get }
+
+    /// Makes the service ready; returning means that it is.
+    ///
+    /// Throw to tell that the service cannot work. Return promptly when the task is cancelled.
+    func start(_ scope: ServiceScope) async throws
+
+    /// Does the service's background work, from when it is ready until its task is cancelled.
+    ///
+    /// Returning early is no fault; throwing is one, and leaves the service failed.
+    func run(_ scope: ServiceScope) async throws
+
+    /// Takes no new work and flushes or persists what there is; everything the service needs is still running.
+    func quiesce(_ scope: ServiceScope) async throws
+
+    /// Releases what the service holds; called once, also after a start that threw.
+    func stop(_ scope: ServiceScope) async throws
+
+    /// Tells how the service is doing.
+    func health() async -> Health
+}
+
+extension LifecycleService {
+    /// No wish about order.
+    public var placement: Placement { Placement() }
+
+    /// The default limits.
+    public var budgets: Budgets { Budgets() }
+
+    /// Optional, so a failing extra does not keep the application from starting.
+    public var importance: Importance { .optional }
+
+    /// Ready at once.
+    public func start(_ scope: ServiceScope) async throws {}
+
+    /// No background work.
+    public func run(_ scope: ServiceScope) async throws {}
+
+    /// Nothing to flush.
+    public func quiesce(_ scope: ServiceScope) async throws {}
+
+    /// Nothing to release.
+    public func stop(_ scope: ServiceScope) async throws {}
+
+    /// Healthy.
+    public func health() async -> Health { .healthy }
+}

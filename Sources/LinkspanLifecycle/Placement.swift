@@ -1,0 +1,70 @@
+/// Where a service stands in the order of start; stop is the exact reverse.
+///
+/// Declared needs come first, then the phase, then the priority, then the name.
+public struct Placement: Sendable, Hashable {
+    /// The phase, or `nil` for the phase of the enclosing registry (``Phase/feature`` at the top).
+    public var phase: Phase?
+
+    /// The services that must be ready before this one starts.
+    public var needs: [Need]
+
+    /// The services that start after this one, if they are there.
+    public var before: [ServiceName]
+
+    /// Who is first among equals; higher is earlier.
+    ///
+    /// Priorities of enclosing registries are added.
+    public var priority: Int
+
+    /// Makes a placement; every part may be left out.
+    public init(phase: Phase? = nil, needs: [Need] = [], before: [ServiceName] = [], priority: Int = 0) {
+        self.phase = phase
+        self.needs = needs
+        self.before = before
+        self.priority = priority
+    }
+}
+
+extension Placement {
+    /// A coarse step of the start; services of a phase wait for every lower phase.
+    public struct Phase: RawRepresentable, Sendable, Hashable, Comparable {
+        /// The rank; lower starts earlier.
+        public var rawValue: Int
+
+        /// Makes a phase of a rank.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// Logging, metrics, platform sources: what everybody else uses.
+        public static let core = Phase(rawValue: 0)
+        /// What persists.
+        public static let storage = Phase(rawValue: 100)
+        /// What proves who the user is.
+        public static let authentication = Phase(rawValue: 200)
+        /// What carries messages.
+        public static let transport = Phase(rawValue: 300)
+        /// Features, the default.
+        public static let feature = Phase(rawValue: 400)
+        /// What only watches.
+        public static let observer = Phase(rawValue: 500)
+
+        /// Orders phases by rank.
+        public static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Another service, or a whole nested registry, that must be ready first.
+    public struct Need: Sendable, Hashable {
+        /// Whose readiness is meant: a name, or a path from an enclosing registry such as `chat.presence`.
+        public var name: ServiceName
+
+        /// Whether its absence or failure keeps this service from starting.
+        public var isHard: Bool
+
+        /// A need without which the service is not started; a missing name is an error.
+        public static func hard(_ name: ServiceName) -> Need { Need(name: name, isHard: true) }
+
+        /// A wish about order that holds if the other is there.
+        public static func soft(_ name: ServiceName) -> Need { Need(name: name, isHard: false) }
+    }
+}

@@ -1,0 +1,39 @@
+/// A service as the registry keeps it.
+struct Entry: Sendable {
+    let id: ServiceID
+    var group: ServiceID
+    let service: any LifecycleService
+    let name: ServiceName
+    let placement: Placement
+    let budgets: Budgets
+    let importance: Importance
+    let origin: String
+    let interest: Interest
+
+    init(
+        _ service: any LifecycleService, id: ServiceID = .make(), group: ServiceID, settings: ServiceSettings
+    ) {
+        self.id = id
+        self.group = group
+        self.service = service
+        self.name = settings.name ?? service.name
+        self.placement = settings.placement ?? service.placement
+        self.budgets = settings.budgets ?? service.budgets
+        self.importance = settings.importance ?? service.importance
+        self.origin = settings.origin
+        self.interest = Interest(service)
+    }
+}
+
+/// A registry as part of another; at the top, the registry itself.
+struct Group: Sendable {
+    let id: ServiceID
+    var parent: ServiceID?
+    let name: ServiceName
+    var placement: Placement
+    var importance: Importance
+    var origin: String
+    var registry: WeakReference<ServiceRegistry>
+    /// Keeps a nested registry alive; `nil` at the top, where the registry keeps this.
+    var keeper: ServiceRegistry?
+}

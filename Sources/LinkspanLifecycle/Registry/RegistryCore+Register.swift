@@ -1,0 +1,103 @@
+internal import LinkspanLock
+
+extension RegistryCore {
+    func add(_ entries: [Entry], groups: [Group] = []) throws(RegistryError) {
+        // Mailboxes first: a service that is started at once must have one.
+        let late: [Member]
+        for entry in entries {
+            self.addMailbox(entry)
+        }
+        do {
+            late = try self.machine.withLock { machine throws(RegistryError) in
+                try machine.add(entries, groups: groups)
+            }
+        } catch {
+            for entry in entries {
+                self.close(entry.id)
+            }
+            throw error
+        }
+        let paths = self.machine.withLock { machine in
+            entries.compactMap { entry in machine.members[entry.id].map { (entry.id, $0.path) } }
+        }
+        self.fanout.withLock { fanout in
+            for (id, path) in paths {
+                fanout.rename(id, to: path)
+            }
+        }
+        self.beginLate(late)
+    }
+
+    private func addMailbox(_ entry: Entry) {
+        let families = entry.interest.families
+        guard !families.isEmpty else {
+            return
+        }
+        let interest = entry.interest
+        let mailbox = Mailbox(
+            id: entry.id, path: entry.name.rawValue, families: families, capacity: entry.budgets.mailbox,
+            limit: entry.budgets.handle
+        ) { stamped, scope in
+            try await interest.deliver(stamped, scope)
+            return true
+        }
+        self.fanout.withLock { $0.add(mailbox) }
+    }
+
+    /// Takes over all services of a registry that was not started, as a group of this one.
+    func adopt(
+        _ registry: ServiceRegistry, into parent: ServiceID, _ settings: ServiceSettings
+    ) throws(RegistryError) -> Registration {
+        let core = registry.core
+        guard core !== self, core.home === core else {
+            throw RegistryError(
+                code: .notNestable, message: "\(registry.name) is nested already", paths: [registry.name.rawValue])
+        }
+        let content = try core.machine.withLock { machine throws(RegistryError) in try machine.surrender() }
+        let group = Group(
+            id: registry.id, parent: parent, name: settings.name ?? registry.name,
+            placement: settings.placement ?? registry.placement,
+            importance: settings.importance ?? registry.importance, origin: settings.origin,
+            registry: WeakReference(registry), keeper: registry)
+        do {
+            try self.add(content.entries, groups: [group] + content.groups)
+        } catch {
+            core.machine.withLock { $0.restore(content) }
+            throw error
+        }
+        let observers = core.fanout.withLock { fanout in
+            let all = fanout.surrender()
+            fanout.home = WeakReference(self)
+            return all
+        }
+        let known = Set(content.entries.map { $0.id })
+        self.fanout.withLock { fanout in
+            for mailbox in observers where !known.contains(mailbox.id) {
+                fanout.add(mailbox)
+            }
+        }
+        let own = WeakReference(self)
+        let id = registry.id
+        let members = content.entries.map { $0.id }
+        return Registration(
+            onCancel: { own.object?.home.remove(group: id) },
+            onSettled: {
+                var last: ServiceState?
+                for id in members {
+                    last = await own.object?.home.settled(id) ?? last
+                }
+                return last
+            })
+    }
+
+    func health(of member: Member, _ service: any LifecycleService) async -> Health {
+        let mark = CallMark()
+        let call = BoundedCall<Health>(threads: self.threads, clock: self.clock, mark: mark)
+        let deadline = self.later(member.entry.budgets.handle)
+        switch await call.run(until: deadline, grace: .zero, { await service.health() }) {
+        case .returned(let health): return health
+        case .threw(let error): return .unhealthy("\(error)")
+        case .abandoned: return .unhealthy("no answer in time")
+        }
+    }
+}

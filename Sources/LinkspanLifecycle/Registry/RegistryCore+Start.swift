@@ -1,0 +1,223 @@
+internal import LinkspanLock
+
+extension RegistryCore {
+    func start() async throws(RegistryError) -> StartReport {
+        let result = await withTaskCancellationHandler {
+            await self.startOrJoin()
+        } onCancel: {
+            self.abortStart(.startCancelled)
+        }
+        return try result.get()
+    }
+
+    private func startOrJoin() async -> Result<StartReport, RegistryError> {
+        let join = OnceReply<Result<StartReport, RegistryError>>()
+        do {
+            let decision = try self.machine.withLock { machine throws(RegistryError) in
+                try machine.beginStart { join.send($0) }
+            }
+            switch decision {
+            case .done(let report): return .success(report)
+            case .join: return await join.value
+            case .begin(let plan):
+                if Task.isCancelled {
+                    // The cancellation came before there was a start to give up.
+                    self.abortStart(.startCancelled)
+                }
+                return await self.drive(plan)
+            }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func drive(_ plan: ServicePlan) async -> Result<StartReport, RegistryError> {
+        let began = self.clock.now
+        let deadline = began.advanced(by: self.options.startBudget)
+        self.emit(RegistryEvent.willStart)
+        for wave in plan.waves {
+            let claim = self.machine.withLock { $0.claim(wave) }
+            self.tellSkipped(claim.skipped)
+            let members = Dictionary(claim.begin.map { ($0.entry.id, $0) }) { first, _ in first }
+            _ = await self.each(claim.begin.map { $0.entry.id }) { id in
+                if let member = members[id] {
+                    await self.startOne(member, until: deadline)
+                }
+            }
+        }
+        let time = began.duration(to: self.clock.now)
+        guard let done = self.machine.withLock({ $0.finishStart(waves: plan.waves, time: time) }) else {
+            return await self.rollBack()
+        }
+        self.emit(RegistryEvent.started(after: time))
+        if !done.report.isComplete {
+            self.emit(RegistryEvent.degraded(paths: done.report.degraded.keys.sorted()))
+        }
+        for waiter in done.waiters {
+            waiter(.success(done.report))
+        }
+        self.beginLate(done.late)
+        return .success(done.report)
+    }
+
+    private func tellSkipped(_ skipped: [Member]) {
+        for member in skipped {
+            self.emit(RegistryEvent.serviceChanged(path: member.path, from: .registered, to: member.state))
+        }
+    }
+
+    /// Starts one service that was claimed, and settles it.
+    func startOne(_ member: Member, until deadline: ContinuousClock.Instant) async {
+        let id = member.entry.id
+        let service = member.entry.service
+        let mark = CallMark()
+        let limit = min(deadline, self.later(member.entry.budgets.start))
+        let call = BoundedCall<Void>(threads: self.threads, clock: self.clock, mark: mark)
+        self.emit(RegistryEvent.serviceChanged(path: member.path, from: .registered, to: .starting))
+        self.calls.withLock { $0[id] = call }
+        if self.machine.withLock({ $0.abort != nil || $0.members[id]?.isRemoved ?? true }) {
+            call.cancel(grace: self.options.grace)
+        }
+        let scope = self.scope(id, member.path, mark: mark, deadline: limit)
+        let outcome = await call.run(
+            until: limit, grace: self.options.grace, onLateEnd: { self.releaseLate(member, $0) }
+        ) { try await service.start(scope) }
+        self.calls.withLock { $0[id] = nil }
+        self.settle(member, outcome)
+    }
+
+    /// A start that was given up has ended after all: what it took must be released, once.
+    private func releaseLate(_ member: Member, _ outcome: CallOutcome<Void>) {
+        let scope = self.scope(member.entry.id, member.path, mark: CallMark())
+        let service = member.entry.service
+        _ = self.threads.begin { try? await service.stop(scope) }
+    }
+
+    private func settle(_ member: Member, _ outcome: CallOutcome<Void>) {
+        let state: ServiceState =
+            switch outcome {
+            case .returned: .ready
+            case .threw(let error): .failed("\(error)")
+            case .abandoned: .abandoned(during: .start)
+            }
+        guard let result = self.machine.withLock({ $0.settle(member.entry.id, state) }) else {
+            return
+        }
+        if result.isReady {
+            self.open(member.entry.id)
+            self.beginRun(member)
+        }
+        self.tell(member, state)
+        if self.machine.withLock({ $0.abort != nil }) {
+            self.cancelCalls()
+        }
+        if result.mustTearDown {
+            self.beginRemoval(member.entry.id)
+        }
+        for waiter in result.waiters {
+            waiter()
+        }
+        self.beginLate(result.late)
+    }
+
+    private func tell(_ member: Member, _ state: ServiceState) {
+        self.emit(RegistryEvent.serviceChanged(path: member.path, from: .starting, to: state))
+        switch state {
+        case .failed(let text): self.fault(member.path, .startFailed, "start threw: \(text)", severity: .error)
+        case .abandoned:
+            self.fault(
+                member.path, .limitHit, "start did not return in time", severity: .error,
+                hint: "budgets.start is \(member.entry.budgets.start)")
+        case .registered, .starting, .ready, .quiescing, .stopping, .stopped, .skipped: ()
+        }
+    }
+
+    /// Starts services that came while the registry was running.
+    func beginLate(_ members: [Member]) {
+        for member in members {
+            let deadline = self.later(member.entry.budgets.start)
+            ServiceThreads.beginHousekeeping { await self.startOne(member, until: deadline) }
+        }
+    }
+
+    func abortStart(_ code: RegistryError.Code) {
+        let aborts = self.machine.withLock { machine in
+            machine.abortStart(code)
+            return machine.abort != nil
+        }
+        if aborts {
+            self.cancelCalls()
+        }
+    }
+
+    func cancelCalls() {
+        for call in self.calls.withLock({ Array($0.values) }) {
+            call.cancel(grace: self.options.grace)
+        }
+    }
+
+    private func rollBack() async -> Result<StartReport, RegistryError> {
+        let (plan, code) = self.machine.withLock { $0.beginRollback() }
+        let culprits = self.machine.withLock { machine in
+            machine.members.values.filter { machine.isRequired($0.entry.id) && $0.state.isFailure }
+                .map { (path: $0.path, state: $0.state) }.sorted { $0.path < $1.path }
+        }
+        let report = await self.shutDown(plan, within: self.options.shutdownBudget)
+        let reasons = culprits.map { "\($0.path): \($0.state.reason)" }.joined(separator: "; ")
+        let message = code == .startFailed ? "required service failed: \(reasons)" : "start was given up"
+        let error = RegistryError(
+            code: code, message: message, problems: culprits.map { "\($0.path): \($0.state.reason)" },
+            paths: culprits.map { $0.path }, report: report)
+        return .failure(error)
+    }
+}
+
+extension ServiceState {
+    var isFailure: Bool {
+        switch self {
+        case .failed, .abandoned: true
+        case .registered, .starting, .ready, .quiescing, .stopping, .stopped, .skipped: false
+        }
+    }
+
+    var reason: String {
+        switch self {
+        case .failed(let text): text
+        case .abandoned(let step): "\(step.rawValue) did not return in time"
+        case .skipped(let because): "needs \(because)"
+        case .registered, .starting, .ready, .quiescing, .stopping, .stopped: "\(self)"
+        }
+    }
+}
+
+// MARK: - Background work
+
+extension RegistryCore {
+    private func beginRun(_ member: Member) {
+        let id = member.entry.id
+        let service = member.entry.service
+        let scope = self.scope(id, member.path, mark: CallMark())
+        let path = member.path
+        let task = self.threads.begin { [weak self] in
+            do {
+                try await service.run(scope)
+            } catch {
+                self?.runFailed(id, path, error)
+            }
+        }
+        self.runs.withLock { $0[id] = task }
+        // A removal may have come in between and found nothing to cancel.
+        if self.machine.withLock({ $0.members[id]?.state != .ready }) {
+            self.threads.submit { task.cancel() }
+        }
+    }
+
+    private func runFailed(_ id: ServiceID, _ path: String, _ error: any Error) {
+        let text = "run threw: \(error)"
+        if self.machine.withLock({ $0.runFailed(id, text) }) {
+            self.emit(RegistryEvent.serviceChanged(path: path, from: .ready, to: .failed(text)))
+            self.emit(RegistryEvent.degraded(paths: [path]))
+            self.fault(path, .runFailed, text, severity: .error)
+        }
+    }
+}

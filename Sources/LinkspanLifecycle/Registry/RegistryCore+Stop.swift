@@ -1,0 +1,252 @@
+internal import LinkspanLock
+
+/// What became of a service while it was being stopped.
+private struct TearDown: Sendable {
+    var member: RegistryCore.Member
+    var began: ContinuousClock.Instant
+    var late: [LifecycleStep] = []
+    var error: String?
+    var undelivered = 0
+    var time: Duration = .zero
+
+    mutating func note(_ outcome: CallOutcome<Void>, _ step: LifecycleStep) {
+        switch outcome {
+        case .returned: ()
+        case .threw(let thrown): self.error = self.error ?? "\(step.rawValue) threw: \(thrown)"
+        case .abandoned: self.late.append(step)
+        }
+    }
+
+    var row: ShutdownReport.Row {
+        let fate: ShutdownReport.Fate =
+            if !self.late.isEmpty {
+                .abandoned(during: self.late)
+            } else if let error {
+                .failed(error)
+            } else {
+                .stopped
+            }
+        return ShutdownReport.Row(
+            path: self.member.path, fate: fate, time: self.time, undelivered: self.undelivered)
+    }
+}
+
+// MARK: - All
+
+extension RegistryCore {
+    func stop(within budget: Duration) async -> ShutdownReport {
+        let join = OnceReply<ShutdownReport>()
+        switch self.machine.withLock({ $0.beginStop { join.send($0) } }) {
+        case .done(let report): return report
+        case .join: return await join.value
+        case .abortStart:
+            self.cancelCalls()
+            return await join.value
+        case .begin(let plan): return await self.shutDown(plan, within: budget)
+        }
+    }
+
+    /// Quiesces and stops everything in the reverse of `plan`, whether it was asked for or a start is rolled back.
+    func shutDown(_ plan: ServicePlan, within budget: Duration) async -> ShutdownReport {
+        let began = self.clock.now
+        self.emit(RegistryEvent.willStop(budget: budget))
+        await self.waitForOthers(until: began.advanced(by: budget))
+        // Two fifths for flushing; what is not used of it is left for stopping.
+        let flushed = began.advanced(by: budget * 2 / 5)
+        let ended = began.advanced(by: budget)
+        var progress: [ServiceID: TearDown] = [:]
+        let waves = Array(plan.waves.reversed())
+        for (index, wave) in waves.enumerated() {
+            let limit = self.share(until: flushed, isLast: index == waves.count - 1)
+            let results = await self.each(self.inReverse(wave)) { await self.quiesce($0, until: limit) }
+            for (id, result) in results {
+                progress[id] = result
+            }
+        }
+        var rows: [ShutdownReport.Row] = []
+        let begun = progress
+        for (index, wave) in waves.enumerated() {
+            let limit = self.share(until: ended, isLast: index == waves.count - 1)
+            let known = self.inReverse(wave).filter { begun[$0] != nil }
+            let results = await self.each(known) { id -> TearDown? in
+                guard let tearDown = begun[id] else {
+                    return nil
+                }
+                return await self.finish(tearDown, until: limit)
+            }
+            rows += results.compactMap { $0.1?.row }
+        }
+        return self.finishStop(rows, time: began.duration(to: self.clock.now))
+    }
+
+    private func finishStop(_ rows: [ShutdownReport.Row], time: Duration) -> ShutdownReport {
+        let (report, waiters) = self.machine.withLock { $0.finishStop(rows, time: time) }
+        for waiter in waiters.stop {
+            waiter(report)
+        }
+        if !waiters.start.isEmpty {
+            let error = RegistryError(code: .startCancelled, message: "start was given up", report: report)
+            for waiter in waiters.start {
+                waiter(.failure(error))
+            }
+        }
+        return report
+    }
+
+    private func inReverse(_ wave: [ServiceID]) -> [ServiceID] { wave.reversed() }
+
+    /// A wave may use half of what is left, so that one that hangs leaves time for the rest; the last may use all.
+    private func share(until end: ContinuousClock.Instant, isLast: Bool) -> ContinuousClock.Instant {
+        let now = self.clock.now
+        let left = max(.zero, now.duration(to: end))
+        return now.advanced(by: isLast ? left : left / 2)
+    }
+
+    /// Waits for the services that are being started or removed on their own.
+    private func waitForOthers(until deadline: ContinuousClock.Instant) async {
+        self.cancelCalls()
+        let ids = self.machine.withLock { $0.unsettled }
+        guard !ids.isEmpty else {
+            return
+        }
+        _ = await self.each(ids) { id in
+            let reply = OnceReply<Void>()
+            if self.machine.withLock({ $0.whenSettled(id) { reply.send(()) } }) {
+                await self.wait(for: reply, until: deadline)
+            }
+        }
+    }
+
+    /// Waits for a reply, and not past `deadline`.
+    private func wait(for reply: OnceReply<Void>, until deadline: ContinuousClock.Instant) async {
+        let timer = self.clock.schedule(at: deadline) { reply.send(()) }
+        await reply.value
+        timer.cancel()
+    }
+}
+
+// MARK: - One
+
+extension RegistryCore {
+    /// Lets a service flush, gives it what waits in its mailbox, and closes that.
+    private func quiesce(
+        _ id: ServiceID, until deadline: ContinuousClock.Instant, isRemoval: Bool = false
+    ) async -> TearDown? {
+        guard let claim = self.machine.withLock({ $0.claimTearDown(id, isRemoval: isRemoval) }) else {
+            return nil
+        }
+        let member = claim.member
+        var tearDown = TearDown(member: member, began: self.clock.now)
+        if case .failed(let text) = member.state {
+            tearDown.error = text
+        }
+        let limit = min(deadline, self.later(member.entry.budgets.quiesce))
+        if claim.wasReady {
+            self.emit(RegistryEvent.serviceChanged(path: member.path, from: .ready, to: .quiescing))
+            tearDown.note(
+                await self.call(member, until: limit) { service, scope in try await service.quiesce(scope) },
+                .quiesce)
+        }
+        await self.drain(id, until: limit, &tearDown)
+        return tearDown
+    }
+
+    private func drain(
+        _ id: ServiceID, until deadline: ContinuousClock.Instant, _ tearDown: inout TearDown
+    ) async {
+        self.fanout.withLock { $0.seal(id) }
+        let reply = OnceReply<Void>()
+        if self.fanout.withLock({ $0.whenIdle(id) { reply.send(()) } }) {
+            await self.wait(for: reply, until: deadline)
+        }
+        let removed = self.close(id)
+        tearDown.undelivered = removed.lost
+        if removed.isHandling {
+            removed.mark?.abandon()
+            tearDown.late.append(.handle)
+        }
+    }
+
+    /// Ends a service's background work and stops it.
+    private func finish(_ begun: TearDown, until deadline: ContinuousClock.Instant) async -> TearDown {
+        var tearDown = begun
+        let id = begun.member.entry.id
+        self.machine.withLock { $0.set(id, .stopping) }
+        let limit = min(deadline, self.later(begun.member.entry.budgets.stop))
+        if let run = self.runs.withLock({ $0.removeValue(forKey: id) }) {
+            self.threads.submit { run.cancel() }
+            // Half, so that a loop that does not end leaves time to release what the service holds.
+            let half = self.clock.now.duration(to: limit) / 2
+            tearDown.note(
+                await self.call(begun.member, until: self.later(half)) { _, _ in await run.value }, .run)
+        }
+        tearDown.note(
+            await self.call(begun.member, until: limit) { service, scope in try await service.stop(scope) }, .stop)
+        tearDown.time = begun.began.duration(to: self.clock.now)
+        let state: ServiceState = tearDown.late.last.map { .abandoned(during: $0) } ?? .stopped
+        self.machine.withLock { $0.set(id, state) }
+        return tearDown
+    }
+}
+
+// MARK: - Removing
+
+extension RegistryCore {
+    /// Removes a service: it gets nothing more from now on, and is stopped behind the caller's back.
+    func remove(_ id: ServiceID) {
+        switch self.machine.withLock({ $0.remove(id) }) {
+        case .nothing: ()
+        case .forgotten(let waiters):
+            self.close(id)
+            for waiter in waiters {
+                waiter()
+            }
+        case .cancelStart:
+            self.close(id)
+            self.calls.withLock { $0[id] }?.cancel(grace: self.options.grace)
+        case .tearDown:
+            self.close(id)
+            self.beginRemoval(id)
+        }
+    }
+
+    /// Removes a nested registry with everything in it.
+    func remove(group: ServiceID) {
+        let (groups, members) = self.machine.withLock { $0.contents(of: group) }
+        for id in members {
+            self.remove(id)
+        }
+        for registry in self.machine.withLock({ $0.forget(groups: groups) }) {
+            registry.core.fanout.withLock { $0.home = nil }
+        }
+    }
+
+    func beginRemoval(_ id: ServiceID) {
+        ServiceThreads.beginHousekeeping {
+            guard let member = self.machine.withLock({ $0.members[id] }) else {
+                return
+            }
+            let budgets = member.entry.budgets
+            let flushed = self.later(budgets.quiesce)
+            if let begun = await self.quiesce(id, until: flushed, isRemoval: true) {
+                let done = await self.finish(begun, until: self.later(budgets.stop))
+                if case .abandoned(let steps) = done.row.fate {
+                    let names = steps.map { $0.rawValue }.joined(separator: ", ")
+                    self.fault(member.path, .limitHit, "removed, but did not return in time from: \(names)")
+                }
+            }
+            for waiter in self.machine.withLock({ $0.forget(id) }) {
+                waiter()
+            }
+        }
+    }
+
+    /// Returns once the service is no longer being started or stopped.
+    func settled(_ id: ServiceID) async -> ServiceState? {
+        let reply = OnceReply<Void>()
+        if self.machine.withLock({ $0.whenSettled(id) { reply.send(()) } }) {
+            await reply.value
+        }
+        return self.machine.withLock { $0.members[id]?.state }
+    }
+}

@@ -1,0 +1,94 @@
+internal import LinkspanLock
+
+/// What a tree of registries shares: its decisions, its mailboxes, its threads.
+final class RegistryCore: Sendable {
+    typealias Member = ServiceRegistry.StateMachine.Member
+
+    let options: ServiceRegistry.Options
+    let clock: any LifecycleClock
+    let threads: ServiceThreads
+    let machine: Lock<ServiceRegistry.StateMachine>
+    let fanout = Lock(Fanout())
+    let calls = Lock<[ServiceID: BoundedCall<Void>]>([:])
+    let runs = Lock<[ServiceID: Task<Void, Never>]>([:])
+
+    init(root: Group, options: ServiceRegistry.Options) {
+        self.options = options
+        self.clock = options.clock
+        self.threads = ServiceThreads(base: options.threads, cap: options.threadLimit)
+        self.machine = Lock(ServiceRegistry.StateMachine(root: root))
+    }
+
+    deinit {
+        for task in self.runs.withLock({ Array($0.values) }) {
+            task.cancel()
+        }
+        self.threads.close()
+    }
+
+    /// Where the tree is kept now: here, or in the registry this one was nested in.
+    var home: RegistryCore {
+        var core = self
+        while let next = core.fanout.withLock({ $0.home?.object }) {
+            core = next
+        }
+        return core
+    }
+
+    func scope(
+        _ id: ServiceID, _ path: String, mark: CallMark, deadline: ContinuousClock.Instant? = nil,
+        cause: UInt64? = nil
+    ) -> ServiceScope {
+        ServiceScope(path: path, deadline: deadline, id: id, core: self, mark: mark, cause: cause)
+    }
+
+    func later(_ duration: Duration) -> ContinuousClock.Instant {
+        self.clock.now.advanced(by: duration)
+    }
+}
+
+// MARK: - Calling
+
+extension RegistryCore {
+    /// Runs `body` for each service at once, or one after the other if the registry is set so.
+    func each<Value: Sendable>(
+        _ ids: [ServiceID], _ body: @escaping @Sendable (ServiceID) async -> Value
+    ) async -> [(ServiceID, Value)] {
+        guard self.options.order == .parallel else {
+            var results: [(ServiceID, Value)] = []
+            for id in ids {
+                results.append((id, await body(id)))
+            }
+            return results
+        }
+        return await withTaskGroup(of: (Int, Value).self) { group in
+            for (index, id) in ids.enumerated() {
+                group.addTask { (index, await body(id)) }
+            }
+            var results: [(Int, Value)] = []
+            for await result in group {
+                results.append(result)
+            }
+            return results.sorted { $0.0 < $1.0 }.map { (ids[$0.0], $0.1) }
+        }
+    }
+
+    /// Calls a service and waits until `deadline`; cancelling the caller does not concern the call.
+    func call(
+        _ member: Member, until deadline: ContinuousClock.Instant,
+        _ body: @escaping @Sendable (any LifecycleService, ServiceScope) async throws -> Void
+    ) async -> CallOutcome<Void> {
+        let mark = CallMark()
+        let scope = self.scope(member.entry.id, member.path, mark: mark, deadline: deadline)
+        let call = BoundedCall<Void>(threads: self.threads, clock: self.clock, mark: mark)
+        let service = member.entry.service
+        return await call.run(until: deadline, grace: nil) { try await body(service, scope) }
+    }
+
+    func fault(
+        _ path: String, _ code: FaultEvent.Code, _ message: String, severity: FaultEvent.Severity = .warning,
+        hint: String? = nil
+    ) {
+        self.emit(FaultEvent(path: path, code: code, message: message, severity: severity, hint: hint))
+    }
+}

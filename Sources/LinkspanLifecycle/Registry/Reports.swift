@@ -1,0 +1,84 @@
+/// How a start went.
+public struct StartReport: Sendable, Hashable {
+    /// The paths in groups: each group started together, after the group before it.
+    public var waves: [[String]]
+    /// The services the registry works without, and why.
+    public var degraded: [String: ServiceState]
+    /// How long it took.
+    public var time: Duration
+
+    /// Whether every service is ready.
+    public var isComplete: Bool { self.degraded.isEmpty }
+}
+
+/// How a stop went: one row for every service.
+public struct ShutdownReport: Sendable, Hashable {
+    /// What became of one service.
+    public enum Fate: Sendable, Hashable {
+        /// It stopped.
+        case stopped
+        /// It stopped, but threw on the way, with this text.
+        case failed(String)
+        /// It did not come back from these steps in time; they may still be going on.
+        case abandoned(during: [LifecycleStep])
+        /// It had never been started.
+        case notStarted
+        /// It had been skipped, because of the service of this path.
+        case skipped(because: String)
+    }
+
+    /// One service.
+    public struct Row: Sendable, Hashable {
+        /// The path of the service.
+        public var path: String
+        /// What became of it.
+        public var fate: Fate
+        /// How long quiesce and stop took together.
+        public var time: Duration
+        /// How many events it was never given.
+        public var undelivered: Int
+    }
+
+    /// The services in the order in which they were stopped, then those that were not.
+    public var rows: [Row]
+    /// How long it took.
+    public var time: Duration
+
+    /// The fate of the service of `path`.
+    public func fate(of path: String) -> Fate? {
+        self.rows.first { $0.path == path }?.fate
+    }
+
+    /// Whether every service stopped, or had nothing to stop.
+    public var isClean: Bool {
+        self.rows.allSatisfy { row in
+            switch row.fate {
+            case .stopped, .notStarted, .skipped: true
+            case .failed, .abandoned: false
+            }
+        }
+    }
+}
+
+/// How an event went that the emitter waited for.
+public struct BarrierReport: Sendable, Hashable {
+    /// What became of the event at one service.
+    public enum Fate: Sendable, Hashable {
+        /// Handled.
+        case handled
+        /// The handler threw, with this text.
+        case failed(String)
+        /// Not handled in time; it may still be.
+        case late
+        /// The service was removed, or its mailbox overflowed.
+        case lost
+    }
+
+    /// The number of the event.
+    public var seq: UInt64
+    /// The fates by path, of the services that were ready.
+    public var fates: [String: Fate]
+
+    /// Whether every service handled it.
+    public var isComplete: Bool { self.fates.values.allSatisfy { $0 == .handled } }
+}

@@ -1,0 +1,514 @@
+extension ServiceRegistry {
+    /// Decides what a registry does; knows no thread, no clock and calls no service.
+    struct StateMachine: Sendable {
+        typealias StartWaiter = @Sendable (Result<StartReport, RegistryError>) -> Void
+        typealias StopWaiter = @Sendable (ShutdownReport) -> Void
+
+        struct Member: Sendable {
+            var entry: Entry
+            var path: String
+            var state: ServiceState = .registered
+            /// Removed while it was being started; it is stopped once that is over.
+            var isRemoved = false
+        }
+
+        struct Waiters: Sendable {
+            var start: [StartWaiter] = []
+            var stop: [StopWaiter] = []
+        }
+
+        private enum State: Sendable {
+            case idle
+            /// `abort` tells why the start is to be given up.
+            case starting(Waiters, abort: RegistryError.Code?)
+            case running(StartReport)
+            case stopping(Waiters)
+            case stopped(ShutdownReport)
+        }
+
+        let root: ServiceID
+        private var state: State = .idle
+        private(set) var groups: [ServiceID: Group]
+        private(set) var members: [ServiceID: Member] = [:]
+        private(set) var plan: ServicePlan = .empty
+        private var settleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
+
+        init(root: Group) {
+            self.root = root.id
+            self.groups = [root.id: root]
+        }
+    }
+}
+
+// MARK: - Registering
+
+extension ServiceRegistry.StateMachine {
+    /// Services to be started now, because the registry is already running.
+    typealias OnAdd = [Member]
+
+    mutating func add(_ entry: Entry) throws(RegistryError) -> OnAdd {
+        try self.add([entry], groups: [])
+    }
+
+    /// Adds services and groups, all or none.
+    mutating func add(_ entries: [Entry], groups: [Group]) throws(RegistryError) -> OnAdd {
+        if case .stopped = self.state {
+            throw RegistryError(code: .alreadyStopped, message: "\(self.path(of: self.root)) has stopped")
+        }
+        if case .stopping = self.state {
+            throw RegistryError(code: .alreadyStopped, message: "\(self.path(of: self.root)) is stopping")
+        }
+        var next = self
+        for group in groups {
+            try next.checkName(group.name, in: group.parent, origin: group.origin)
+            next.groups[group.id] = group
+        }
+        for entry in entries {
+            try next.checkName(entry.name, in: entry.group, origin: entry.origin)
+            next.members[entry.id] = Member(
+                entry: entry, path: "\(next.path(of: entry.group)).\(entry.name)")
+        }
+        switch self.state {
+        case .idle: ()
+        case .starting, .running, .stopping, .stopped:
+            next.plan = try next.makePlan(tolerating: Set(self.members.keys).union(self.groups.keys))
+        }
+        self = next
+        return self.claimLate()
+    }
+
+    private func checkName(
+        _ name: ServiceName, in group: ServiceID?, origin: String
+    ) throws(RegistryError) {
+        let service = self.members.values.first { $0.entry.group == group && $0.entry.name == name && !$0.isRemoved }
+        let other = service?.entry.origin ?? self.groups.values.first { $0.parent == group && $0.name == name }?.origin
+        if let group, let other {
+            let path = "\(self.path(of: group)).\(name)"
+            throw RegistryError(
+                code: .duplicateName, message: "\(path) is registered twice: by \(other) and by \(origin)",
+                paths: [path])
+        }
+    }
+
+    private func makePlan(tolerating known: Set<ServiceID> = []) throws(RegistryError) -> ServicePlan {
+        var nodes = self.groups.values.map { group in
+            ServicePlan.Node(
+                id: group.id, group: group.parent, name: group.name, placement: group.placement, isGroup: true)
+        }
+        nodes += self.members.values.map { member in
+            ServicePlan.Node(
+                id: member.entry.id, group: member.entry.group, name: member.entry.name,
+                placement: member.entry.placement, isGroup: false)
+        }
+        do {
+            return try ServicePlan.make(nodes, tolerating: known)
+        } catch {
+            throw RegistryError(
+                code: .invalidPlan, message: error.problems.joined(separator: "; "), problems: error.problems)
+        }
+    }
+
+    /// The path of a group, the outermost first.
+    func path(of group: ServiceID) -> String {
+        guard let own = self.groups[group] else {
+            return ""
+        }
+        return own.parent.map { "\(self.path(of: $0)).\(own.name)" } ?? own.name.rawValue
+    }
+
+    /// Whether a service and every group around it are required.
+    func isRequired(_ id: ServiceID) -> Bool {
+        guard let entry = self.members[id]?.entry, entry.importance == .required else {
+            return false
+        }
+        var at: ServiceID? = entry.group
+        while let id = at, let group = self.groups[id] {
+            guard group.importance == .required else {
+                return false
+            }
+            at = group.parent
+        }
+        return true
+    }
+
+    /// Gives everything away to the registry in which this one is nested.
+    mutating func surrender() throws(RegistryError) -> (groups: [Group], entries: [Entry]) {
+        guard case .idle = self.state else {
+            throw RegistryError(
+                code: .notNestable, message: "\(self.path(of: self.root)) has been started and cannot be nested")
+        }
+        let all = (
+            groups: self.groups.values.filter { $0.id != self.root }, entries: self.members.values.map { $0.entry }
+        )
+        self.groups = self.groups.filter { $0.key == self.root }
+        self.members = [:]
+        return all
+    }
+
+    /// Takes back what was given away.
+    mutating func restore(_ content: (groups: [Group], entries: [Entry])) {
+        for group in content.groups {
+            self.groups[group.id] = group
+        }
+        for entry in content.entries {
+            self.members[entry.id] = Member(entry: entry, path: "\(self.path(of: entry.group)).\(entry.name)")
+        }
+    }
+
+    /// Tells the outermost group which registry it is.
+    mutating func setRegistry(_ registry: ServiceRegistry) {
+        self.groups[self.root]?.registry = WeakReference(registry)
+    }
+}
+
+// MARK: - Starting
+
+extension ServiceRegistry.StateMachine {
+    enum OnStart: Sendable {
+        /// The caller drives the start.
+        case begin(ServicePlan)
+        /// Somebody else does; the waiter is called.
+        case join
+        case done(StartReport)
+    }
+
+    mutating func beginStart(_ waiter: @escaping StartWaiter) throws(RegistryError) -> OnStart {
+        switch self.state {
+        case .idle:
+            self.plan = try self.makePlan()
+            self.state = .starting(Waiters(), abort: nil)
+            return .begin(self.plan)
+        case .starting(var waiters, let abort):
+            waiters.start.append(waiter)
+            self.state = .starting(waiters, abort: abort)
+            return .join
+        case .running(let report): return .done(report)
+        case .stopping, .stopped:
+            throw RegistryError(
+                code: .alreadyStopped, message: "\(self.path(of: self.root)) has been stopped and does not start again")
+        }
+    }
+
+    /// Whether the start is to be given up.
+    var abort: RegistryError.Code? {
+        guard case .starting(_, let abort) = self.state else {
+            return nil
+        }
+        return abort
+    }
+
+    /// Gives the start up, for the first reason that comes.
+    mutating func abortStart(_ code: RegistryError.Code) {
+        if case .starting(let waiters, nil) = self.state {
+            self.state = .starting(waiters, abort: code)
+        }
+    }
+
+    struct OnClaim: Sendable {
+        var begin: [Member] = []
+        var skipped: [Member] = []
+    }
+
+    /// Picks out of a wave what can start; the rest is skipped.
+    mutating func claim(_ wave: [ServiceID]) -> OnClaim {
+        var result = OnClaim()
+        guard self.abort == nil else {
+            return result
+        }
+        for id in wave {
+            guard var member = self.members[id], member.state == .registered else {
+                continue
+            }
+            if let culprit = self.failedNeed(of: id) {
+                member.state = .skipped(because: culprit)
+                result.skipped.append(member)
+            } else {
+                member.state = .starting
+                result.begin.append(member)
+            }
+            self.members[id] = member
+        }
+        return result
+    }
+
+    private func failedNeed(of id: ServiceID) -> String? {
+        for edge in self.plan.needs[id] ?? [] where edge.isHard {
+            guard let need = self.members[edge.to], need.state != .ready else {
+                continue
+            }
+            return need.path
+        }
+        return nil
+    }
+
+    /// Picks the services that came while the registry was starting or running and whose needs have settled.
+    mutating func claimLate() -> [Member] {
+        guard case .running = self.state else {
+            return []
+        }
+        var begin: [Member] = []
+        for wave in self.plan.waves {
+            let free = wave.filter { id in
+                (self.plan.needs[id] ?? []).allSatisfy { edge in
+                    switch self.members[edge.to]?.state {
+                    case .registered, .starting: false
+                    case nil, .ready, .quiescing, .stopping, .stopped, .failed, .skipped, .abandoned: true
+                    }
+                }
+            }
+            begin += self.claim(free).begin
+        }
+        return begin
+    }
+
+    struct OnSettle: Sendable {
+        var state: ServiceState
+        var isReady = false
+        /// Removed meanwhile: it must be stopped now.
+        var mustTearDown = false
+        var late: [Member] = []
+        var waiters: [@Sendable () -> Void] = []
+    }
+
+    /// A start has ended, well or not.
+    mutating func settle(_ id: ServiceID, _ state: ServiceState) -> OnSettle? {
+        guard var member = self.members[id], member.state == .starting else {
+            return nil
+        }
+        member.state = state
+        self.members[id] = member
+        var result = OnSettle(state: state, isReady: state == .ready)
+        result.mustTearDown = member.isRemoved
+        if member.isRemoved {
+            result.isReady = false
+        } else if state != .ready, self.isRequired(id) {
+            self.abortStart(.startFailed)
+        }
+        result.late = self.claimLate()
+        result.waiters = self.settleWaiters.removeValue(forKey: id) ?? []
+        return result
+    }
+
+    struct OnStarted: Sendable {
+        var report: StartReport
+        var waiters: [StartWaiter]
+        var late: [Member]
+    }
+
+    /// All waves have been gone through; `nil` if the start is to be rolled back instead.
+    mutating func finishStart(waves: [[ServiceID]], time: Duration) -> OnStarted? {
+        guard case .starting(let waiters, nil) = self.state else {
+            return nil
+        }
+        let report = StartReport(
+            waves: waves.map { $0.compactMap { self.members[$0]?.path } }, degraded: self.degraded(waves), time: time)
+        self.state = .running(report)
+        return OnStarted(report: report, waiters: waiters.start, late: self.claimLate())
+    }
+
+    private func degraded(_ waves: [[ServiceID]]) -> [String: ServiceState] {
+        var degraded: [String: ServiceState] = [:]
+        for id in waves.joined() {
+            if let member = self.members[id], !member.isRemoved, member.state != .ready {
+                degraded[member.path] = member.state
+            }
+        }
+        return degraded
+    }
+
+    /// Background work has thrown.
+    mutating func runFailed(_ id: ServiceID, _ text: String) -> Bool {
+        guard self.members[id]?.state == .ready else {
+            return false
+        }
+        self.members[id]?.state = .failed(text)
+        return true
+    }
+
+    /// Calls `waiter` once the service is no longer being started or stopped; `false` if it is not now.
+    mutating func whenSettled(_ id: ServiceID, _ waiter: @escaping @Sendable () -> Void) -> Bool {
+        switch self.members[id]?.state {
+        case .registered, .starting, .quiescing, .stopping:
+            if case .stopped = self.state {
+                return false
+            }
+            self.settleWaiters[id, default: []].append(waiter)
+            return true
+        case nil, .ready, .stopped, .failed, .skipped, .abandoned: return false
+        }
+    }
+}
+
+// MARK: - Removing
+
+extension ServiceRegistry.StateMachine {
+    enum OnRemove: Sendable {
+        /// There was nothing to stop.
+        case forgotten([@Sendable () -> Void])
+        /// Its start is to be cancelled; it is stopped after that.
+        case cancelStart
+        /// It must be stopped now.
+        case tearDown
+        /// Somebody else stops it.
+        case nothing
+    }
+
+    mutating func remove(_ id: ServiceID) -> OnRemove {
+        guard let member = self.members[id], !member.isRemoved else {
+            return .nothing
+        }
+        switch member.state {
+        case .registered, .skipped, .stopped, .abandoned:
+            self.members[id] = nil
+            return .forgotten(self.settleWaiters.removeValue(forKey: id) ?? [])
+        case .starting:
+            self.members[id]?.isRemoved = true
+            return .cancelStart
+        case .ready, .failed:
+            guard case .stopping = self.state else {
+                self.members[id]?.isRemoved = true
+                return .tearDown
+            }
+            return .nothing
+        case .quiescing, .stopping: return .nothing
+        }
+    }
+
+    /// The services and groups inside a group, itself included.
+    func contents(of group: ServiceID) -> (groups: [ServiceID], members: [ServiceID]) {
+        var groups = [group]
+        var next = 0
+        while next < groups.count {
+            groups += self.groups.values.filter { $0.parent == groups[next] }.map { $0.id }
+            next += 1
+        }
+        let inside = Set(groups)
+        return (groups, self.members.values.filter { inside.contains($0.entry.group) }.map { $0.entry.id })
+    }
+
+    /// Forgets groups; the registries that they were are on their own again, and empty.
+    mutating func forget(groups: [ServiceID]) -> [ServiceRegistry] {
+        groups.compactMap { self.groups.removeValue(forKey: $0)?.keeper }
+    }
+
+    /// A removed service has been stopped.
+    mutating func forget(_ id: ServiceID) -> [@Sendable () -> Void] {
+        self.members[id] = nil
+        return self.settleWaiters.removeValue(forKey: id) ?? []
+    }
+}
+
+// MARK: - Stopping
+
+extension ServiceRegistry.StateMachine {
+    enum OnStop: Sendable {
+        /// The caller drives the stop.
+        case begin(ServicePlan)
+        /// The start is given up, and whoever drives it stops what had started; the waiter is called.
+        case abortStart
+        /// Somebody else drives the stop; the waiter is called.
+        case join
+        case done(ShutdownReport)
+    }
+
+    mutating func beginStop(_ waiter: @escaping StopWaiter) -> OnStop {
+        switch self.state {
+        case .idle:
+            let report = ShutdownReport(rows: self.rows([]), time: .zero)
+            self.state = .stopped(report)
+            return .done(report)
+        case .starting(var waiters, let abort):
+            waiters.stop.append(waiter)
+            self.state = .starting(waiters, abort: abort ?? .startCancelled)
+            return .abortStart
+        case .running:
+            self.state = .stopping(Waiters())
+            return .begin(self.plan)
+        case .stopping(var waiters):
+            waiters.stop.append(waiter)
+            self.state = .stopping(waiters)
+            return .join
+        case .stopped(let report): return .done(report)
+        }
+    }
+
+    /// Turns a start that is given up into a stop; the reason is returned.
+    mutating func beginRollback() -> (plan: ServicePlan, code: RegistryError.Code) {
+        guard case .starting(let waiters, let abort) = self.state else {
+            return (.empty, .startCancelled)
+        }
+        self.state = .stopping(waiters)
+        return (self.plan, abort ?? .startCancelled)
+    }
+
+    /// The services that are being started or removed by others and must be over before the rest is stopped.
+    var unsettled: [ServiceID] {
+        self.members.values.filter { member in
+            switch member.state {
+            case .starting, .quiescing, .stopping: true
+            case .ready, .failed: member.isRemoved
+            case .registered, .stopped, .skipped, .abandoned: false
+            }
+        }.map { $0.entry.id }
+    }
+
+    struct OnTearDown: Sendable {
+        var member: Member
+        var wasReady: Bool
+    }
+
+    /// Picks a service to be stopped, once; `nil` if there is nothing to stop or somebody else does.
+    mutating func claimTearDown(_ id: ServiceID, isRemoval: Bool) -> OnTearDown? {
+        guard let member = self.members[id], member.isRemoved == isRemoval else {
+            return nil
+        }
+        switch member.state {
+        case .ready:
+            self.members[id]?.state = .quiescing
+            return OnTearDown(member: member, wasReady: true)
+        case .failed:
+            self.members[id]?.state = .stopping
+            return OnTearDown(member: member, wasReady: false)
+        case .registered, .starting, .quiescing, .stopping, .stopped, .skipped, .abandoned: return nil
+        }
+    }
+
+    mutating func set(_ id: ServiceID, _ state: ServiceState) {
+        self.members[id]?.state = state
+    }
+
+    /// The stop is over.
+    mutating func finishStop(_ done: [ShutdownReport.Row], time: Duration) -> (ShutdownReport, Waiters) {
+        let report = ShutdownReport(rows: self.rows(done), time: time)
+        var waiters = Waiters()
+        if case .stopping(let own) = self.state {
+            waiters = own
+        }
+        self.state = .stopped(report)
+        for waiter in self.settleWaiters.values.joined() {
+            waiters.stop.append { _ in waiter() }
+        }
+        self.settleWaiters = [:]
+        return (report, waiters)
+    }
+
+    /// The rows of the services that were stopped, then those of all others.
+    private func rows(_ done: [ShutdownReport.Row]) -> [ShutdownReport.Row] {
+        let named = Set(done.map { $0.path })
+        let others = self.members.values.filter { !named.contains($0.path) }.sorted { $0.path < $1.path }
+        return done
+            + others.map { member in
+                let fate: ShutdownReport.Fate =
+                    switch member.state {
+                    case .registered: .notStarted
+                    case .skipped(let because): .skipped(because: because)
+                    case .abandoned(let step): .abandoned(during: [step])
+                    case .failed(let text): .failed(text)
+                    case .starting: .abandoned(during: [.start])
+                    case .ready, .quiescing, .stopping: .abandoned(during: [.stop])
+                    case .stopped: .stopped
+                    }
+                return ShutdownReport.Row(path: member.path, fate: fate, time: .zero, undelivered: 0)
+            }
+    }
+}

@@ -1,0 +1,265 @@
+internal import LinkspanLock
+
+/// A set of services that start, observe and stop together; itself a service, so that registries nest.
+///
+/// A registry that is registered in another hands its services over: they are planned, started, told and stopped with
+/// all others, as if they had been registered there, and are named by paths such as `app.chat.presence`. The nested
+/// registry stays usable as a door to the whole: what it emits, everybody gets.
+///
+/// Emitting never waits. Services run on threads of the registry, every call has a deadline, and what happens to a
+/// service that throws, blocks or ignores its cancellation is told by ``FaultEvent`` and ``ShutdownReport``.
+public final class ServiceRegistry: LifecycleService {
+    /// The name of the registry, the first part of its services' paths.
+    public let name: ServiceName
+
+    /// Where all services of the registry stand when it is nested in another.
+    public let placement: Placement
+
+    /// Required: it is up to the services inside whether the start may go on without them.
+    public let importance: Importance
+
+    let id: ServiceID
+    let core: RegistryCore
+
+    /// Makes an empty registry.
+    public init(
+        name: ServiceName = "services", placement: Placement = Placement(), importance: Importance = .required,
+        options: Options = Options()
+    ) {
+        self.name = name
+        self.placement = placement
+        self.importance = importance
+        self.id = .make()
+        // The group gets its registry below, when there is one.
+        self.core = RegistryCore(
+            root: Group(
+                id: self.id, parent: nil, name: name, placement: placement, importance: importance, origin: "code",
+                registry: WeakReference(nil)),
+            options: options)
+        self.core.machine.withLock { $0.setRegistry(self) }
+    }
+}
+
+extension ServiceRegistry {
+    /// Whether services that do not depend on each other start and stop at once.
+    public enum Order: String, Sendable, Hashable {
+        /// At once; the usual.
+        case parallel
+        /// One after the other, to find out who relies on an order that nobody declared.
+        case sequential
+    }
+
+    /// How a registry works; of a nested registry only the outermost one's options count.
+    public struct Options: Sendable {
+        /// Whether independent services start and stop at once.
+        public var order: Order = .parallel
+        /// The longest start of the whole.
+        public var startBudget: Duration = .seconds(30)
+        /// The longest stop of the whole, unless the stop says otherwise.
+        public var shutdownBudget: Duration = .seconds(8)
+        /// How long a start may go on after it was cancelled, before it is abandoned.
+        public var grace: Duration = .seconds(1)
+        /// The threads for calls to services.
+        public var threads: Int = 4
+        /// How many threads there may be while services block theirs.
+        public var threadLimit: Int = 64
+        /// The time.
+        public var clock: any LifecycleClock = .system
+
+        /// Makes the default options, changed by `configure`.
+        public init(_ configure: (inout Options) -> Void = { _ in }) {
+            configure(&self)
+        }
+    }
+}
+
+// MARK: - Starting and stopping
+
+extension ServiceRegistry {
+    /// Starts all services in order; when it returns, every required one is ready.
+    ///
+    /// A second call joins the first. Cancelling the task gives the start up. Throws a ``RegistryError``:
+    /// `invalidPlan` before anything was started; `startFailed` or `startCancelled` after what had started was stopped
+    /// again; `alreadyStopped`.
+    @discardableResult
+    public func start() async throws(RegistryError) -> StartReport {
+        try await self.core.home.start()
+    }
+
+    /// Lets all services flush, then stops them in the reverse order of start; returns within `budget`.
+    ///
+    /// Cancelling the task changes nothing about it. A second call joins the first or returns its report.
+    @discardableResult
+    public func stop(within budget: Duration? = nil) async -> ShutdownReport {
+        let core = self.core.home
+        return await core.stop(within: budget ?? core.options.shutdownBudget)
+    }
+
+    /// Starts, stays until the task is cancelled, and stops in order; returns what became of every service.
+    ///
+    /// Throws what ``start()`` throws.
+    public func run(onReady: @Sendable (StartReport) async -> Void = { _ in }) async throws(RegistryError)
+        -> ShutdownReport
+    {
+        await onReady(try await self.start())
+        let reply = OnceReply<Void>()
+        await withTaskCancellationHandler {
+            await reply.value
+        } onCancel: {
+            reply.send(())
+        }
+        return await self.stop()
+    }
+
+    /// Where a service stands, by its path; `nil` if there is none.
+    public func state(of path: String) -> ServiceState? {
+        self.core.home.machine.withLock { machine in machine.members.values.first { $0.path == path }?.state }
+    }
+
+    /// How every ready service is doing, by path; one that does not answer in time is unhealthy.
+    public func healths() async -> [String: Health] {
+        let core = self.core.home
+        let pairs = core.responders((any LifecycleService).self)
+        return await withTaskGroup(of: (String, Health).self) { group in
+            for (member, service) in pairs {
+                group.addTask { (member.path, await core.health(of: member, service)) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+        }
+    }
+
+    /// Starts the registry when it is a service of something that is not a registry.
+    public func start(_ scope: ServiceScope) async throws {
+        try await self.start()
+    }
+
+    /// Stops the registry when it is a service of something that is not a registry.
+    public func stop(_ scope: ServiceScope) async throws {
+        await self.stop()
+    }
+}
+
+// MARK: - Registering
+
+extension ServiceRegistry {
+    /// Adds a service, or a registry with all its services, at any time before the stop.
+    ///
+    /// Added to a running registry it is started at once, as soon as what it needs is ready. The service stays for as
+    /// long as the returned object is held; call ``Registration/keep()`` to leave it for good. Throws a
+    /// ``RegistryError``: `duplicateName`, `invalidPlan` (only while running), `notNestable`, `alreadyStopped`.
+    public func register(
+        _ service: any LifecycleService, settings: ServiceSettings = ServiceSettings()
+    ) throws(RegistryError) -> Registration {
+        if let registry = service as? ServiceRegistry {
+            return try self.core.home.adopt(registry, into: self.id, settings)
+        }
+        let entry = Entry(service, group: self.id, settings: settings)
+        let core = self.core.home
+        try core.add([entry])
+        let own = WeakReference(self.core)
+        let id = entry.id
+        return Registration(
+            onCancel: { own.object?.home.remove(id) }, onSettled: { await own.object?.home.settled(id) })
+    }
+
+    /// Calls `handler` with every event of a family, one after the other, for as long as `object` lives.
+    ///
+    /// The object is not kept; when it is gone, so is the observer. Current states come first, marked as replayed. A
+    /// value type does not compile, since nothing could tell when it goes away.
+    public func observe<Object: AnyObject & Sendable, Event: FamilyEvent>(
+        weak object: Object, _ type: Event.Type = Event.self, mailbox: Int = 1024,
+        _ handler: @escaping @Sendable (Object, Stamped<Event>) async -> Void
+    ) -> Registration {
+        let reference = WeakReference(object)
+        let id = ServiceID.make()
+        let box = Mailbox(
+            id: id, path: "\(self.name).observer#\(id.number)", families: [Event.family], capacity: mailbox,
+            limit: .seconds(1)
+        ) { stamped, _ in
+            guard let object = reference.object else {
+                return false
+            }
+            if let event = Event(stamped.event) {
+                await handler(object, stamped.with(event))
+            }
+            return true
+        }
+        let core = self.core.home
+        core.fanout.withLock { $0.add(box) }
+        core.open(id)
+        let own = WeakReference(self.core)
+        let registration = Registration(onCancel: { own.object?.home.close(id) }, onSettled: { nil })
+        return registration
+    }
+}
+
+// MARK: - Events and questions
+
+extension ServiceRegistry {
+    /// Tells everybody who is interested; never waits, and may be called from any thread.
+    ///
+    /// The event is only made if it is needed. Returns its number, `nil` if nobody is interested.
+    @discardableResult
+    public func emit<Event: FamilyEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
+        self.core.emit(event(), cause: cause)
+    }
+
+    /// Tells everybody who is interested and waits until all have handled it, each within its own budget and `limit`.
+    ///
+    /// Services get it in order with all other events. Those that are not ready are not waited for.
+    @discardableResult
+    public func barrier<Event: FamilyEvent>(_ event: Event, within limit: Duration? = nil) async -> BarrierReport {
+        await self.core.home.barrier(event, within: limit)
+    }
+
+    /// Asks every ready service that adopts `responder`, all at once, and merges the answers in the order of start.
+    ///
+    /// - Parameters:
+    ///   - responder: The protocol, such as `(any ReconnectDeciding).self`.
+    ///   - rule: How answers become one.
+    ///   - limit: The longest wait; a service's own budget may be shorter.
+    ///   - onFault: The answer that stands in for one that threw or did not come, with the reason.
+    ///   - body: Asks one service.
+    /// - Returns: The merged answer, or the rule's `none` if there is nobody to ask.
+    public func ask<Responder: Sendable, Answer: Sendable>(
+        _ responder: Responder.Type, merging rule: MergeRule<Answer>, within limit: Duration? = nil,
+        onFault: @escaping @Sendable (Responder, String) -> Answer,
+        _ body: @escaping @Sendable (Responder, ServiceScope) async throws -> Answer
+    ) async -> Answer {
+        await self.core.home.ask(responder, merging: rule, within: limit, onFault: onFault, body)
+    }
+
+    /// Asks whether a connection may try again; anybody may veto.
+    public func mayReconnect(_ question: ReconnectQuestion, within limit: Duration? = nil) async -> Verdict {
+        await self.ask(
+            (any ReconnectDeciding).self, merging: .veto, within: limit,
+            onFault: { $0.onFault == .open ? .allow : .veto($1) },
+            { try await $0.decide(question, $1) })
+    }
+}
+
+// MARK: - Lookup
+
+extension ServiceRegistry {
+    /// Finds the one service of a type or protocol, in this registry and those nested in it.
+    ///
+    /// Throws a ``RegistryError``: `notFound`, or `ambiguous` with all paths.
+    public func service<Wanted>(of type: Wanted.Type = Wanted.self) throws(RegistryError) -> Wanted {
+        let found = self.core.home.candidates(type, in: self.id)
+        guard let first = found.first else {
+            throw RegistryError(code: .notFound, message: "there is no service of type \(type)")
+        }
+        guard found.count == 1 else {
+            let paths = found.map { $0.path }
+            throw RegistryError(
+                code: .ambiguous, message: "several services are of type \(type): \(paths.joined(separator: ", "))",
+                paths: paths)
+        }
+        return first.service
+    }
+
+    /// All services of a type or protocol, in this registry and those nested in it, by path.
+    public func services<Wanted>(of type: Wanted.Type = Wanted.self) -> [Wanted] {
+        self.core.home.candidates(type, in: self.id).map { $0.service }
+    }
+}

@@ -1,0 +1,70 @@
+internal import LinkspanLock
+
+/// What a service may do while the registry calls it.
+public struct ServiceScope: Sendable {
+    /// The path of the service, from the outermost registry.
+    public let path: String
+
+    /// When the registry stops waiting for this call; `nil` if it does not wait.
+    public let deadline: ContinuousClock.Instant?
+
+    let id: ServiceID
+    private let core: WeakReference<RegistryCore>
+    private let mark: CallMark
+    private let cause: UInt64?
+
+    init(
+        path: String, deadline: ContinuousClock.Instant?, id: ServiceID, core: RegistryCore, mark: CallMark,
+        cause: UInt64?
+    ) {
+        self.path = path
+        self.deadline = deadline
+        self.id = id
+        self.core = WeakReference(core)
+        self.mark = mark
+        self.cause = cause
+    }
+
+    /// Whether the registry has given this call up; what it does no longer counts.
+    public var isAbandoned: Bool { self.mark.isAbandoned }
+
+    /// Emits an event that names the one being handled as its cause.
+    ///
+    /// Throws a ``RegistryError`` with code `abandoned` when the call was given up.
+    public func emit<Event: FamilyEvent>(_ event: Event) throws(RegistryError) {
+        try self.live().emit(event, cause: self.cause)
+    }
+
+    /// Finds a service that this one has declared to need.
+    ///
+    /// Throws a ``RegistryError``: `notDeclared` for one that is there but not declared, since the order would be wrong
+    /// some day; `notFound`, `ambiguous`, or `abandoned`.
+    public func require<Wanted>(_ type: Wanted.Type) throws(RegistryError) -> Wanted {
+        let core = try self.live()
+        let needs = core.machine.withLock { machine in
+            (machine.plan.needs[self.id] ?? []).compactMap { machine.members[$0.to] }.filter { $0.state == .ready }
+        }
+        let found = needs.compactMap { member in (member.entry.service as? Wanted).map { (member.path, $0) } }
+        if let only = found.first, found.count == 1 {
+            return only.1
+        }
+        guard found.isEmpty else {
+            throw RegistryError(
+                code: .ambiguous, message: "\(self.path) needs several services of type \(type)",
+                paths: found.map { $0.0 })
+        }
+        let others = core.candidates(type).map { $0.path }
+        throw RegistryError(
+            code: others.isEmpty ? .notFound : .notDeclared,
+            message: others.isEmpty
+                ? "there is no service of type \(type)"
+                : "\(self.path) asks for \(others.joined(separator: ", ")) without declaring the need", paths: others)
+    }
+
+    private func live() throws(RegistryError) -> RegistryCore {
+        guard !self.isAbandoned, let core = self.core.object else {
+            throw RegistryError(code: .abandoned, message: "a call to \(self.path) was given up", paths: [self.path])
+        }
+        return core
+    }
+}

@@ -1,0 +1,35 @@
+/// Where one service stands.
+public enum ServiceState: Sendable, Hashable {
+    /// Known, and not started yet.
+    case registered
+    /// Being started.
+    case starting
+    /// Started; it gets events.
+    case ready
+    /// Asked to take no new work.
+    case quiescing
+    /// Being stopped.
+    case stopping
+    /// Stopped.
+    case stopped
+    /// Its start or its background work threw, with this text.
+    case failed(String)
+    /// Not started because of the service of this path, which it needs.
+    case skipped(because: String)
+    /// It did not come back from this step in time.
+    case abandoned(during: LifecycleStep)
+}
+
+/// A kind of call to a service.
+public enum LifecycleStep: String, Sendable, Hashable {
+    /// Making it ready.
+    case start
+    /// Its background work.
+    case run
+    /// Handling an event.
+    case handle
+    /// Flushing before the stop.
+    case quiesce
+    /// Releasing what it holds.
+    case stop
+}

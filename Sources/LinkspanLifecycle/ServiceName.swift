@@ -1,0 +1,25 @@
+/// What a service is called: its identity among its siblings, and how others name it in their needs.
+public struct ServiceName: RawRepresentable, Sendable, Hashable, Comparable, ExpressibleByStringLiteral,
+    CustomStringConvertible
+{
+    /// The text of the name.
+    public var rawValue: String
+
+    /// Makes a name from its text.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Makes a name from a literal.
+    public init(stringLiteral value: String) {
+        self.rawValue = value
+    }
+
+    /// The text of the name.
+    public var description: String { self.rawValue }
+
+    /// Orders names as their texts are ordered.
+    public static func < (left: ServiceName, right: ServiceName) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}
