@@ -221,4 +221,26 @@ struct WebSocketSessionTests {
         #expect(client.receive(Wire.frame(0x82, [UInt8](repeating: 0, count: 11))).count == 1)
         #expect(client.written() == [.close(.messageTooBig, reason: "a message exceeds the limit of bytes")])
     }
+
+    @Test("whatever arrives, a session ends at most once and writes at most one Close", .timeLimit(.minutes(1)))
+    func noise() {
+        var random = SeededGenerator(seed: 8)
+        for round in 0..<20_000 {
+            var end = End(round.isMultiple(of: 2) ? .client : .server, limits: .defaults { $0.maxPongsPerChunk = 2 })
+            var ends = 0
+            for _ in 0..<4 {
+                var bytes = random.bytes(Int.random(in: 1...12, using: &random))
+                bytes[0] = [0x81, 0x88, 0x89, 0x8A, bytes[0]][Int.random(in: 0..<5, using: &random)]
+                if bytes.count > 1 { bytes[1] &= end.role == .client ? 0x0F : 0x8F }
+                for event in end.receive(bytes) {
+                    if case .closed = event { ends += 1 }
+                }
+                if Int.random(in: 0..<8, using: &random) == 0 { _ = end.close() }
+            }
+            let closes = end.written().count { incoming in
+                if case .close = incoming { true } else { false }
+            }
+            if ends > 1 || closes > 1 { Issue.record("round \(round): \(ends) ends, \(closes) Close frames") }
+        }
+    }
 }

@@ -156,6 +156,7 @@ public struct WebSocketSession: Sendable {
 
     private mutating func closed(_ code: CloseCode?, _ reason: String, into output: inout [UInt8]) -> Event? {
         let event = CloseEvent(code: code ?? .noStatus, reason: reason, wasClean: true)
+        self.heldPing = nil
         switch self.state {
         case .open:
             FrameEncoder.appendClose(code, mask: self.nextMask(), to: &output)
