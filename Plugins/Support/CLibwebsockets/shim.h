@@ -263,6 +263,17 @@ static inline void clws_kill(struct lws *wsi) { lws_set_timeout(wsi, (enum pendi
 
 static inline void clws_clear_timeout(struct lws *wsi) { lws_set_timeout(wsi, NO_PENDING_TIMEOUT, 0); }
 
+// Says that nothing more is sent, and leaves the other direction open. C, because the library has no call for it.
+static inline void clws_half_close(struct lws *wsi) {
+  SSL *tls = lws_get_ssl(wsi);
+  int descriptor = (int)lws_get_socket_fd(wsi);
+  if (tls) {
+    SSL_shutdown(tls);
+    ERR_clear_error();
+  }
+  if (descriptor >= 0) shutdown(descriptor, SHUT_WR);
+}
+
 // C, because the imported sockaddr_storage cannot be passed without unsafe rebinding.
 static inline bool clws_has_peer(struct lws *wsi) {
   struct sockaddr_storage peer;

@@ -9,7 +9,10 @@ extension ByteStream {
             case dialing(rest: ArraySlice<String>, rejection: ByteStreamError?)
             case upgrading
             case open
+            /// The last bytes are being sent.
             case finishing
+            /// All is sent and said to be all; the peer's end is awaited, or closing could destroy what it has not read.
+            case lingering
             case ended
         }
 
@@ -69,7 +72,7 @@ extension ByteStream.StateMachine {
             if case .tls(let text) = failure { return self.end(ByteStreamError(.tlsFailed, "TLS failed: \(text)")) }
             return self.dial(rest, ByteStreamError(.unreachable, "no address of the host took the connection"))
         case .upgrading: return self.end(failure.duringUpgrade)
-        case .open, .finishing: return self.end(failure.duringUpgrade)
+        case .open, .finishing, .lingering: return self.end(failure.duringUpgrade)
         case .resolving, .ended: return .ignore
         }
     }
@@ -84,7 +87,7 @@ extension ByteStream.StateMachine {
         return .open
     }
 
-    /// The connection is gone. Nil when the attempt had ended before.
+    /// The connection is gone; nil when the attempt had ended before.
     mutating func connectionClosed() -> ByteStreamError? {
         switch self.state {
         case .resolving, .ended: return nil
@@ -94,6 +97,7 @@ extension ByteStream.StateMachine {
         case .open: return self.ended(ByteStreamError(.closedByPeer, "the connection was closed by the peer"))
         case .finishing:
             return self.ended(ByteStreamError(.closedByPeer, "closed by the peer before all was sent"))
+        case .lingering: return self.ended(Self.finished)
         }
     }
 
@@ -103,34 +107,37 @@ extension ByteStream.StateMachine {
         case .dialing: return self.ended(ByteStreamError(.timedOut, "no connection in time"))
         case .upgrading: return self.ended(ByteStreamError(.timedOut, "no answer to the upgrade in time"))
         case .finishing: return self.ended(ByteStreamError(.timedOut, "the last bytes were not taken in time"))
+        case .lingering: return self.ended(Self.finished)
         case .open, .ended: return nil
         }
     }
 
     mutating func finish() -> OnFinish {
-        let error = ByteStreamError(.closedByUs, "the stream was finished")
         switch self.state {
         case .open:
             self.state = .finishing
             return .flush
         case .resolving, .dialing, .upgrading:
             self.state = .ended
-            return .end(error)
-        case .finishing, .ended: return .ignore
+            return .end(Self.finished)
+        case .finishing, .lingering, .ended: return .ignore
         }
     }
 
-    /// Everything has been sent. Nil unless the stream waited for that.
-    mutating func flushed() -> ByteStreamError? {
-        guard case .finishing = self.state else { return nil }
-        return self.ended(ByteStreamError(.closedByUs, "the stream was finished"))
+    /// Everything has been sent; returns whether to tell the peer that it was all.
+    mutating func flushed() -> Bool {
+        guard case .finishing = self.state else { return false }
+        self.state = .lingering
+        return true
     }
 
-    /// Ends it from this side. Nil when it had ended before.
+    /// Ends it from this side; nil when it had ended before.
     mutating func abort(_ error: ByteStreamError) -> ByteStreamError? {
         if case .ended = self.state { return nil }
         return self.ended(error)
     }
+
+    private static let finished = ByteStreamError(.closedByUs, "the stream was finished")
 
     private mutating func dial(_ addresses: ArraySlice<String>, _ otherwise: ByteStreamError) -> OnDial {
         guard let address = addresses.first else { return self.end(otherwise) }

@@ -30,10 +30,10 @@ public final class ByteStream: Sendable {
     /// The number of bytes that the system has not taken over yet.
     public var pendingBytes: Int { self.outbox.withLock { $0.pendingBytes } }
 
-    /// Sends what is waiting, then closes; takes no more bytes from now on.
+    /// Sends what is waiting, then closes; takes no more bytes from now on and delivers none.
     ///
-    /// Ends with `closedByUs`, or with `timedOut` when the rest could not be sent within 5 seconds. A stream that is not
-    /// open yet is ended at once.
+    /// The peer is told that all was sent, and has until 5 seconds after this call to close too. Ends with `closedByUs`, or
+    /// with `timedOut` when the rest could not be sent in that time. A stream that is not open yet is ended at once.
     public func finish() {
         self.outbox.withLock { $0.refuseMore() }
         self.loop.execute { self.half.value?.finish() }

@@ -9,7 +9,7 @@ public protocol ByteStreamHandler: AnyObject, Sendable {
     /// Judge the head here and abort the stream when it is wrong; nothing was sent after the request so far.
     func opened(_ head: ResponseHead)
 
-    /// Takes the bytes of one read, up to 64 KiB, in an array of their own.
+    /// Takes the bytes of one read, at most 64 KiB, in an array of their own.
     func received(_ bytes: [UInt8])
 
     /// The loop has no more bytes for this stream in this turn.

@@ -91,7 +91,7 @@ extension EventLoop.Mailbox {
         return .sleep(until: self.timers.earliest, now: now)
     }
 
-    /// Ends the loop's time; from now on whoever adds a job runs it. Returns whether jobs are left.
+    /// Ends the loop's time: from now on whoever adds a job runs it, and so do the jobs that are left.
     mutating func stopped() -> OnAdd {
         self.writers = []
         self.timers = TimerQueue()

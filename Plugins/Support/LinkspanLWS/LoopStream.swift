@@ -63,6 +63,7 @@ final class LoopStream {
         switch self.machine.finish() {
         case .flush:
             self.setDeadline(Self.finishDeadline)
+            self.setPaused(false)
             self.requestWritable()
         case .end(let error): self.end(error)
         case .ignore: ()
@@ -114,7 +115,7 @@ extension LoopStream {
             if isDrained { self.handler?.drained() }
         case .sent(isMore: false, let isDrained):
             if isDrained { self.handler?.drained() }
-            if let error = self.machine.flushed() { self.end(error) }
+            if self.machine.flushed() { clws_half_close(connection) }
         }
         return true
     }
@@ -224,7 +225,7 @@ extension LoopStream {
     }
 
     private func applyPause() {
-        guard self.machine.isOpen, let connection = self.dial?.connection else { return }
+        guard self.machine.isOpen || self.machine.isFinishing, let connection = self.dial?.connection else { return }
         lws_rx_flow_control(connection, self.isPaused ? 0 : 1)
     }
 

@@ -23,7 +23,11 @@ final class LoopbackServer: Sendable {
     private let listener: Int32
     private let state = Lock(State())
 
-    init(_ address: String = "127.0.0.1", port: Int = 0, serve: @escaping @Sendable (Peer) -> Void) throws {
+    convenience init(_ serve: @escaping @Sendable (Peer) -> Void) throws {
+        try self.init("127.0.0.1", serve)
+    }
+
+    init(_ address: String, port: Int = 0, _ serve: @escaping @Sendable (Peer) -> Void) throws {
         let isIPv6 = address.contains(":")
         let listener = socket(isIPv6 ? AF_INET6 : AF_INET, Socket.stream, 0)
         var yes: Int32 = 1
@@ -78,7 +82,7 @@ final class LoopbackServer: Sendable {
         }
     }
 
-    private static func bindTo(_ socket: Int32, _ address: String, isIPv6: Bool, port: Int) -> Int32 {
+    static func bindTo(_ socket: Int32, _ address: String, isIPv6: Bool, port: Int) -> Int32 {
         if isIPv6 {
             var place = sockaddr_in6()
             place.sin6_family = sa_family_t(AF_INET6)
@@ -99,7 +103,18 @@ final class LoopbackServer: Sendable {
         }
     }
 
-    private static func port(of socket: Int32) -> Int {
+    static func connectTo(_ socket: Int32, _ address: String, port: Int) {
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_port = in_port_t(port).bigEndian
+        inet_pton(AF_INET, address, &place.sin_addr)
+        let size = socklen_t(MemoryLayout.size(ofValue: place))
+        withUnsafePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = connect(socket, $0, size) }
+        }
+    }
+
+    static func port(of socket: Int32) -> Int {
         var place = sockaddr_storage()
         var size = socklen_t(MemoryLayout.size(ofValue: place))
         return withUnsafeMutablePointer(to: &place) {

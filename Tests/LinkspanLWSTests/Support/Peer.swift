@@ -74,3 +74,16 @@ struct Peer: Sendable {
         }
     }
 }
+
+extension Peer {
+    /// Waits for a while; returns whether the other side is still there.
+    func isOpen(for time: Duration) -> Bool {
+        var interest = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&interest, 1, Int32(time.components.attoseconds / 1_000_000_000_000_000)) == 0
+    }
+}
+
+/// Sets a variable of the environment; only in a process that has no other threads yet.
+func setEnvironment(_ name: String, _ value: String) {
+    setenv(name, value, 1)
+}

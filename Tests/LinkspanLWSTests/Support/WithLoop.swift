@@ -1,11 +1,11 @@
 import LinkspanLWS
 
 /// Runs `body` with a loop that is shut down afterwards, whatever happens.
-func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async rethrows -> Result {
+func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async throws -> Result {
     try await withLoop(EventLoop(name: "test-loop"), body)
 }
 
-func withLoop<Result>(_ loop: EventLoop, _ body: (EventLoop) async throws -> Result) async rethrows -> Result {
+func withLoop<Result>(_ loop: EventLoop, _ body: (EventLoop) async throws -> Result) async throws -> Result {
     defer { loop.shutdown() }
     return try await body(loop)
 }
@@ -14,7 +14,7 @@ func withLoop<Result>(_ loop: EventLoop, _ body: (EventLoop) async throws -> Res
 func withServer<Result>(
     _ serve: @escaping @Sendable (Peer) -> Void, _ body: (LoopbackServer) async throws -> Result
 ) async throws -> Result {
-    let server = try LoopbackServer(serve: serve)
+    let server = try LoopbackServer(serve)
     defer { server.stop() }
     return try await body(server)
 }
