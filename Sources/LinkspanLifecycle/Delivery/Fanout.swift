@@ -17,6 +17,9 @@ struct Fanout: Sendable {
 
     private struct Departing: Sendable {
         var generation: UInt64
+        var isHandling: Bool
+        var task: Task<Void, Never>?
+        var mark: CallMark
     }
 
     /// What a post leaves to be done outside the lock.
@@ -163,12 +166,16 @@ extension Fanout {
         var mark: CallMark?
         /// Whether the receiver is still busy with a letter.
         var isHandling = false
+        /// Let go of outside the lock, since what it holds may do anything when it goes away.
+        var mailbox: Mailbox?
     }
 
     /// Takes a receiver out; its consumer gets nothing more.
     mutating func remove(_ id: ServiceID) -> Removed {
         guard let slot = self.index.removeValue(forKey: id), var mailbox = self.slots[slot].take() else {
-            return Removed()
+            let departing = self.departing[id]
+            return Removed(
+                task: departing?.task, mark: departing?.mark, isHandling: departing?.isHandling ?? false)
         }
         self.free.append(slot)
         for family in mailbox.families {
@@ -177,16 +184,18 @@ extension Fanout {
         let waiting = mailbox.waiting
         let receipts = mailbox.discard()  // counts what waited as lost
         var isHandling = false
-        switch mailbox.consumer {
-        case .none: ()
-        case .idle: self.departing[id] = Departing(generation: mailbox.generation)
-        case .handling:
-            self.departing[id] = Departing(generation: mailbox.generation)
+        if case .handling = mailbox.consumer {
             isHandling = true
         }
+        switch mailbox.consumer {
+        case .none: ()
+        case .idle, .handling:
+            self.departing[id] = Departing(
+                generation: mailbox.generation, isHandling: isHandling, task: mailbox.task, mark: mailbox.mark)
+        }
         return Removed(
-            receipts: receipts, undelivered: waiting, lost: mailbox.lost, task: mailbox.task,
-            mark: mailbox.mark, isHandling: isHandling)
+            receipts: receipts, undelivered: waiting, lost: mailbox.lost, task: mailbox.task, mark: mailbox.mark,
+            isHandling: isHandling, mailbox: mailbox)
     }
 
     /// Calls `waiter` when the receiver has nothing to handle and nothing waits; `false` if that is so already.

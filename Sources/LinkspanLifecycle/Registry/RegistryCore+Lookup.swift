@@ -7,7 +7,7 @@ extension RegistryCore {
             let inside = machine.contents(of: group ?? machine.root)
             let services = inside.members.compactMap { machine.members[$0] }.filter { !$0.isRemoved }
                 .map { ($0.path, $0.entry.service) }
-            let registries = inside.groups.compactMap { machine.groups[$0] }.compactMap { group in
+            let registries = inside.groups.dropFirst().compactMap { machine.groups[$0] }.compactMap { group in
                 group.registry.object.map { (machine.path(of: group.id), $0 as any LifecycleService) }
             }
             return services + registries

@@ -3,7 +3,7 @@ internal import LinkspanLock
 extension RegistryCore {
     func add(_ entries: [Entry], groups: [Group] = []) throws(RegistryError) {
         // Mailboxes first: a service that is started at once must have one.
-        let late: [Member]
+        let late: ServiceRegistry.StateMachine.OnClaim
         for entry in entries {
             self.addMailbox(entry)
         }

@@ -62,6 +62,7 @@ extension RegistryCore {
 
     private func tellSkipped(_ skipped: [Member]) {
         for member in skipped {
+            self.close(member.entry.id)
             self.emit(RegistryEvent.serviceChanged(path: member.path, from: .registered, to: member.state))
         }
     }
@@ -75,7 +76,7 @@ extension RegistryCore {
         let call = BoundedCall<Void>(threads: self.threads, clock: self.clock, mark: mark)
         self.emit(RegistryEvent.serviceChanged(path: member.path, from: .registered, to: .starting))
         self.calls.withLock { $0[id] = call }
-        if self.machine.withLock({ $0.abort != nil || $0.members[id]?.isRemoved ?? true }) {
+        if self.machine.withLock({ $0.isInVain(id) }) {
             call.cancel(grace: self.options.grace)
         }
         let scope = self.scope(id, member.path, mark: mark, deadline: limit)
@@ -106,6 +107,8 @@ extension RegistryCore {
         if result.isReady {
             self.open(member.entry.id)
             self.beginRun(member)
+        } else {
+            self.close(member.entry.id)
         }
         self.tell(member, state)
         if self.machine.withLock({ $0.abort != nil }) {
@@ -133,8 +136,9 @@ extension RegistryCore {
     }
 
     /// Starts services that came while the registry was running.
-    func beginLate(_ members: [Member]) {
-        for member in members {
+    func beginLate(_ claim: ServiceRegistry.StateMachine.OnClaim) {
+        self.tellSkipped(claim.skipped)
+        for member in claim.begin {
             let deadline = self.later(member.entry.budgets.start)
             ServiceThreads.beginHousekeeping { await self.startOne(member, until: deadline) }
         }
@@ -150,19 +154,18 @@ extension RegistryCore {
         }
     }
 
-    func cancelCalls() {
+    func cancelCalls(grace: Duration? = nil) {
         for call in self.calls.withLock({ Array($0.values) }) {
-            call.cancel(grace: self.options.grace)
+            call.cancel(grace: grace ?? self.options.grace)
         }
     }
 
     private func rollBack() async -> Result<StartReport, RegistryError> {
-        let (plan, code) = self.machine.withLock { $0.beginRollback() }
-        let culprits = self.machine.withLock { machine in
-            machine.members.values.filter { machine.isRequired($0.entry.id) && $0.state.isFailure }
-                .map { (path: $0.path, state: $0.state) }.sorted { $0.path < $1.path }
-        }
-        let report = await self.shutDown(plan, within: self.options.shutdownBudget)
+        let culprits = self.machine.withLock { $0.culprits }
+        let (plan, abort) = self.machine.withLock { $0.beginRollback() }
+        let code = abort.code
+        let budget = abort.deadline.map { max(.zero, self.clock.now.duration(to: $0)) } ?? self.options.shutdownBudget
+        let report = await self.shutDown(plan, within: budget)
         let reasons = culprits.map { "\($0.path): \($0.state.reason)" }.joined(separator: "; ")
         let message = code == .startFailed ? "required service failed: \(reasons)" : "start was given up"
         let error = RegistryError(
@@ -173,13 +176,6 @@ extension RegistryCore {
 }
 
 extension ServiceState {
-    var isFailure: Bool {
-        switch self {
-        case .failed, .abandoned: true
-        case .registered, .starting, .ready, .quiescing, .stopping, .stopped, .skipped: false
-        }
-    }
-
     var reason: String {
         switch self {
         case .failed(let text): text

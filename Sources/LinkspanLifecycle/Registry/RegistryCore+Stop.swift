@@ -36,11 +36,12 @@ private struct TearDown: Sendable {
 extension RegistryCore {
     func stop(within budget: Duration) async -> ShutdownReport {
         let join = OnceReply<ShutdownReport>()
-        switch self.machine.withLock({ $0.beginStop { join.send($0) } }) {
+        let deadline = self.later(budget)
+        switch self.machine.withLock({ $0.beginStop(until: deadline) { join.send($0) } }) {
         case .done(let report): return report
         case .join: return await join.value
         case .abortStart:
-            self.cancelCalls()
+            self.cancelCalls(grace: min(self.options.grace, budget / 4))
             return await join.value
         case .begin(let plan): return await self.shutDown(plan, within: budget)
         }
@@ -104,7 +105,7 @@ extension RegistryCore {
 
     /// Waits for the services that are being started or removed on their own.
     private func waitForOthers(until deadline: ContinuousClock.Instant) async {
-        self.cancelCalls()
+        self.cancelCalls(grace: min(self.options.grace, self.clock.now.duration(to: deadline) / 4))
         let ids = self.machine.withLock { $0.unsettled }
         guard !ids.isEmpty else {
             return
@@ -163,6 +164,9 @@ extension RegistryCore {
         tearDown.undelivered = removed.lost
         if removed.isHandling {
             removed.mark?.abandon()
+            if let task = removed.task {
+                self.threads.submit { task.cancel() }
+            }
             tearDown.late.append(.handle)
         }
     }
@@ -196,9 +200,9 @@ extension RegistryCore {
     func remove(_ id: ServiceID) {
         switch self.machine.withLock({ $0.remove(id) }) {
         case .nothing: ()
-        case .forgotten(let waiters):
+        case .forgotten(let forgotten):
             self.close(id)
-            for waiter in waiters {
+            for waiter in forgotten.waiters {
                 waiter()
             }
         case .cancelStart:
@@ -235,9 +239,18 @@ extension RegistryCore {
                     self.fault(member.path, .limitHit, "removed, but did not return in time from: \(names)")
                 }
             }
-            for waiter in self.machine.withLock({ $0.forget(id) }) {
+            let forgotten = self.machine.withLock { $0.forget(id) }
+            for waiter in forgotten.waiters {
                 waiter()
             }
+        }
+    }
+
+    /// Returns once a receiver has nothing in hand, or after `limit`.
+    func idle(_ id: ServiceID, within limit: Duration) async {
+        let reply = OnceReply<Void>()
+        if self.fanout.withLock({ $0.whenIdle(id) { reply.send(()) } }) {
+            await self.wait(for: reply, until: self.later(limit))
         }
     }
 

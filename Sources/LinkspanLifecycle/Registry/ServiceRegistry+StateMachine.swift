@@ -17,10 +17,16 @@ extension ServiceRegistry {
             var stop: [StopWaiter] = []
         }
 
+        /// Why a start is given up, and until when the rest of it must be stopped, if somebody said so.
+        struct Abort: Sendable {
+            var code: RegistryError.Code
+            var deadline: ContinuousClock.Instant?
+        }
+
         private enum State: Sendable {
             case idle
             /// `abort` tells why the start is to be given up.
-            case starting(Waiters, abort: RegistryError.Code?)
+            case starting(Waiters, abort: Abort?)
             case running(StartReport)
             case stopping(Waiters)
             case stopped(ShutdownReport)
@@ -43,15 +49,8 @@ extension ServiceRegistry {
 // MARK: - Registering
 
 extension ServiceRegistry.StateMachine {
-    /// Services to be started now, because the registry is already running.
-    typealias OnAdd = [Member]
-
-    mutating func add(_ entry: Entry) throws(RegistryError) -> OnAdd {
-        try self.add([entry], groups: [])
-    }
-
-    /// Adds services and groups, all or none.
-    mutating func add(_ entries: [Entry], groups: [Group]) throws(RegistryError) -> OnAdd {
+    /// Adds services and groups, all or none; in a running registry they may have to be started now.
+    mutating func add(_ entries: [Entry], groups: [Group]) throws(RegistryError) -> OnClaim {
         if case .stopped = self.state {
             throw RegistryError(code: .alreadyStopped, message: "\(self.path(of: self.root)) has stopped")
         }
@@ -190,7 +189,7 @@ extension ServiceRegistry.StateMachine {
     }
 
     /// Whether the start is to be given up.
-    var abort: RegistryError.Code? {
+    var abort: Abort? {
         guard case .starting(_, let abort) = self.state else {
             return nil
         }
@@ -200,7 +199,7 @@ extension ServiceRegistry.StateMachine {
     /// Gives the start up, for the first reason that comes.
     mutating func abortStart(_ code: RegistryError.Code) {
         if case .starting(let waiters, nil) = self.state {
-            self.state = .starting(waiters, abort: code)
+            self.state = .starting(waiters, abort: Abort(code: code))
         }
     }
 
@@ -222,6 +221,9 @@ extension ServiceRegistry.StateMachine {
             if let culprit = self.failedNeed(of: id) {
                 member.state = .skipped(because: culprit)
                 result.skipped.append(member)
+                if self.isRequired(id) {
+                    self.abortStart(.startFailed)
+                }
             } else {
                 member.state = .starting
                 result.begin.append(member)
@@ -242,11 +244,11 @@ extension ServiceRegistry.StateMachine {
     }
 
     /// Picks the services that came while the registry was starting or running and whose needs have settled.
-    mutating func claimLate() -> [Member] {
+    mutating func claimLate() -> OnClaim {
+        var result = OnClaim()
         guard case .running = self.state else {
-            return []
+            return result
         }
-        var begin: [Member] = []
         for wave in self.plan.waves {
             let free = wave.filter { id in
                 (self.plan.needs[id] ?? []).allSatisfy { edge in
@@ -256,9 +258,11 @@ extension ServiceRegistry.StateMachine {
                     }
                 }
             }
-            begin += self.claim(free).begin
+            let claim = self.claim(free)
+            result.begin += claim.begin
+            result.skipped += claim.skipped
         }
-        return begin
+        return result
     }
 
     struct OnSettle: Sendable {
@@ -266,7 +270,7 @@ extension ServiceRegistry.StateMachine {
         var isReady = false
         /// Removed meanwhile: it must be stopped now.
         var mustTearDown = false
-        var late: [Member] = []
+        var late = OnClaim()
         var waiters: [@Sendable () -> Void] = []
     }
 
@@ -292,7 +296,7 @@ extension ServiceRegistry.StateMachine {
     struct OnStarted: Sendable {
         var report: StartReport
         var waiters: [StartWaiter]
-        var late: [Member]
+        var late: OnClaim
     }
 
     /// All waves have been gone through; `nil` if the start is to be rolled back instead.
@@ -301,19 +305,35 @@ extension ServiceRegistry.StateMachine {
             return nil
         }
         let report = StartReport(
-            waves: waves.map { $0.compactMap { self.members[$0]?.path } }, degraded: self.degraded(waves), time: time)
+            waves: waves.map { $0.compactMap { self.members[$0]?.path } }, degraded: self.degraded, time: time)
         self.state = .running(report)
         return OnStarted(report: report, waiters: waiters.start, late: self.claimLate())
     }
 
-    private func degraded(_ waves: [[ServiceID]]) -> [String: ServiceState] {
-        var degraded: [String: ServiceState] = [:]
-        for id in waves.joined() {
-            if let member = self.members[id], !member.isRemoved, member.state != .ready {
-                degraded[member.path] = member.state
+    /// Whether the start of a service that was claimed is in vain.
+    func isInVain(_ id: ServiceID) -> Bool {
+        switch self.state {
+        case .stopping, .stopped: return true
+        case .idle, .starting, .running: return self.abort != nil || self.members[id]?.isRemoved ?? true
+        }
+    }
+
+    /// What the registry works without.
+    var degraded: [String: ServiceState] {
+        let lacking = self.members.values.filter { member in
+            switch member.state {
+            case .failed, .skipped, .abandoned: !member.isRemoved
+            case .registered, .starting, .ready, .quiescing, .stopping, .stopped: false
             }
         }
-        return degraded
+        return Dictionary(lacking.map { ($0.path, $0.state) }) { first, _ in first }
+    }
+
+    /// The required services for which a start was given up, by path.
+    var culprits: [(path: String, state: ServiceState)] {
+        self.degraded.filter { path, _ in
+            self.members.values.contains { $0.path == path && self.isRequired($0.entry.id) }
+        }.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
     }
 
     /// Background work has thrown.
@@ -342,9 +362,15 @@ extension ServiceRegistry.StateMachine {
 // MARK: - Removing
 
 extension ServiceRegistry.StateMachine {
+    /// What is let go of outside the lock, since a service may do anything when it goes away.
+    struct Forgotten: Sendable {
+        var member: Member?
+        var waiters: [@Sendable () -> Void]
+    }
+
     enum OnRemove: Sendable {
         /// There was nothing to stop.
-        case forgotten([@Sendable () -> Void])
+        case forgotten(Forgotten)
         /// Its start is to be cancelled; it is stopped after that.
         case cancelStart
         /// It must be stopped now.
@@ -359,8 +385,7 @@ extension ServiceRegistry.StateMachine {
         }
         switch member.state {
         case .registered, .skipped, .stopped, .abandoned:
-            self.members[id] = nil
-            return .forgotten(self.settleWaiters.removeValue(forKey: id) ?? [])
+            return .forgotten(self.forget(id))
         case .starting:
             self.members[id]?.isRemoved = true
             return .cancelStart
@@ -392,9 +417,9 @@ extension ServiceRegistry.StateMachine {
     }
 
     /// A removed service has been stopped.
-    mutating func forget(_ id: ServiceID) -> [@Sendable () -> Void] {
-        self.members[id] = nil
-        return self.settleWaiters.removeValue(forKey: id) ?? []
+    mutating func forget(_ id: ServiceID) -> Forgotten {
+        Forgotten(
+            member: self.members.removeValue(forKey: id), waiters: self.settleWaiters.removeValue(forKey: id) ?? [])
     }
 }
 
@@ -411,7 +436,7 @@ extension ServiceRegistry.StateMachine {
         case done(ShutdownReport)
     }
 
-    mutating func beginStop(_ waiter: @escaping StopWaiter) -> OnStop {
+    mutating func beginStop(until deadline: ContinuousClock.Instant, _ waiter: @escaping StopWaiter) -> OnStop {
         switch self.state {
         case .idle:
             let report = ShutdownReport(rows: self.rows([]), time: .zero)
@@ -419,7 +444,9 @@ extension ServiceRegistry.StateMachine {
             return .done(report)
         case .starting(var waiters, let abort):
             waiters.stop.append(waiter)
-            self.state = .starting(waiters, abort: abort ?? .startCancelled)
+            var abort = abort ?? Abort(code: .startCancelled)
+            abort.deadline = min(abort.deadline ?? deadline, deadline)
+            self.state = .starting(waiters, abort: abort)
             return .abortStart
         case .running:
             self.state = .stopping(Waiters())
@@ -433,12 +460,12 @@ extension ServiceRegistry.StateMachine {
     }
 
     /// Turns a start that is given up into a stop; the reason is returned.
-    mutating func beginRollback() -> (plan: ServicePlan, code: RegistryError.Code) {
+    mutating func beginRollback() -> (plan: ServicePlan, abort: Abort) {
         guard case .starting(let waiters, let abort) = self.state else {
-            return (.empty, .startCancelled)
+            return (.empty, Abort(code: .startCancelled))
         }
         self.state = .stopping(waiters)
-        return (self.plan, abort ?? .startCancelled)
+        return (self.plan, abort ?? Abort(code: .startCancelled))
     }
 
     /// The services that are being started or removed by others and must be over before the rest is stopped.

@@ -116,6 +116,11 @@ extension ServiceRegistry {
         self.core.home.machine.withLock { machine in machine.members.values.first { $0.path == path }?.state }
     }
 
+    /// What the registry works without, by path, and why; empty when it works in full.
+    public var degraded: [String: ServiceState] {
+        self.core.home.machine.withLock { $0.degraded }
+    }
+
     /// How every ready service is doing, by path; one that does not answer in time is unhealthy.
     public func healths() async -> [String: Health] {
         let core = self.core.home
@@ -188,8 +193,12 @@ extension ServiceRegistry {
         core.fanout.withLock { $0.add(box) }
         core.open(id)
         let own = WeakReference(self.core)
-        let registration = Registration(onCancel: { own.object?.home.close(id) }, onSettled: { nil })
-        return registration
+        return Registration(
+            onCancel: { own.object?.home.close(id) },
+            onSettled: {
+                await own.object?.home.idle(id, within: .seconds(1))
+                return nil
+            })
     }
 }
 

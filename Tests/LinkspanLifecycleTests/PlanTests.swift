@@ -1,0 +1,106 @@
+internal import Testing
+
+@testable internal import LinkspanLifecycle
+
+struct PlanTests {
+    private let root = ServiceID.make()
+
+    private func plan(_ services: [(ServiceName, Placement)]) -> Result<[[ServiceName]], PlanProblems> {
+        var names: [ServiceID: ServiceName] = [:]
+        var nodes = [ServicePlan.Node(id: self.root, group: nil, name: "services", placement: .init(), isGroup: true)]
+        for (name, placement) in services {
+            let id = ServiceID.make()
+            names[id] = name
+            nodes.append(.init(id: id, group: self.root, name: name, placement: placement, isGroup: false))
+        }
+        return Result { () throws(PlanProblems) in
+            try ServicePlan.make(nodes).waves.map { $0.compactMap { names[$0] } }
+        }
+    }
+
+    private func problems(_ services: [(ServiceName, Placement)]) -> [String] {
+        guard case .failure(let error) = self.plan(services) else {
+            return []
+        }
+        return error.problems
+    }
+
+    @Test("puts needs before phases, phases before priorities, priorities before names")
+    func order() throws {
+        let waves = try self.plan([
+            ("zeta", Placement(priority: 5)),
+            ("alpha", Placement()),
+            ("beta", Placement()),
+            ("watcher", Placement(phase: .observer)),
+            ("store", Placement(phase: .storage)),
+            ("log", Placement(phase: .core)),
+            ("early", Placement(phase: .core, needs: [.hard("store")])),
+            ("user", Placement(needs: [.hard("alpha")])),
+        ]).get()
+        #expect(waves == [["log"], ["store"], ["early"], ["zeta", "alpha", "beta"], ["user"], ["watcher"]])
+    }
+
+    @Test("honours before, and soft needs only of those that are there")
+    func softOrder() throws {
+        let waves = try self.plan([
+            ("b", Placement(needs: [.soft("missing"), .soft("a")])), ("a", Placement(needs: [])),
+            ("first", Placement(before: ["a", "nobody"])),
+        ]).get()
+        #expect(waves == [["first"], ["a"], ["b"]])
+    }
+
+    @Test("names a missing need, with a guess")
+    func missing() {
+        let problems = self.problems([("presence", Placement(needs: [.hard("loging")])), ("logging", Placement())])
+        #expect(problems == ["services.presence.needs: 'loging' is not registered (did you mean 'logging'?)"])
+    }
+
+    @Test("tells all missing needs at once and guesses nothing far away")
+    func allProblems() {
+        let problems = self.problems([("a", Placement(needs: [.hard("x1234"), .hard("y1234")]))])
+        #expect(
+            problems == [
+                "services.a.needs: 'x1234' is not registered", "services.a.needs: 'y1234' is not registered",
+            ])
+    }
+
+    @Test("names a cycle by its members, and nobody who is only behind it")
+    func cycle() {
+        let problems = self.problems([
+            ("b", Placement(needs: [.hard("a")])), ("a", Placement(needs: [.hard("b")])),
+            ("behind", Placement(needs: [.hard("a")])),
+        ])
+        #expect(problems == ["dependency cycle a -> b -> a"])
+        #expect(self.problems([("self", Placement(needs: [.hard("self")]))]) == ["dependency cycle self -> self"])
+    }
+
+    @Test("resolves a name to a sibling first, then outwards, then anywhere if it is the only one")
+    func resolution() throws {
+        let chat = ServiceID.make()
+        let other = ServiceID.make()
+        func node(_ name: ServiceName, _ group: ServiceID?, _ needs: [Placement.Need] = [], isGroup: Bool = false)
+            -> ServicePlan.Node
+        {
+            .init(id: .make(), group: group, name: name, placement: Placement(needs: needs), isGroup: isGroup)
+        }
+        var nodes = [
+            ServicePlan.Node(id: self.root, group: nil, name: "app", placement: .init(), isGroup: true),
+            ServicePlan.Node(id: chat, group: self.root, name: "chat", placement: .init(), isGroup: true),
+            ServicePlan.Node(id: other, group: self.root, name: "other", placement: .init(), isGroup: true),
+        ]
+        let ownStore = node("store", chat)
+        let rootStore = node("store", self.root)
+        let far = node("far", other)
+        let user = node("user", chat, [.hard("store"), .hard("far")])
+        let group = node("group", self.root, [.hard("chat")])
+        nodes += [ownStore, rootStore, far, user, group]
+        let plan = try ServicePlan.make(nodes)
+        #expect(plan.needs[user.id]?.map { $0.to } == [ownStore.id, far.id])
+        #expect(Set(plan.needs[group.id]?.map { $0.to } ?? []) == [ownStore.id, user.id])
+        nodes.append(node("lost", self.root, [.hard("thing")]))
+        nodes += [node("thing", chat), node("thing", other)]
+        #expect(throws: PlanProblems(problems: ["app.lost.needs: 'thing' is ambiguous (app.chat.thing, app.other.thing)"])) {
+            try ServicePlan.make(nodes)
+        }
+    }
+}
