@@ -54,20 +54,22 @@ let sources: [Target] = [
 ]
 
 let plugins: [Target] = [
-    plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanLock"]),
+    plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanLock", deque]),
     plugin(
         "Transports", "LinkspanWebSocket",
         ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
     plugin(
         "Transports", "LinkspanSocketIO",
-        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS", deque]),
+        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
     plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", logging]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
     plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanLock"]),
     plugin("Support", "LinkspanWebSocketProtocol", []),
-    plugin("Support", "LinkspanWebSocketClient", ["LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanLock"]),
+    plugin(
+        "Support", "LinkspanWebSocketClient",
+        ["Linkspan", "LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanLock"]),
 ]
 
 let samples: [Target] = [

@@ -238,7 +238,11 @@ extension ConnectionCore {
     }
 
     /// A command did not reach the link: it goes back to where it was.
-    mutating func takeBack(_ outgoing: Outgoing) {
+    ///
+    /// - Parameters:
+    ///   - outgoing: the command.
+    ///   - refuser: the link that would not have it; nil when it was not asked.
+    mutating func takeBack(_ outgoing: Outgoing, refusedBy refuser: (any Link)?) {
         let command = outgoing.command
         let wasAwaited = outgoing.message.requestID.map { self.awaited.removeValue(forKey: $0) != nil }
         if case .deliver(let lane) = command.kind {
@@ -247,15 +251,24 @@ extension ConnectionCore {
         } else {
             // A request that is not awaited any more has had its outcome.
             guard wasAwaited != false else { return }
+            guard !command.isVolatile else {
+                self.effects.append(command.fail(.cancelled, .notSent, "was volatile and the connection was not ready"))
+                return
+            }
             guard !self.isReleased else {
                 self.effects.append(command.fail(.released, .notSent, "was given up: released"))
                 return
             }
             self.buffer.restore(command)
         }
-        guard self.isOpen, !self.isFull else { return }
+        guard self.isOpen else { return }
         self.isFlushing = true
-        self.effects.append(.flush)
+        if let refuser, self.link === refuser {
+            // Its end is near: to try again before that is known would go round in circles.
+            self.isFull = true
+        } else if !self.isFull {
+            self.effects.append(.flush)
+        }
     }
 
     /// A command can never be sent over this link.

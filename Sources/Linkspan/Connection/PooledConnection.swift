@@ -94,7 +94,7 @@ extension PooledConnection {
             return (acceptance, core.beginDraining())
         }
         if case .sendNow(let link, let outgoing, let writables) = acceptance {
-            self.conclude(outgoing, link.send(outgoing.message), writables: writables)
+            self.conclude(outgoing, link, link.send(outgoing.message), writables: writables)
         }
         if mustDrain { self.drain() }
     }
@@ -128,29 +128,30 @@ extension PooledConnection {
         while let (link, batch, writables) = self.core.withLock({ $0.nextToFlush() }) {
             for (index, outgoing) in batch.enumerated() {
                 let acceptance = link.send(outgoing.message)
-                self.conclude(outgoing, acceptance, writables: writables)
-                guard acceptance == .accepted || index == batch.count - 1 else {
-                    self.takeBack(batch[(index + 1)...])
-                    break
+                self.conclude(outgoing, link, acceptance, writables: writables)
+                switch acceptance {
+                case .accepted, .rejected: continue
+                case .acceptedAndFull, .refused: ()
                 }
+                let rest = batch[(index + 1)...]
+                self.update { core in
+                    for outgoing in rest { core.takeBack(outgoing, refusedBy: nil) }
+                }
+                break
             }
         }
     }
 
-    private func takeBack(_ rest: ArraySlice<ConnectionCore.Outgoing>) {
-        self.core.withLock { core in
-            for outgoing in rest { core.takeBack(outgoing) }
-        }
-    }
-
-    private func conclude(_ outgoing: ConnectionCore.Outgoing, _ acceptance: SendAcceptance, writables: UInt64) {
+    private func conclude(
+        _ outgoing: ConnectionCore.Outgoing, _ link: any Link, _ acceptance: SendAcceptance, writables: UInt64
+    ) {
         switch acceptance {
         case .accepted:
             ()
         case .acceptedAndFull:
             self.core.withLock { $0.linkIsFull(writables: writables) }
         case .refused:
-            self.update { $0.takeBack(outgoing) }
+            self.update { $0.takeBack(outgoing, refusedBy: link) }
             return
         case .rejected(let error):
             self.update { $0.reject(outgoing, error) }

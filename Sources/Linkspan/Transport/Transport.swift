@@ -95,7 +95,9 @@ public enum SendAcceptance: Sendable, Hashable {
     case accepted
     /// Like `accepted`, but the link is full: send no more until ``LinkEvent/writable``.
     case acceptedAndFull
-    /// The link is not open, or has ended. Nothing of the message will be sent.
+    /// The link is not open, has ended, or is about to end. Nothing of the message will be sent.
+    ///
+    /// On an open link this promises that ``LinkEvent/closed(_:)`` or ``LinkEvent/writable`` follows.
     case refused
     /// This message can never be sent over this link, for instance because it is too large.
     case rejected(LinkspanError)

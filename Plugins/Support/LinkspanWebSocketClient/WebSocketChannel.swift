@@ -1,0 +1,244 @@
+public import LinkspanLWS
+internal import LinkspanLock
+public import LinkspanWebSocketProtocol
+
+/// A WebSocket connection to a server: the codec of `LinkspanWebSocketProtocol` over a stream of `LinkspanLWS`.
+///
+/// Sending encodes straight into the stream's buffer, on the caller's thread. Receiving decodes on the loop's thread and
+/// hands over everything of one read at once. All methods may be called from any thread.
+public final class WebSocketChannel: Sendable {
+    /// What became of a message.
+    public enum SendResult: Sendable, Hashable {
+        /// It is in the buffer.
+        case sent
+        /// It is in the buffer, and the buffer is above its mark: wait for ``WebSocketChannelHandler/drained()``.
+        case full
+        /// The channel is not open; nothing was taken.
+        case notOpen
+    }
+
+    private struct Sender: Sendable {
+        var isOpen = false
+        var masks = MaskSource(generator: SystemRandomBlock())
+    }
+
+    private struct Receiver: Sendable {
+        var session: WebSocketSession
+        var end: WebSocketEnd?
+        var deadline: LoopTimer?
+        var keepAlive: LoopTimer?
+        /// Whether anything has arrived since the last ping.
+        var isAlive = true
+    }
+
+    private let request: WebSocketRequest
+    private let handshake: ClientHandshake
+    private let handler: any WebSocketChannelHandler
+    private let loop: EventLoop
+    private let stream = Lock<ByteStream?>(nil)
+    private let sender = Lock(Sender())
+    private let receiver: Lock<Receiver>
+
+    /// Makes a channel that has not begun to open.
+    ///
+    /// - Throws: ``WebSocketProtocolError`` when an offered sub-protocol is not a token.
+    public init(
+        _ request: WebSocketRequest, on loop: EventLoop, handler: any WebSocketChannelHandler
+    ) throws(WebSocketProtocolError) {
+        var request = request
+        self.handshake = try ClientHandshake(
+            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: request.subprotocols)
+        request.upgrade.headers = self.handshake.headers + request.upgrade.headers
+        self.request = request
+        self.handler = handler
+        self.loop = loop
+        self.receiver = Lock(Receiver(session: WebSocketSession(role: .client, limits: request.limits)))
+    }
+
+    /// Begins to connect. Call it once.
+    public func open() {
+        // From the loop, so that the stream is known before its first event.
+        self.loop.execute {
+            guard self.receiver.withLock({ $0.end == nil }) else { return self.handler.closed(.aborted) }
+            let bridge = StreamBridge(channel: self)
+            let stream = self.loop.connect(self.request.upgrade, handler: bridge)
+            self.stream.withLock { $0 = stream }
+        }
+    }
+
+    /// Sends a message whose payload `write` appends, and binary messages right behind it with nothing between.
+    ///
+    /// - Parameters:
+    ///   - opcode: text or binary; the bytes of a text must be UTF-8.
+    ///   - expectedLength: a guess of the payload's length; a good one saves moving it by a few bytes.
+    ///   - attachments: the binary messages that follow.
+    ///   - write: appends the payload to the buffer it gets, and does nothing else to it.
+    public func send(
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], write: (inout [UInt8]) -> Void
+    ) -> SendResult {
+        guard let stream = self.stream.withLock({ $0 }) else { return .notOpen }
+        var isSent = false
+        let pending = stream.write { buffer in
+            guard let mask = self.nextMask() else { return }
+            FrameEncoder.append(opcode, expectedLength: expectedLength, mask: mask, to: &buffer, write: write)
+            for attachment in attachments {
+                // Whoever closes meanwhile must not tear the message apart: the mask is drawn all the same.
+                let mask = self.sender.withLock { $0.masks.next() }
+                FrameEncoder.append(.binary, payload: attachment, mask: mask, to: &buffer)
+            }
+            isSent = true
+        }
+        guard isSent, let pending else { return .notOpen }
+        return pending > self.request.highWaterMark ? .full : .sent
+    }
+
+    /// A mask for the next frame, or nil when the channel is not open.
+    private func nextMask() -> UInt32? { self.sender.withLock { $0.isOpen ? $0.masks.next() : nil } }
+
+    /// Begins the closing handshake; the channel ends within its close deadline.
+    public func close(_ code: CloseCode? = .normal, reason: String = "") {
+        self.sender.withLock { $0.isOpen = false }
+        guard let stream = self.stream.withLock({ $0 }) else { return self.abort() }
+        var output: [UInt8] = []
+        let onClose = self.receiver.withLock { $0.session.close(code, reason: reason, into: &output) }
+        switch onClose {
+        case .awaitPeer:
+            stream.write { $0.append(contentsOf: output) }
+            self.setDeadline { stream.finish() }
+        case .ignore:
+            ()
+        }
+    }
+
+    /// Ends at once, at any moment.
+    public func abort() {
+        self.sender.withLock { $0.isOpen = false }
+        self.receiver.withLock { if $0.end == nil { $0.end = .aborted } }
+        self.stream.withLock { $0 }?.abort()
+    }
+
+    /// Stops reading, so that the server is slowed down.
+    public func pauseReading() { self.stream.withLock { $0 }?.pauseReading() }
+
+    /// Reads on.
+    public func resumeReading() { self.stream.withLock { $0 }?.resumeReading() }
+
+    private func setDeadline(_ onDeadline: @escaping @Sendable () -> Void) {
+        let timer = self.loop.schedule(after: self.request.closeDeadline, onDeadline)
+        let former = self.receiver.withLock { receiver in
+            defer { receiver.deadline = timer }
+            return receiver.deadline
+        }
+        former?.cancel()
+    }
+}
+
+// MARK: - What the stream reports, on the loop's thread
+
+extension WebSocketChannel {
+    fileprivate func streamOpened(_ head: ResponseHead) {
+        let fields = [
+            "upgrade": head.upgrade, "connection": head.connection, "sec-websocket-accept": head.accept,
+            "sec-websocket-protocol": head.subprotocol, "sec-websocket-extensions": head.extensions,
+        ]
+        do throws(WebSocketProtocolError) {
+            let accepted = try self.handshake.verify(status: head.status) { name in
+                (fields[name] ?? nil).map { [$0] } ?? []
+            }
+            self.sender.withLock { $0.isOpen = true }
+            self.handler.opened(subprotocol: accepted.subprotocol)
+            self.scheduleKeepAlive()
+        } catch {
+            self.drop(.handshake(error))
+        }
+    }
+
+    fileprivate func streamReceived(_ chunk: [UInt8]) {
+        var output: [UInt8] = []
+        var messages: [WebSocketMessage] = []
+        let ending = self.receiver.withLock { receiver -> (WebSocketEnd, WebSocketSession.StreamEnd)? in
+            receiver.isAlive = true
+            receiver.session.receive(chunk[...])
+            while let event = receiver.session.next(into: &output) {
+                switch event {
+                case .text(let text): messages.append(.text(text))
+                case .binary(let bytes): messages.append(.binary(bytes))
+                case .pong: ()
+                case .closed(let event, let stream): return (.closed(event), stream)
+                }
+            }
+            return nil
+        }
+        if ending != nil { self.sender.withLock { $0.isOpen = false } }
+        let stream = self.stream.withLock { $0 }
+        if !output.isEmpty { stream?.write { $0.append(contentsOf: output) } }
+        if !messages.isEmpty { self.handler.received(messages) }
+        guard let (end, streamEnd) = ending else { return }
+        self.receiver.withLock { if $0.end == nil { $0.end = end } }
+        switch streamEnd {
+        // The stream sends what is pending, our own Close frame, before it ends.
+        case .drop: stream?.finish()
+        case .awaitPeer: self.setDeadline { stream?.finish() }
+        }
+    }
+
+    fileprivate func streamDrained() { self.handler.drained() }
+
+    fileprivate func streamClosed(_ error: ByteStreamError) {
+        self.sender.withLock { $0.isOpen = false }
+        let (end, timers) = self.receiver.withLock { receiver -> (WebSocketEnd, [LoopTimer?]) in
+            let end = receiver.end ?? .stream(error)
+            receiver.end = end
+            return (end, [receiver.deadline, receiver.keepAlive])
+        }
+        for timer in timers { timer?.cancel() }
+        self.stream.withLock { $0 = nil }
+        self.handler.closed(end)
+    }
+
+    private func drop(_ end: WebSocketEnd) {
+        self.sender.withLock { $0.isOpen = false }
+        self.receiver.withLock { if $0.end == nil { $0.end = end } }
+        self.stream.withLock { $0 }?.abort()
+    }
+
+    // MARK: Keep-alive
+
+    private func scheduleKeepAlive() {
+        guard let keepAlive = self.request.keepAlive else { return }
+        self.setKeepAlive(after: keepAlive.interval) { [weak self] in self?.ping(keepAlive) }
+    }
+
+    private func ping(_ keepAlive: WebSocketRequest.KeepAlive) {
+        var output: [UInt8] = []
+        let isOpen = self.receiver.withLock { receiver in
+            receiver.isAlive = false
+            return receiver.session.ping(into: &output)
+        }
+        guard isOpen else { return }
+        self.stream.withLock { $0 }?.write { $0.append(contentsOf: output) }
+        self.setKeepAlive(after: keepAlive.timeout) { [weak self] in
+            guard let self else { return }
+            // Anything that has arrived proves that the server lives, be it the pong or not.
+            if self.receiver.withLock({ $0.isAlive }) { self.scheduleKeepAlive() } else { self.drop(.silent) }
+        }
+    }
+
+    private func setKeepAlive(after delay: Duration, _ job: @escaping @Sendable () -> Void) {
+        let timer = self.loop.schedule(after: delay, job)
+        self.receiver.withLock { $0.keepAlive = timer }
+    }
+}
+
+/// Keeps the stream's callbacks out of the channel's public face.
+private final class StreamBridge: ByteStreamHandler {
+    private let channel: WebSocketChannel
+
+    init(channel: WebSocketChannel) { self.channel = channel }
+
+    func opened(_ head: ResponseHead) { self.channel.streamOpened(head) }
+    func received(_ bytes: [UInt8]) { self.channel.streamReceived(bytes) }
+    func readTurnEnded() {}
+    func drained() { self.channel.streamDrained() }
+    func closed(_ reason: ByteStreamError) { self.channel.streamClosed(reason) }
+}

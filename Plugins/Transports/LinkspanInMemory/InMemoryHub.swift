@@ -1,0 +1,137 @@
+public import Linkspan
+internal import LinkspanLock
+
+/// A server inside the process: links connect to it, it answers them, and it can be pulled like a plug.
+///
+/// For demos, tests and previews. What the hub does for its clients is given as handlers:
+///
+/// ```swift
+/// let hub = InMemoryHub()
+/// hub.onConnect { peer in
+///     peer.join("lobby")
+///     peer.on("say") { message in
+///         hub.emit("message", message.payload, to: "lobby", except: peer)
+///         message.reply(.empty)
+///     }
+/// }
+/// let transport = InMemoryTransport(hub: hub)
+/// ```
+///
+/// Everything happens in the order in which it was asked for, one thing at a time, on whichever thread asks while nothing
+/// else is under way. There is no thread and no clock inside, so a test over it is deterministic.
+public final class InMemoryHub: Sendable {
+    /// Decides about a new client: throw to refuse it.
+    public typealias ConnectHandler = @Sendable (HubPeer) throws(LinkspanError) -> Void
+
+    private struct State: Sendable {
+        var handler: ConnectHandler?
+        var peers: [UInt64: HubPeer] = [:]
+        var rooms: [String: Set<UInt64>] = [:]
+        var lastID: UInt64 = 0
+        var outage: LinkspanError?
+    }
+
+    private let state = Lock(State())
+    private let work = SerialWork()
+
+    /// Makes a hub without clients.
+    public init() {}
+
+    /// Sets what is done for each new client, before its link opens.
+    public func onConnect(_ handler: @escaping ConnectHandler) { self.state.withLock { $0.handler = handler } }
+
+    /// The clients that are connected, in the order in which they came.
+    public var peers: [HubPeer] { self.state.withLock { $0.peers.values.sorted { $0.id < $1.id } } }
+
+    /// Drops every link and refuses new ones until ``restore()``, as if the network were gone.
+    public func cut(_ error: LinkspanError = LinkspanError(.connectionLost, "the hub is cut off")) {
+        self.perform {
+            let peers = self.state.withLock { state in
+                state.outage = error
+                return state.peers.values.sorted { $0.id < $1.id }
+            }
+            for peer in peers { self.end(peer, error) }
+        }
+    }
+
+    /// Accepts links again after ``cut(_:)``.
+    public func restore() { self.perform { self.state.withLock { $0.outage = nil } } }
+
+    /// Sends an event to everyone in a room, or to everyone.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - payload: its arguments.
+    ///   - room: the room; nil for all clients.
+    ///   - sender: a client that is left out.
+    public func emit(_ event: String, _ payload: Payload, to room: String? = nil, except sender: HubPeer? = nil) {
+        self.perform {
+            for peer in self.members(of: room) where peer !== sender {
+                peer.link.deliver([.message(InboundMessage(event: event, payload: payload))])
+            }
+        }
+    }
+
+    /// The clients in a room, or all when it is nil, in the order in which they came.
+    public func members(of room: String?) -> [HubPeer] {
+        self.state.withLock { state in
+            guard let room else { return state.peers.values.sorted { $0.id < $1.id } }
+            return (state.rooms[room] ?? []).sorted().compactMap { state.peers[$0] }
+        }
+    }
+
+    // MARK: For links and peers
+
+    func perform(_ job: @escaping @Sendable () -> Void) { self.work.perform(job) }
+
+    func connect(_ link: InMemoryLink, _ request: LinkRequest) {
+        let admission = self.state.withLock { state -> Result<(HubPeer, ConnectHandler?), LinkspanError> in
+            if let outage = state.outage { return .failure(outage) }
+            state.lastID += 1
+            let peer = HubPeer(id: state.lastID, request: request, link: link, hub: self)
+            state.peers[peer.id] = peer
+            return .success((peer, state.handler))
+        }
+        do throws(LinkspanError) {
+            let (peer, handler) = try admission.get()
+            do throws(LinkspanError) {
+                try handler?(peer)
+            } catch {
+                self.forget(peer)
+                throw error
+            }
+            link.isOpened(as: peer)
+        } catch {
+            link.ended(error)
+        }
+    }
+
+    func end(_ peer: HubPeer, _ error: LinkspanError) {
+        guard self.forget(peer) else { return }
+        peer.ended()
+        peer.link.ended(error)
+    }
+
+    func join(_ peer: HubPeer, _ room: String) {
+        self.state.withLock { state in
+            guard state.peers[peer.id] != nil else { return }
+            state.rooms[room, default: []].insert(peer.id)
+        }
+    }
+
+    func leave(_ peer: HubPeer, _ room: String) {
+        self.state.withLock { state in
+            state.rooms[room]?.remove(peer.id)
+            if state.rooms[room]?.isEmpty == true { state.rooms[room] = nil }
+        }
+    }
+
+    @discardableResult
+    private func forget(_ peer: HubPeer) -> Bool {
+        self.state.withLock { state in
+            for room in state.rooms.keys { state.rooms[room]?.remove(peer.id) }
+            state.rooms = state.rooms.filter { !$0.value.isEmpty }
+            return state.peers.removeValue(forKey: peer.id) != nil
+        }
+    }
+}

@@ -1,0 +1,316 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanLock
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// One WebSocket that speaks Engine.IO, and the links of the namespaces on it.
+///
+/// ``SocketIOSession`` decides; this class brings it frames and time, and carries out what it wants. Everything but
+/// sending happens on the loop's thread, so the session's lock is never waited for.
+final class SocketIOEngine: Sendable {
+    private enum Phase: Sendable {
+        /// The WebSocket is not up yet; these links join when it is.
+        case connecting([SocketIOLink])
+        case open(SocketIOSession, links: [Int: SocketIOLink])
+        case closed
+    }
+
+    private struct State: Sendable {
+        var phase = Phase.connecting([])
+        var channel: WebSocketChannel?
+        var timer: (due: ContinuousClock.Instant, timer: LoopTimer)?
+    }
+
+    /// What senders look at: apart from the session, so that they do not wait for a chunk to be decoded.
+    private struct Gate: Sendable {
+        var channel: WebSocketChannel?
+        var heartbeatDeadline: ContinuousClock.Instant?
+        var maximumPayload = Int.max
+    }
+
+    let key: SocketIOEngines.Key
+    private let request: LinkRequest
+    private let engines: SocketIOEngines
+    private let state = Lock(State())
+    private let gate = Lock(Gate())
+
+    init(key: SocketIOEngines.Key, request: LinkRequest, engines: SocketIOEngines) {
+        self.key = key
+        self.request = request
+        self.engines = engines
+    }
+
+    private var configuration: SocketIOTransport.Configuration { self.key.configuration }
+
+    private var limits: SocketIOLimits {
+        var limits = SocketIOLimits()
+        limits.maximumMessageBytes = self.configuration.maximumMessageBytes
+        return limits
+    }
+
+    func open() {
+        let upgrade = UpgradeRequest(
+            self.request, path: self.configuration.path, query: [("EIO", "4"), ("transport", "websocket")],
+            tls: self.configuration.tls)
+        let request = WebSocketRequest(
+            upgrade: upgrade,
+            limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            highWaterMark: self.configuration.highWaterMark)
+        do {
+            let channel = try WebSocketChannel(request, on: self.engines.loop, handler: self)
+            self.state.withLock { $0.channel = channel }
+            channel.open()
+        } catch {
+            self.streamEnded(LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error))
+        }
+    }
+
+    // MARK: Sending, on any thread
+
+    func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
+        let (channel, deadline, maximum) = self.gate.withLock { ($0.channel, $0.heartbeatDeadline, $0.maximumPayload) }
+        guard let channel else { return .refused }
+        // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
+        if let deadline, deadline <= .now {
+            self.engines.loop.execute { self.timerFired() }
+            return .refused
+        }
+        let length = payload.elements.count + overhead + 24
+        guard length <= maximum, payload.attachments.allSatisfy({ $0.count <= maximum }) else {
+            return .rejected(
+                LinkspanError(.messageTooLarge, "the message is larger than the \(maximum) bytes the server takes"))
+        }
+        let result = channel.send(
+            .text, expectedLength: length, attachments: payload.attachments, write: write)
+        switch result {
+        case .sent: return .accepted
+        case .full: return .acceptedAndFull
+        case .notOpen: return .refused
+        }
+    }
+
+    func pauseReading() { self.state.withLock { $0.channel }?.pauseReading() }
+
+    func resumeReading() { self.state.withLock { $0.channel }?.resumeReading() }
+}
+
+// MARK: - Links come and go
+
+extension SocketIOEngine {
+    /// Takes a link, or says that it cannot be had on this engine.
+    func join(_ link: SocketIOLink) -> Bool {
+        var output = SocketIOOutput()
+        let isTaken = self.state.withLock { state in
+            switch state.phase {
+            case .connecting(let links):
+                guard !links.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else { return false }
+                state.phase = .connecting(links + [link])
+                return true
+            case .open(var session, var links):
+                state.phase = .closed  // So that session and links have one owner while they change.
+                defer { state.phase = .open(session, links: links) }
+                return Self.join(link, &session, &links, output: &output)
+            case .closed:
+                return false
+            }
+        }
+        if isTaken { link.isJoined(to: self) }
+        self.carryOut(output)
+        return isTaken
+    }
+
+    func leave(_ link: SocketIOLink, politely: Bool) {
+        let reason = LinkspanError(.connectionLost, "closed by this side")
+        var output = SocketIOOutput()
+        let wasWaiting = self.state.withLock { state in
+            switch state.phase {
+            case .connecting(let links):
+                state.phase = .connecting(links.filter { $0 !== link })
+                return true
+            case .open(var session, let links):
+                guard let index = links.first(where: { $0.value === link })?.key else { return false }
+                session.leave(index, reason: reason, output: &output)
+                state.phase = .open(session, links: links)
+                return false
+            case .closed:
+                return false
+            }
+        }
+        if wasWaiting { link.deliver([.closed(reason)]) }
+        self.carryOut(output)
+        self.closeIfUnused(politely: politely)
+    }
+
+    private static func join(
+        _ link: SocketIOLink, _ session: inout SocketIOSession, _ links: inout [Int: SocketIOLink],
+        output: inout SocketIOOutput
+    ) -> Bool {
+        do throws(LinkspanError) {
+            let index = try session.join(
+                link.joinedNamespace, auth: link.request.credentials.auth, timeout: link.request.deadline, now: .now,
+                output: &output)
+            links[index] = link
+            return true
+        } catch where error.code == .wrongState {
+            return false
+        } catch {
+            link.deliver([.closed(error)])
+            return true
+        }
+    }
+
+    /// Ends the socket when no namespace is left on it (checklist S25).
+    private func closeIfUnused(politely: Bool) {
+        let channel = self.state.withLock { state -> WebSocketChannel? in
+            switch state.phase {
+            case .connecting(let links): links.isEmpty ? state.channel : nil
+            case .open(let session, _): session.hasActiveNamespaces ? nil : state.channel
+            case .closed: nil
+            }
+        }
+        guard let channel else { return }
+        self.engines.remove(self)
+        self.gate.withLock { $0.channel = nil }
+        politely ? channel.close() : channel.abort()
+    }
+}
+
+// MARK: - What the WebSocket reports, on the loop's thread
+
+extension SocketIOEngine: WebSocketChannelHandler {
+    func opened(subprotocol: String?) {
+        var output = SocketIOOutput()
+        var refused: [SocketIOLink] = []
+        self.state.withLock { state in
+            guard case .connecting(let waiting) = state.phase else { return }
+            var session = SocketIOSession(limits: self.limits, openTimeout: self.request.deadline, now: .now)
+            var links: [Int: SocketIOLink] = [:]
+            for link in waiting where !Self.join(link, &session, &links, output: &output) { refused.append(link) }
+            state.phase = .open(session, links: links)
+        }
+        let channel = self.state.withLock { $0.channel }
+        self.gate.withLock { $0.channel = channel }
+        self.carryOut(output)
+        // Cannot happen on a session that has just begun; if it does, another engine has to serve.
+        for link in refused { self.engines.join(link) }
+        self.arm()
+    }
+
+    func received(_ messages: [WebSocketMessage]) {
+        let now = ContinuousClock.now
+        self.advance { session, output in
+            for message in messages {
+                switch message {
+                case .text(let text): session.receive(text: text, now: now, output: &output)
+                case .binary(let data): session.receive(binary: data, now: now, output: &output)
+                }
+            }
+        }
+    }
+
+    func drained() {
+        let links = self.state.withLock { state -> [SocketIOLink] in
+            if case .open(_, let links) = state.phase { Array(links.values) } else { [] }
+        }
+        for link in links { link.deliver([.writable]) }
+    }
+
+    func closed(_ end: WebSocketEnd) { self.streamEnded(LinkspanError(end)) }
+
+    private func streamEnded(_ error: LinkspanError) {
+        self.engines.remove(self)
+        self.gate.withLock { $0.channel = nil }
+        var output = SocketIOOutput()
+        let (waiting, links, timer) = self.state.withLock { state -> ([SocketIOLink], [Int: SocketIOLink], LoopTimer?) in
+            defer {
+                state.phase = .closed
+                state.channel = nil
+                state.timer = nil
+            }
+            switch state.phase {
+            case .connecting(let waiting):
+                return (waiting, [:], state.timer?.timer)
+            case .open(var session, let links):
+                session.streamClosed(error, output: &output)
+                return ([], links, state.timer?.timer)
+            case .closed:
+                return ([], [:], state.timer?.timer)
+            }
+        }
+        timer?.cancel()
+        for link in waiting { link.deliver([.closed(error)]) }
+        Self.deliver(output.deliveries, to: links)
+    }
+}
+
+// MARK: - The session's wishes
+
+extension SocketIOEngine {
+    /// Lets the session take something in, and carries out what comes of it.
+    private func advance(_ body: (inout SocketIOSession, inout SocketIOOutput) -> Void) {
+        var output = SocketIOOutput()
+        self.state.withLock { state in
+            guard case .open(var session, let links) = state.phase else { return }
+            state.phase = .closed  // So that the session has one owner while it changes.
+            body(&session, &output)
+            state.phase = .open(session, links: links)
+        }
+        self.carryOut(output)
+        self.arm()
+    }
+
+    private func carryOut(_ output: SocketIOOutput) {
+        guard !output.isEmpty else { return }
+        let (channel, links) = self.state.withLock { state -> (WebSocketChannel?, [Int: SocketIOLink]) in
+            guard case .open(_, let links) = state.phase else { return (state.channel, [:]) }
+            return (state.channel, links)
+        }
+        for frame in output.frames.frames {
+            _ = channel?.send(.text, expectedLength: frame.count) { $0.append(contentsOf: frame) }
+        }
+        if output.close != nil { self.gate.withLock { $0.channel = nil } }
+        Self.deliver(output.deliveries, to: links)
+        if output.close != nil {
+            self.engines.remove(self)
+            channel?.close(.goingAway)
+        }
+    }
+
+    /// Hands deliveries to their links, neighbours of one link together.
+    private static func deliver(_ deliveries: [Delivery], to links: [Int: SocketIOLink]) {
+        var index = deliveries.startIndex
+        while index < deliveries.endIndex {
+            let namespace = deliveries[index].namespace
+            let end = deliveries[index...].firstIndex { $0.namespace != namespace } ?? deliveries.endIndex
+            links[namespace]?.deliver(deliveries[index..<end].map(\.event))
+            index = end
+        }
+    }
+
+    /// Makes sure that a timer runs for the session's next deadline, and tells senders of the heartbeat's.
+    private func arm() {
+        let found = self.state.withLock { state -> (due: ContinuousClock.Instant, gate: (inout Gate) -> Void)? in
+            guard case .open(let session, _) = state.phase, let due = session.nextDeadline else { return nil }
+            let heartbeat = session.heartbeatDeadline
+            let maximum = session.handshake?.maxPayload ?? .max
+            return (due, { $0.heartbeatDeadline = heartbeat; $0.maximumPayload = maximum })
+        }
+        guard let (due, update) = found else { return }
+        self.gate.withLock { update(&$0) }
+        guard self.state.withLock({ $0.timer.map { due < $0.due } ?? true }) else { return }
+        let timer = self.engines.loop.schedule(after: ContinuousClock.now.duration(to: due)) { [weak self] in
+            self?.state.withLock { $0.timer = nil }
+            self?.timerFired()
+        }
+        let former = self.state.withLock { state in
+            defer { state.timer = (due, timer) }
+            return state.timer?.timer
+        }
+        former?.cancel()
+    }
+
+    private func timerFired() {
+        self.advance { session, output in session.timer(now: .now, output: &output) }
+    }
+}

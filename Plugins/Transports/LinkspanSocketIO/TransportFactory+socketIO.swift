@@ -1,0 +1,31 @@
+public import Linkspan
+internal import LinkspanLWS
+
+extension TransportFactory {
+    /// The Socket.IO transport for a catalog: options `path`, `ca`, `multiplex`, `maximumMessageBytes`.
+    public static var socketIO: Self {
+        Self(
+            "socketio", schemes: ["http", "https", "ws", "wss"],
+            options: [
+                Option("path", .text, fallback: "/socket.io/", "The path of the Engine.IO endpoint."),
+                Option("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
+                Option("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
+                Option(
+                    "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
+                    "The most bytes of a received message."),
+            ]
+        ) { values throws(LinkspanError) in
+            let path = values.text("path") ?? "/socket.io/"
+            guard path.hasPrefix("/") else {
+                throw LinkspanError(.invalidConfiguration, "the path has to begin with /")
+            }
+            return SocketIOTransport(
+                .defaults { configuration in
+                    configuration.path = path
+                    if let file = values.text("ca") { configuration.tls = TLSOptions(trustRoots: .file(file)) }
+                    if let multiplex = values.flag("multiplex") { configuration.isMultiplexed = multiplex }
+                    if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
+                })
+        }
+    }
+}

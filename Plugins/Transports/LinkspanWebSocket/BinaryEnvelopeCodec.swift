@@ -1,0 +1,42 @@
+public import Linkspan
+
+/// No envelope at all: every binary message is the one blob of an event with a fixed name, both ways.
+///
+/// For servers that speak a binary format of their own. Replies cannot be told apart, so requests are refused.
+public struct BinaryEnvelopeCodec: EnvelopeCodec {
+    /// `binary`.
+    public let name = "binary"
+    /// The name under which messages arrive, and with which they are sent.
+    public let event: String
+
+    /// Makes the codec.
+    public init(event: String = "binary") { self.event = event }
+
+    /// Appends the payload's only blob.
+    public func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        guard case .event(_, let payload, nil) = envelope, payload.attachments.count == 1 else {
+            throw LinkspanError(.encodingFailed, "over this codec only events with one blob and no reply can be sent")
+        }
+        buffer.append(contentsOf: payload.attachments[0])
+        return .selfContained
+    }
+
+    /// Refuses text.
+    public func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        throw LinkspanError(.protocolViolation, "a text message came where only binary ones are expected")
+    }
+
+    /// Wraps the message as a blob.
+    public func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        DecodedEnvelope(
+            .event(
+                name: self.event, payload: Payload(trustedElements: Self.placeholder, attachments: [binary]), id: nil))
+    }
+
+    private static let placeholder = Array(#"{"_placeholder":true,"num":0}"#.utf8)[...]
+}
+
+extension EnvelopeCodec where Self == BinaryEnvelopeCodec {
+    /// No envelope: one blob a message.
+    public static var binary: Self { Self() }
+}

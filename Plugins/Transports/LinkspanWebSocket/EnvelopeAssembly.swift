@@ -1,0 +1,80 @@
+internal import Linkspan
+internal import LinkspanWebSocketClient
+
+/// Puts envelopes and the binary messages of their attachments together again.
+struct EnvelopeAssembly: Sendable {
+    private struct Partial: Sendable {
+        var envelope: Envelope
+        var missing: Int
+        var attachments: [ArraySlice<UInt8>] = []
+        var bytes = 0
+    }
+
+    private let codec: any EnvelopeCodec
+    private let maximumBytes: Int
+    private var partial: Partial?
+
+    init(codec: any EnvelopeCodec, maximumBytes: Int) {
+        self.codec = codec
+        self.maximumBytes = maximumBytes
+    }
+
+    /// Takes a message.
+    ///
+    /// - Returns: the event that is complete with it.
+    /// - Throws: code `protocolViolation`; the link is to end.
+    mutating func receive(_ message: WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
+        switch (message, self.partial) {
+        case (.binary(let data), .some(let partial)):
+            return try self.complete(partial, data)
+        case (.text, .some):
+            self.partial = nil
+            throw LinkspanError(.protocolViolation, "a text message came where an attachment is due")
+        case (.text(let text), nil):
+            return try self.begin(try self.codec.decode(text: text))
+        case (.binary(let data), nil):
+            return try self.begin(try self.codec.decode(binary: data))
+        }
+    }
+
+    private mutating func begin(_ decoded: DecodedEnvelope) throws(LinkspanError) -> LinkEvent? {
+        guard decoded.attachmentCount > 0 else { return try Self.event(decoded.envelope, attachments: nil) }
+        self.partial = Partial(envelope: decoded.envelope, missing: decoded.attachmentCount)
+        return nil
+    }
+
+    private mutating func complete(
+        _ partial: Partial, _ attachment: ArraySlice<UInt8>
+    ) throws(LinkspanError) -> LinkEvent? {
+        var partial = partial
+        self.partial = nil
+        partial.attachments.append(attachment)
+        partial.missing -= 1
+        partial.bytes += attachment.count
+        guard partial.bytes <= self.maximumBytes else {
+            throw LinkspanError(.protocolViolation, "a message with its attachments is larger than the limit")
+        }
+        guard partial.missing == 0 else {
+            self.partial = partial
+            return nil
+        }
+        return try Self.event(partial.envelope, attachments: partial.attachments)
+    }
+
+    private static func event(
+        _ envelope: Envelope, attachments: [ArraySlice<UInt8>]?
+    ) throws(LinkspanError) -> LinkEvent {
+        func whole(_ payload: Payload) -> Payload {
+            guard let attachments else { return payload }
+            return Payload(trustedElements: payload.elements, attachments: attachments)
+        }
+        switch envelope {
+        case .event(let name, let payload, let id):
+            return .message(InboundMessage(event: name, payload: whole(payload), replyID: id))
+        case .reply(let id, let payload):
+            return .reply(id: id, payload: whole(payload))
+        case .auth:
+            throw LinkspanError(.protocolViolation, "the server sent credentials to the client")
+        }
+    }
+}

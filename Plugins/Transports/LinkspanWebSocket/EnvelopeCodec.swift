@@ -1,0 +1,67 @@
+public import Linkspan
+
+/// What travels over a raw WebSocket, which knows neither event names nor replies of its own.
+public enum Envelope: Sendable {
+    /// An event.
+    case event(name: String, payload: Payload, id: UInt64?)
+    /// The reply to the event with this id.
+    case reply(id: UInt64, payload: Payload)
+    /// Who we are: the first thing a client says, when its credentials have an auth payload.
+    case auth(Payload)
+}
+
+/// Turns envelopes into WebSocket messages and back. Write your own for a server with its own format.
+///
+/// An envelope is one message, text or binary, followed by one binary message for each attachment.
+public protocol EnvelopeCodec: Sendable {
+    /// The name, for comparing and explaining.
+    var name: String { get }
+
+    /// The sub-protocols to offer, the preferred first; none by default.
+    var subprotocols: [String] { get }
+
+    /// Appends an envelope's message to `buffer`; its attachments are sent behind it by the caller.
+    ///
+    /// - Returns: whether the message is text or binary. Text must be UTF-8.
+    /// - Throws: ``LinkspanError`` with code `encodingFailed` when the format cannot express the envelope.
+    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind
+
+    /// Reads a text message.
+    ///
+    /// - Throws: anything wrong with it, as ``LinkspanError`` with code `protocolViolation`; the link then ends.
+    func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
+
+    /// Reads a binary message that is not an attachment.
+    ///
+    /// - Throws: anything wrong with it, as ``LinkspanError`` with code `protocolViolation`; the link then ends.
+    func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
+}
+
+extension EnvelopeCodec {
+    /// None.
+    public var subprotocols: [String] { [] }
+}
+
+/// What kind of message an envelope became.
+public enum EncodedKind: Sendable, Hashable {
+    /// A text message, and the payload's attachments behind it.
+    case text
+    /// A binary message, and the payload's attachments behind it.
+    case binary
+    /// A binary message that holds the attachments already.
+    case selfContained
+}
+
+/// An envelope as received, and how many binary messages with its attachments follow.
+public struct DecodedEnvelope: Sendable {
+    /// The envelope, its attachments still missing.
+    public var envelope: Envelope
+    /// The binary messages that follow.
+    public var attachmentCount: Int
+
+    /// Makes a decoded envelope.
+    public init(_ envelope: Envelope, attachmentCount: Int = 0) {
+        self.envelope = envelope
+        self.attachmentCount = attachmentCount
+    }
+}

@@ -1,0 +1,169 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanLock
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// A link over a WebSocket of its own.
+final class WebSocketLink: Link {
+    private enum State: Sendable {
+        case idle
+        case opening(WebSocketChannel)
+        case open(WebSocketChannel)
+        case ended
+    }
+
+    private let request: LinkRequest
+    private let configuration: WebSocketTransport.Configuration
+    private let loop: EventLoop
+    private let receiver: any LinkReceiver
+    private let state = Lock(State.idle)
+    /// Touched on the loop's thread only.
+    private let assembly: Lock<EnvelopeAssembly>
+
+    init(
+        request: LinkRequest, configuration: WebSocketTransport.Configuration, loop: EventLoop,
+        receiver: any LinkReceiver
+    ) {
+        self.request = request
+        self.configuration = configuration
+        self.loop = loop
+        self.receiver = receiver
+        self.assembly = Lock(
+            EnvelopeAssembly(codec: configuration.codec, maximumBytes: configuration.maximumMessageBytes))
+    }
+
+    func open() {
+        let path = self.request.url.path
+        let upgrade = UpgradeRequest(self.request, path: path, tls: self.configuration.tls)
+        let request = WebSocketRequest(
+            upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
+            limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            keepAlive: self.configuration.keepAlive, highWaterMark: self.configuration.highWaterMark)
+        do {
+            let channel = try WebSocketChannel(request, on: self.loop, handler: self)
+            self.state.withLock { if case .idle = $0 { $0 = .opening(channel) } }
+            channel.open()
+        } catch {
+            let failure = LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error)
+            self.loop.execute { self.end(failure) }
+        }
+    }
+
+    func send(_ message: OutboundMessage) -> SendAcceptance {
+        let envelope = Envelope.event(name: message.event, payload: message.payload, id: message.requestID)
+        return self.send(envelope, message.payload)
+    }
+
+    func reply(to id: UInt64, with payload: Payload) {
+        _ = self.send(.reply(id: id, payload: payload), payload)
+    }
+
+    func close() {
+        switch self.state.withLock({ $0 }) {
+        case .open(let channel), .opening(let channel): channel.close()
+        case .idle: self.loop.execute { self.end(LinkspanError(WebSocketEnd.aborted)) }
+        case .ended: ()
+        }
+    }
+
+    func abort() {
+        switch self.state.withLock({ $0 }) {
+        case .open(let channel), .opening(let channel): channel.abort()
+        case .idle: self.loop.execute { self.end(LinkspanError(WebSocketEnd.aborted)) }
+        case .ended: ()
+        }
+    }
+
+    func pauseReading() { self.openChannel?.pauseReading() }
+
+    func resumeReading() { self.openChannel?.resumeReading() }
+
+    private var openChannel: WebSocketChannel? {
+        self.state.withLock { state in
+            if case .open(let channel) = state { channel } else { nil }
+        }
+    }
+
+    private func send(_ envelope: Envelope, _ payload: Payload) -> SendAcceptance {
+        guard let channel = self.openChannel else { return .refused }
+        return self.send(envelope, payload, over: channel)
+    }
+
+    private func send(_ envelope: Envelope, _ payload: Payload, over channel: WebSocketChannel) -> SendAcceptance {
+        var encoded: [UInt8] = []
+        let kind: EncodedKind
+        do throws(LinkspanError) {
+            encoded.reserveCapacity(payload.elements.count + 64)
+            kind = try self.configuration.codec.encode(envelope, to: &encoded)
+        } catch {
+            return .rejected(error)
+        }
+        let result = channel.send(
+            kind == .text ? .text : .binary, expectedLength: encoded.count,
+            attachments: kind == .selfContained ? [] : payload.attachments
+        ) { $0.append(contentsOf: encoded) }
+        switch result {
+        case .sent: return .accepted
+        case .full: return .acceptedAndFull
+        case .notOpen: return .refused
+        }
+    }
+}
+
+// MARK: - What the channel reports, on the loop's thread
+
+extension WebSocketLink: WebSocketChannelHandler {
+    func opened(subprotocol: String?) {
+        let channel = self.state.withLock { state -> WebSocketChannel? in
+            guard case .opening(let channel) = state else { return nil }
+            return channel
+        }
+        guard let channel else { return }
+        if let auth = self.request.credentials.auth {
+            if case .rejected(let error) = self.send(.auth(auth), .empty, over: channel) {
+                self.end(error)
+                return channel.abort()
+            }
+        }
+        self.state.withLock { $0 = .open(channel) }
+        var facts = ["protocol": "WebSocket", "codec": self.configuration.codec.name]
+        facts["subprotocol"] = subprotocol
+        self.receiver.receive([.opened(LinkInfo(facts: facts))])
+    }
+
+    func received(_ messages: [WebSocketMessage]) {
+        var events: [LinkEvent] = []
+        events.reserveCapacity(messages.count)
+        var failure: LinkspanError?
+        self.assembly.withLock { assembly in
+            do throws(LinkspanError) {
+                for message in messages {
+                    if let event = try assembly.receive(message) { events.append(event) }
+                }
+            } catch {
+                failure = error
+            }
+        }
+        if !events.isEmpty, self.openChannel != nil { self.receiver.receive(events) }
+        guard let failure else { return }
+        let channel = self.openChannel
+        self.end(failure)
+        channel?.close(.invalidPayload, reason: failure.message)
+    }
+
+    func drained() {
+        if self.openChannel != nil { self.receiver.receive([.writable]) }
+    }
+
+    func closed(_ end: WebSocketEnd) { self.end(LinkspanError(end)) }
+
+    private func end(_ error: LinkspanError) {
+        let isFirst = self.state.withLock { state in
+            if case .ended = state { return false }
+            state = .ended
+            return true
+        }
+        if isFirst { self.receiver.receive([.closed(error)]) }
+    }
+}

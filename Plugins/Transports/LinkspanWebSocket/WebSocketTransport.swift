@@ -1,0 +1,72 @@
+public import Linkspan
+public import LinkspanLWS
+public import LinkspanWebSocketClient
+
+/// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
+public struct WebSocketTransport: Transport {
+    /// `websocket`.
+    public let name = "websocket"
+    /// `ws`, `wss`, and their HTTP spellings.
+    public let schemes: Set<String> = ["ws", "wss", "http", "https"]
+    /// How it behaves.
+    public let configuration: Configuration
+    private let loop: EventLoop
+
+    /// Makes a transport.
+    ///
+    /// - Parameters:
+    ///   - configuration: how it behaves.
+    ///   - loop: the event loop that the sockets run on.
+    public init(_ configuration: Configuration = .defaults(), loop: EventLoop = .shared) {
+        self.configuration = configuration
+        self.loop = loop
+    }
+
+    /// The codec and the sub-protocols.
+    public var options: [String: String] {
+        [
+            "codec": self.configuration.codec.name,
+            "subprotocols": self.configuration.subprotocols.joined(separator: ","),
+        ]
+    }
+
+    /// Makes a link.
+    public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        WebSocketLink(request: request, configuration: self.configuration, loop: self.loop, receiver: receiver)
+    }
+}
+
+extension WebSocketTransport {
+    /// How the transport behaves.
+    public struct Configuration: Sendable {
+        /// What messages look like. Default ``JSONEnvelopeCodec``.
+        public var codec: any EnvelopeCodec = JSONEnvelopeCodec()
+        /// Sub-protocols to offer besides those of the codec. Default none.
+        public var subprotocols: [String] = []
+        /// How servers are verified over TLS. Default: by the system's roots.
+        public var tls = TLSOptions()
+        /// When a silent server is pinged. Default: every 15 s, 10 s to answer. Nil for never.
+        public var keepAlive: WebSocketRequest.KeepAlive? = .init()
+        /// The most bytes of a received message. Default 16 MiB.
+        public var maximumMessageBytes = 16 << 20
+        /// Unsent bytes above which the core has to wait. Default 1 MiB.
+        public var highWaterMark = 1 << 20
+
+        /// The defaults named at the properties, changed by `configure`.
+        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
+            var configuration = Self()
+            configure(&configuration)
+            return configuration
+        }
+
+        private init() {}
+    }
+}
+
+extension Transport where Self == WebSocketTransport {
+    /// Raw WebSocket with the default JSON envelope.
+    public static var webSocket: Self { Self() }
+
+    /// Raw WebSocket with other settings.
+    public static func webSocket(_ configuration: WebSocketTransport.Configuration) -> Self { Self(configuration) }
+}
