@@ -91,14 +91,6 @@ struct EngineIOSession: Sendable {
         }
     }
 
-    /// Looks at the clock before a message is sent: an error means that it must not be.
-    ///
-    /// A suspended process wakes with its timers still to fire (E08); what it writes then goes to a peer long gone.
-    mutating func beforeSend(now: ContinuousClock.Instant) -> LinkspanError? {
-        guard case .open = self.state else { return LinkspanError(.wrongState, "the Engine.IO session is not open") }
-        return self.timer(now: now)
-    }
-
     /// Ends the session: the stream is gone or not wanted any more.
     mutating func close() { self.state = .closed }
 }

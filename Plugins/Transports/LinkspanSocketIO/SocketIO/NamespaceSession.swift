@@ -22,7 +22,8 @@ struct NamespaceSession: Sendable {
     private let index: Int
     private let limits: SocketIOLimits
     private var state: State = .closed
-    private var recovery: SocketIORecovery?
+    /// What to give to the next join, on another engine, to miss nothing; nil when the server offers no recovery.
+    private(set) var recovery: SocketIORecovery?
 
     /// Makes a session that is not joined.
     ///
@@ -57,11 +58,6 @@ struct NamespaceSession: Sendable {
     /// When ``timer(now:output:)`` has to be called next; nil when never.
     var nextDeadline: ContinuousClock.Instant? {
         if case .connecting(let deadline, _) = self.state { deadline } else { nil }
-    }
-
-    /// What to give to the next join, on another engine, to miss nothing; nil when the server offers no recovery.
-    var currentRecovery: SocketIORecovery? {
-        if case .connected(nil) = self.state { nil } else { self.recovery }
     }
 
     /// Notes that the owner wants in. ``sendConnect(now:output:)`` follows as soon as the engine is open.
@@ -117,9 +113,7 @@ struct NamespaceSession: Sendable {
             self.state = .closed
             output.frames.append { SocketIOEncoder.append(disconnectIn: self.namespace, to: &$0) }
         case .connected, .waiting, .closed:
-            // A second answer says nothing new. One before our CONNECT is the implicit one of Socket.IO v2, which it
-            // repeats for the CONNECT that follows.
-            ()
+            ()  // A second answer says nothing new.
         }
     }
 
@@ -197,10 +191,10 @@ extension NamespaceSession {
 
     private mutating func open(sid: String, pid: String?, early: EarlyEvents, output: inout SocketIOOutput) {
         let pid = pid.flatMap { $0.utf8.count <= SocketIORecovery.maximumLength ? $0 : nil }
-        let isContinuous = pid != nil && self.recovery?.offset != nil && pid == self.recovery?.pid
+        let isContinuous = pid != nil && self.recovery?.offset != nil && pid == self.recovery?.pid.exposed
         // An offset of another session is worth nothing to the new one.
         let offset = isContinuous ? self.recovery?.offset : nil
-        self.recovery = pid.map { SocketIORecovery(pid: $0, offset: offset) }
+        self.recovery = pid.map { SocketIORecovery(pid: Secret($0), offset: offset) }
         self.state = .connected(pid: pid)
         let facts = ["protocol": "Socket.IO v5", "namespace": self.namespace.name]
         let info = LinkInfo(sessionID: sid, facts: facts, isContinuous: isContinuous)

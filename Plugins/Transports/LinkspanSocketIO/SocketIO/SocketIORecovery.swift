@@ -5,15 +5,15 @@ struct SocketIORecovery: Sendable, Hashable {
     /// The longest secret and offset that are kept.
     static let maximumLength = 256
 
-    /// The server's private name for the session. A secret: it must not be logged.
-    var pid: String
+    /// The server's private name for the session.
+    var pid: Secret
     /// What the server appended to the last event that it would repeat. Without one, it resumes nothing.
     var offset: String?
 
     /// The auth object with `pid` and `offset` merged in; `auth` is an object's text or empty.
     func merged(into auth: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard let offset = self.offset else { return auth }
-        guard let own = try? Payload(self.pid, offset), let pid = own[0]?.text, let offset = own[1]?.text else {
+        guard let own = try? Payload(self.pid.exposed, offset), let pid = own[0]?.text, let offset = own[1]?.text else {
             return auth
         }
         // Behind the opening brace. Members of `auth` follow, so that with doubled keys the caller's win.

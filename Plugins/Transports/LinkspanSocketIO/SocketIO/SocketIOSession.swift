@@ -44,6 +44,9 @@ struct SocketIOSession: Sendable {
         return earliest
     }
 
+    /// When the server's silence becomes the end; nil before the handshake and after the end.
+    var heartbeatDeadline: ContinuousClock.Instant? { self.engine.isOpen ? self.engine.nextDeadline : nil }
+
     /// Whether events and replies may be sent in a namespace.
     func isConnected(_ index: Int) -> Bool {
         self.namespaces.indices.contains(index) && self.namespaces[index].isConnected
@@ -51,15 +54,7 @@ struct SocketIOSession: Sendable {
 
     /// What to give to the next join of a namespace on another engine; nil when the server offers no recovery.
     func recovery(of index: Int) -> SocketIORecovery? {
-        self.namespaces.indices.contains(index) ? self.namespaces[index].currentRecovery : nil
-    }
-
-    /// Looks at the clock before a message is sent: false means that the session has just ended, as `output` says.
-    mutating func beforeSend(now: ContinuousClock.Instant, output: inout SocketIOOutput) -> Bool {
-        guard !self.isClosed else { return false }
-        guard let error = self.engine.beforeSend(now: now) else { return true }
-        if error.code != .wrongState { self.close(error, output: &output) }
-        return false
+        self.namespaces.indices.contains(index) ? self.namespaces[index].recovery : nil
     }
 
     /// Joins a namespace, at once or as soon as the engine is open.

@@ -1,0 +1,158 @@
+internal import Linkspan
+internal import Testing
+
+@testable import LinkspanSocketIO
+
+@Suite("Engine.IO session")
+struct EngineIOSessionTests {
+    private static func open(interval: Int = 25_000, timeout: Int = 20_000) -> EngineIOSession {
+        var session = EngineIOSession(now: at(0), timeout: .seconds(10))
+        _ = session.receive(text: Self.handshake(interval, timeout), now: at(0))
+        return session
+    }
+
+    private static func handshake(_ interval: Int, _ timeout: Int) -> ArraySlice<UInt8> {
+        bytes(#"0{"sid":"s","upgrades":[],"pingInterval":\#(interval),"pingTimeout":\#(timeout)}"#)
+    }
+
+    @Test("the handshake opens the session")
+    func opens() {
+        var session = EngineIOSession(now: at(0), timeout: .seconds(10))
+        #expect(!session.isOpen)
+        guard case .opened(let handshake) = session.receive(text: bytes(openFrame), now: at(1)) else {
+            Issue.record("not opened")
+            return
+        }
+        #expect(handshake.sid == "lv_VI97HAXpY6yYWAAAB")
+        #expect(session.isOpen)
+        #expect(session.nextDeadline == at(46))
+    }
+
+    @Test("anything but the handshake first ends the session (E04)", arguments: ["1", "2", "3", "40", "42[\"a\"]", "5", "6"])
+    func handshakeFirst(frame: String) {
+        var session = EngineIOSession(now: at(0), timeout: .seconds(10))
+        #expect(session.receive(text: bytes(frame), now: at(0)).closeCode == .protocolViolation)
+        #expect(session.nextDeadline == nil)
+    }
+
+    @Test("a binary frame before the handshake ends the session")
+    func binaryFirst() {
+        var session = EngineIOSession(now: at(0), timeout: .seconds(10))
+        #expect(session.receive(binary: [1], now: at(0)).closeCode == .protocolViolation)
+    }
+
+    @Test("a handshake that never comes is a timeout, at its deadline and not before")
+    func openDeadline() {
+        var session = EngineIOSession(now: at(0), timeout: .seconds(10))
+        #expect(session.nextDeadline == at(10))
+        #expect(session.timer(now: at(9.999)) == nil)
+        #expect(session.timer(now: at(10))?.code == .timedOut)
+        #expect(session.timer(now: at(11)) == nil, "it is told once")
+    }
+
+    @Test("a ping is answered at once and moves the deadline; other packets do not (E06)")
+    func heartbeat() {
+        var session = Self.open()
+        #expect(session.nextDeadline == at(45))
+        guard case .answerPong = session.receive(text: bytes("2"), now: at(25)) else {
+            Issue.record("no answer to the ping")
+            return
+        }
+        #expect(session.nextDeadline == at(70))
+        _ = session.receive(text: bytes("4x"), now: at(60))
+        _ = session.receive(binary: [1], now: at(60))
+        _ = session.receive(text: bytes("6"), now: at(60))
+        _ = session.receive(text: bytes("3"), now: at(60))
+        #expect(session.nextDeadline == at(70))
+        #expect(session.timer(now: at(69.9)) == nil)
+        #expect(session.timer(now: at(70))?.code == .heartbeatMissed)
+        #expect(!session.isOpen)
+    }
+
+    @Test("a second handshake replaces the timings of the first")
+    func secondHandshake() {
+        var session = Self.open()
+        guard case .nothing = session.receive(text: Self.handshake(1000, 2000), now: at(5)) else {
+            Issue.record("a second handshake is not news")
+            return
+        }
+        #expect(session.nextDeadline == at(8))
+        _ = session.receive(text: bytes("2"), now: at(6))
+        #expect(session.nextDeadline == at(9))
+        #expect(session.receive(text: bytes("0{}"), now: at(6)).closeCode == .protocolViolation)
+    }
+
+    @Test("packets out of turn are ignored (E12)", arguments: ["3", "3probe", "5", "6", "6x"])
+    func ignored(frame: String) {
+        var session = Self.open()
+        guard case .nothing = session.receive(text: bytes(frame), now: at(1)) else {
+            Issue.record("\(frame) is not ignored")
+            return
+        }
+        #expect(session.isOpen)
+    }
+
+    @Test("close from the server ends the session as a loss, so that it is tried again (E10)")
+    func serverClose() {
+        var session = Self.open()
+        #expect(session.receive(text: bytes("1"), now: at(1)).closeCode == .connectionLost)
+        #expect(session.receive(text: bytes("4x"), now: at(1)).isNothing)
+    }
+
+    @Test("an unknown type or an empty frame ends the session (E03)", arguments: ["", "7", "x"])
+    func violations(frame: String) {
+        var session = Self.open()
+        #expect(session.receive(text: bytes(frame), now: at(1)).closeCode == .protocolViolation)
+    }
+
+    @Test("a flood of control packets ends the session (CVE-2026-48802)", arguments: ["2", "3", "6", "5"])
+    func flood(frame: String) {
+        var session = Self.open()
+        for _ in 0..<EngineIOSession.maximumControlRate {
+            #expect(session.receive(text: bytes(frame), now: at(1)).closeCode == nil)
+        }
+        #expect(session.receive(text: bytes(frame), now: at(1.5)).closeCode == .protocolViolation)
+    }
+
+    @Test("as many control packets over a longer time are borne")
+    func noFlood() {
+        var session = Self.open()
+        for index in 0..<1000 {
+            let receipt = session.receive(text: bytes("2"), now: at(1 + Double(index) / 45))
+            #expect(receipt.closeCode == nil)
+        }
+    }
+
+    @Test("messages are slices of the frame, not copies")
+    func zeroCopy() {
+        var session = Self.open()
+        let frame = bytes("4hello")
+        guard case .text(let message) = session.receive(text: frame, now: at(1)) else {
+            Issue.record("no message")
+            return
+        }
+        #expect(text(message) == "hello")
+        #expect(message.startIndex == frame.startIndex + 1)
+        #expect(isInside(message, frame))
+    }
+}
+
+/// Whether a slice's memory is a part of another's.
+func isInside(_ inner: ArraySlice<UInt8>, _ outer: ArraySlice<UInt8>) -> Bool {
+    inner.withUnsafeBytes { inner in
+        outer.withUnsafeBytes { outer in
+            guard let part = inner.baseAddress, let whole = outer.baseAddress else { return false }
+            return part >= whole && part + inner.count <= whole + outer.count
+        }
+    }
+}
+
+extension EngineIOSession.Receipt {
+    var closeCode: LinkspanError.Code? {
+        if case .close(let error) = self { error.code } else { nil }
+    }
+
+    var isNothing: Bool {
+        if case .nothing = self { true } else { false }
+    }
+}

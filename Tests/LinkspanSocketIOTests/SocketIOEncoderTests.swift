@@ -1,0 +1,120 @@
+internal import Linkspan
+internal import Testing
+
+@testable import LinkspanSocketIO
+
+@Suite("Socket.IO encoding")
+struct SocketIOEncoderTests {
+    private static func event(
+        _ name: String, _ elements: String = "", attachments: Int = 0, id: UInt64? = nil, in namespace: String = "/"
+    ) throws -> String {
+        var output: [UInt8] = []
+        let blobs = Array(repeating: [UInt8(1)][...], count: attachments)
+        let payload = Payload(trustedElements: bytes(elements), attachments: blobs)
+        let left = SocketIOEncoder.append(
+            event: name, payload, id: id, in: try SocketIONamespace(namespace), to: &output)
+        #expect(left == blobs)
+        return text(output)
+    }
+
+    @Test("events, with and without each part")
+    func events() throws {
+        #expect(try Self.event("e") == #"42["e"]"#)
+        #expect(try Self.event("e", #"1,{"a":[]}"#) == #"42["e",1,{"a":[]}]"#)
+        #expect(try Self.event("e", id: 0) == #"420["e"]"#)
+        #expect(try Self.event("e", "1", id: 18_446_744_073_709_551_615) == #"4218446744073709551615["e",1]"#)
+        #expect(try Self.event("e", "1", id: 10, in: "/chat") == #"42/chat,10["e",1]"#)
+        #expect(try Self.event("e", "1", attachments: 1) == #"451-["e",1]"#)
+        #expect(try Self.event("e", "1", attachments: 10, id: 7, in: "/a") == #"4510-/a,7["e",1]"#)
+    }
+
+    @Test("acknowledgements, CONNECT and DISCONNECT")
+    func others() throws {
+        let chat = try SocketIONamespace("/chat")
+        var output = Array("kept".utf8)
+        SocketIOEncoder.append(ack: 3, .empty, in: .main, to: &output)
+        #expect(text(output) == "kept433[]")
+        output = []
+        let left = SocketIOEncoder.append(
+            ack: 3, Payload(trustedElements: bytes("1"), attachments: [[9]]), in: chat, to: &output)
+        #expect(text(output) == "461-/chat,3[1]")
+        #expect(left == [[9]])
+        output = []
+        SocketIOEncoder.append(connect: [], in: .main, to: &output)
+        #expect(text(output) == "40")
+        output = []
+        SocketIOEncoder.append(connect: bytes(#"{"token":"t"}"#), in: chat, to: &output)
+        #expect(text(output) == #"40/chat,{"token":"t"}"#)
+        output = []
+        SocketIOEncoder.append(disconnectIn: chat, to: &output)
+        SocketIOEncoder.append(disconnectIn: .main, to: &output)
+        #expect(text(output) == "41/chat,41")
+    }
+
+    @Test("a name is escaped where JSON wants it and comes back the same", arguments: [
+        "", "plain", "quote\"", "back\\slash", "new\nline", "\0\u{1F}", "é😀\u{2028}", "a,b]", "/x", "\u{7F}",
+    ])
+    func names(name: String) throws {
+        let frame = try Self.event(name, "1")
+        guard case .packet(let flat) = Verdict(String(frame.dropFirst())) else {
+            Issue.record("\(frame) is refused")
+            return
+        }
+        #expect(flat.event == name)
+        #expect(flat.elements == "1")
+        #expect(frame.utf8.allSatisfy { $0 >= 0x20 })
+    }
+
+    @Test("what servers close the connection over is refused before it is sent")
+    func problems() {
+        let limits = SocketIOLimits()
+        #expect(SocketIOEncoder.problem(event: "connect", .empty, limits: limits)?.code == .encodingFailed)
+        #expect(SocketIOEncoder.problem(event: "chat", .empty, limits: limits) == nil)
+        let eleven = Payload(trustedElements: [], attachments: Array(repeating: [], count: 11))
+        #expect(SocketIOEncoder.problem(event: "chat", eleven, limits: limits)?.code == .messageTooLarge)
+        #expect(SocketIOEncoder.problem(eleven, limits: limits)?.code == .messageTooLarge)
+    }
+
+    @Test("an encodable value with data arrives as the same value")
+    func throughPayload() throws {
+        struct Note: Codable, Equatable {
+            var text: String
+            var numbers: [Int]
+        }
+        let note = Note(text: "\"é\u{2028}\n", numbers: [1, -2])
+        let payload = try Payload("a", 5, true, note)
+        var output: [UInt8] = []
+        SocketIOEncoder.append(event: "n", payload, id: 1, in: .main, to: &output)
+        var decoder = SocketIODecoder()
+        guard case .event(_, let message) = try decoder.receive(text: output.dropFirst()) else {
+            Issue.record("no event")
+            return
+        }
+        #expect(message.payload == payload)
+        #expect(try message.payload.decode(Note.self, at: 3) == note)
+    }
+}
+
+@Suite("Socket.IO namespaces' names")
+struct SocketIONamespaceTests {
+    @Test("a name is the same whether it is written or received")
+    func matches() throws {
+        #expect(try SocketIONamespace("/") == .main)
+        #expect(try SocketIONamespace("") == .main)
+        let chat = try SocketIONamespace("/chat")
+        #expect(chat.matches(bytes("/chat")))
+        for other in ["", "/", "/cha", "/chatt", "/chat,", "chat", "/CHAT"] {
+            #expect(!chat.matches(bytes(other)))
+        }
+        #expect(SocketIONamespace.main.matches([]))
+        #expect(!SocketIONamespace.main.matches(bytes("/chat")))
+    }
+
+    @Test("a name that would change the packet is refused (CVE-2026-28970)", arguments: [
+        "chat", "/a,b", "/a b", "/a\r\n", "/a\0", "/é", "/a?x=1", "/a\u{7F}", "/" + String(repeating: "a", count: 256),
+    ])
+    func refused(name: String) {
+        let error = #expect(throws: LinkspanError.self) { try SocketIONamespace(name) }
+        #expect(error?.code == .invalidConfiguration)
+    }
+}
