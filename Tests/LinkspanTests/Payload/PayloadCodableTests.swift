@@ -1,0 +1,99 @@
+internal import Linkspan
+internal import Testing
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+@Suite("Payloads of Codable values")
+struct PayloadCodableTests {
+    private struct Photo: Codable, Equatable {
+        var name: String
+        var image: Data
+        var thumbnails: [Data]
+        var note: String?
+    }
+
+    private static func text(_ payload: Payload) -> String { String(decoding: payload.elements, as: UTF8.self) }
+
+    @Test("plain values are written as JSON, one behind another")
+    func plain() throws {
+        let payload = try Payload("a\"b\n", -5, true, 1.5, ["x": 1], [Int]())
+        #expect(Self.text(payload) == #""a\"b\n",-5,true,1.5,{"x":1},[]"#)
+        #expect(payload.attachments.isEmpty)
+    }
+
+    @Test("a value nested nowhere may be null")
+    func optional() throws {
+        #expect(try Self.text(Payload(String?.none, 1)) == "null,1")
+        #expect(try Payload(String?.none).decode(String?.self) == nil)
+    }
+
+    @Test("data becomes attachments, wherever it is, and comes back")
+    func data() throws {
+        let photo = Photo(name: "é/", image: Data([1, 2]), thumbnails: [Data(), Data([3])], note: nil)
+        let payload = try Payload(Data([9]), photo, "tail", Data([8]))
+        #expect(payload.attachments.count == 5)
+        #expect(try payload.decode(Data.self) == Data([9]))
+        #expect(try payload.decode(Photo.self, at: 1) == photo)
+        #expect(try payload.decode(String.self, at: 2) == "tail")
+        #expect(try payload.decode(Data.self, at: 3) == Data([8]))
+        #expect(try Payload(checking: payload.elements).values.count == 4, "what we write passes our own check")
+    }
+
+    @Test("strings survive, whatever is in them", arguments: [
+        "", "plain", "\"\\/\u{08}\u{0C}\n\r\t\u{00}\u{1F}\u{7F}", "é😀\u{2028}\u{FFFD}", #"{"_placeholder":true,"num":0}"#,
+        String(repeating: "x\"", count: 1000),
+    ])
+    func strings(string: String) throws {
+        let payload = try Payload(string, ["k": string])
+        #expect(try payload.decode(String.self) == string)
+        #expect(try payload.decode([String: String].self, at: 1) == ["k": string])
+        #expect(payload[0]?.string == string)
+        #expect(payload[1]?["k"]?.string == string)
+    }
+
+    @Test("a missing argument and a wrong shape are typed errors", arguments: [0, 1, 2, 9])
+    func wrongShape(index: Int) throws {
+        let payload = try Payload("a", [1], ["n": "x"])
+        let error = #expect(throws: LinkspanError.self) { try payload.decode(Photo.self, at: index) }
+        #expect(error?.code == .decodingFailed)
+    }
+
+    @Test("data from a placeholder out of range is a typed error (CVE-2022-2421)", arguments: [
+        #"{"_placeholder":true,"num":1}"#, #"{"_placeholder":true,"num":-1}"#, #"{"_placeholder":true,"num":"0"}"#,
+        #"{"_placeholder":false,"num":0}"#, #""AQI=""#, "[1,2]", "null",
+    ])
+    func badPlaceholder(json: String) throws {
+        let payload = try Payload(checking: Array("\(json),[\(json)]".utf8)[...], attachments: [[1]])
+        let error = #expect(throws: LinkspanError.self) { try payload.decode(Data.self) }
+        #expect(error?.code == .decodingFailed)
+        #expect(throws: LinkspanError.self) { try payload.decode([Data].self, at: 1) }
+    }
+
+    @Test("a value that cannot be written is a typed error")
+    func unwritable() {
+        let error = #expect(throws: LinkspanError.self) { try Payload(Double.nan) }
+        #expect(error?.code == .encodingFailed)
+    }
+
+    @Test("a deep value that nobody has checked is refused before anything recursive sees it")
+    func deepTrusted() throws {
+        let deep = String(repeating: "[", count: 10_000) + String(repeating: "]", count: 10_000)
+        let payload = Payload(trustedElements: Array(deep.utf8)[...])
+        #expect(throws: LinkspanError.self) { try payload.decode([String].self) }
+    }
+
+    @Test("JSON text is put in place unchanged")
+    func rawText() throws {
+        let payload = try Payload(PayloadText(#" {"a": 1e2} "#), 2)
+        #expect(payload[0]?["a"]?.double == 100)
+        #expect(payload[1]?.int == 2)
+        #expect(payload.values.count == 2)
+        for bad in ["", "1,2", "{", "nope"] {
+            #expect(throws: JSONScanError.self) { try PayloadText(bad) }
+        }
+    }
+}

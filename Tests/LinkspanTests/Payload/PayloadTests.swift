@@ -1,0 +1,172 @@
+internal import Linkspan
+internal import Testing
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] }
+private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+@Suite("Payload")
+struct PayloadTests {
+    @Test("text from outside is split into its arguments")
+    func values() throws {
+        let payload = try Payload(checking: bytes(#" 1 , "a,b" ,[1,2],{"x":","} "#))
+        #expect(payload.values.map { text($0.text) } == ["1", #""a,b""#, "[1,2]", #"{"x":","}"#])
+        #expect(payload[3]?["x"]?.string == ",")
+        #expect(payload[4] == nil)
+        #expect(payload[-1] == nil)
+        #expect(payload[.max] == nil)
+        #expect(payload.byteCount == 28)
+    }
+
+    @Test("no arguments", arguments: ["", " ", "\n\t"])
+    func empty(elements: String) throws {
+        #expect(try Payload(checking: bytes(elements)).values.isEmpty)
+        #expect(Payload.empty.isEmpty)
+    }
+
+    @Test("text that is no list of values is refused", arguments: [
+        ",", "1,", ",1", "1,,2", "1 2", "[1", "1]", "}", "a", "\"", "1,[[[", "01",
+    ])
+    func refused(elements: String) {
+        #expect(throws: JSONScanError.self) { try Payload(checking: bytes(elements)) }
+    }
+
+    @Test("the limit of values counts all arguments together")
+    func limit() {
+        let half = "[" + String(repeating: "0,", count: 60_000) + "0]"
+        #expect(throws: Never.self) { try Payload(checking: bytes(half)) }
+        let error = #expect(throws: JSONScanError.self) { try Payload(checking: bytes(half + "," + half)) }
+        #expect(error?.reason == .tooManyValues)
+    }
+
+    @Test("arguments of a slice are slices of the same memory")
+    func zeroCopy() throws {
+        let frame = bytes(#"xx"a",{"b":[7]}xx"#)
+        let payload = try Payload(checking: frame.dropFirst(2).dropLast(2))
+        let value = try #require(payload[1]?["b"]?[0])
+        #expect(value.int == 7)
+        #expect(value.text.startIndex == 12)
+        let isInside = value.text.withUnsafeBytes { inner in
+            frame.withUnsafeBytes { outer in inner.baseAddress == outer.baseAddress.map { $0 + 12 } }
+        }
+        #expect(isInside)
+    }
+
+    @Test("hostile trusted text gives nothing rather than a trap", arguments: ["[", "{\"a\"", "1 2", ",", "\"", "x", "{\"a\":}"])
+    func malformedTrusted(elements: String) {
+        let payload = Payload(trustedElements: bytes(elements))
+        for value in payload.values {
+            _ = value.int
+            _ = value["a"]
+            _ = value.elements
+        }
+        #expect(payload[5] == nil)
+    }
+
+    @Test("a payload prints its sizes only")
+    func redacted() throws {
+        let payload = try Payload("hunter2", Data([1]))
+        #expect(!"\(payload)".contains("hunter2"))
+        #expect(try !"\(#require(payload[0]))".contains("hunter2"))
+    }
+}
+
+@Suite("Payload values")
+struct PayloadValueTests {
+    private static func value(_ json: String) throws -> PayloadValue {
+        try #require(try Payload(checking: bytes(json))[0])
+    }
+
+    @Test("members are found by their key, escaped or not; of repeated ones the first counts")
+    func members() throws {
+        let object = try Self.value(#"{ "a" : 1, "b":{"a":2}, "a":3, "":4, "k\u00e9\n":5, "\u0078":6, "a\\b":7 }"#)
+        #expect(object["a"]?.int == 1)
+        #expect(object["b"]?["a"]?.int == 2)
+        #expect(object[""]?.int == 4)
+        #expect(object["ké\n"]?.int == 5)
+        #expect(object["x"]?.int == 6)
+        #expect(object[#"a\b"#]?.int == 7)
+        #expect(object[#"a\\b"#] == nil)
+        #expect(object[#"\u0078"#] == nil)
+        #expect(object["c"] == nil)
+    }
+
+    @Test("__proto__ is a key like any other (GHSA-gr94-w7qr-f4j3)")
+    func prototype() throws {
+        let object = try Self.value(#"{"__proto__":{"admin":true},"a":{}}"#)
+        #expect(object["admin"] == nil)
+        #expect(object["a"]?["admin"] == nil)
+        #expect(object["__proto__"]?["admin"]?.bool == true)
+    }
+
+    @Test("elements are found by their index")
+    func elements() throws {
+        let array = try Self.value("[ 1 , [2] , {} ]")
+        #expect(array[0]?.int == 1)
+        #expect(array[1]?[0]?.int == 2)
+        #expect(array[3] == nil)
+        #expect(array[-1] == nil)
+        #expect(array.elements?.count == 3)
+        #expect(try Self.value("[]").elements?.isEmpty == true)
+        #expect(try Self.value("[ ]").elements?.isEmpty == true)
+        #expect(try Self.value("{}").elements == nil)
+    }
+
+    @Test("another type gives nil")
+    func wrongTypes() throws {
+        for json in ["null", "1", #""a""#, "[]", "{}", "true"] {
+            let value = try Self.value(json)
+            #expect((value.bool != nil) == (json == "true"))
+            #expect((value.int != nil) == (json == "1"))
+            #expect((value.double != nil) == (json == "1"))
+            #expect((value.string != nil) == (json == #""a""#))
+            #expect((value.elements != nil) == (json == "[]"))
+            #expect(value.isNull == (json == "null"))
+            #expect(value["a"] == nil)
+            #expect(value[0] == nil)
+            #expect(value.blob == nil)
+        }
+    }
+
+    @Test("integers are exact to the last of 64 bits, and nil beyond", arguments: [
+        ("0", 0), ("-0", 0), ("9223372036854775807", Int.max), ("-9223372036854775808", Int.min),
+        ("9223372036854775808", nil), ("-9223372036854775809", nil), ("18446744073709551616", nil), ("1.0", nil), ("1e2", nil),
+        ("-12", -12),
+    ] as [(String, Int?)])
+    func integers(json: String, expected: Int?) throws {
+        #expect(try Self.value(json).int == expected)
+    }
+
+    @Test("floating-point numbers", arguments: [
+        ("0", 0.0), ("-1.5e3", -1500), ("1e400", .infinity), ("0.1", 0.1), ("9007199254740993", 9_007_199_254_740_992),
+    ])
+    func doubles(json: String, expected: Double) throws {
+        #expect(try Self.value(json).double == expected)
+    }
+
+    @Test("strings with their escapes resolved; a lone surrogate becomes U+FFFD", arguments: [
+        (#""""#, ""), (#""a""#, "a"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{08}\u{0C}\n\r\t"), (#""\u00e9\u0000""#, "é\0"),
+        (#""\ud83d\ude00""#, "😀"), (#""\ud83d""#, "\u{FFFD}"), (#""\ude00""#, "\u{FFFD}"), (#""\ud83dx""#, "\u{FFFD}x"),
+        (#""\ud83d\ud83d\ude00""#, "\u{FFFD}😀"), (#""\ud83d\u0041""#, "\u{FFFD}A"), (#""\ud83d\n""#, "\u{FFFD}\n"),
+        (#""é\u2028😀""#, "é\u{2028}😀"),
+    ])
+    func strings(json: String, expected: String) throws {
+        #expect(try Self.value(json).string == expected)
+    }
+
+    @Test("a blob is found only by an index in range (CVE-2022-2421)", arguments: [
+        (#"{"_placeholder":true,"num":1}"#, [2]), (#"{"num":0,"_placeholder":true}"#, [1]),
+        (#"{"_placeholder":true,"num":2}"#, nil), (#"{"_placeholder":true,"num":-1}"#, nil),
+        (#"{"_placeholder":true,"num":"0"}"#, nil), (#"{"_placeholder":true}"#, nil),
+        (#"{"_placeholder":false,"num":0}"#, nil), (#"{"_placeholder":"true","num":0}"#, nil), (#"{"num":0}"#, nil),
+    ] as [(String, ArraySlice<UInt8>?)])
+    func blobs(json: String, expected: ArraySlice<UInt8>?) throws {
+        let payload = try Payload(checking: bytes("[\(json)]"), attachments: [[1], [2]])
+        #expect(payload[0]?[0]?.blob == expected)
+    }
+}
