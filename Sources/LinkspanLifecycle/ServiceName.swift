@@ -1,5 +1,5 @@
 /// What a service is called: its identity among its siblings, and how others name it in their needs.
-public struct ServiceName: RawRepresentable, Sendable, Hashable, Comparable, ExpressibleByStringLiteral,
+public struct ServiceName: RawRepresentable, Sendable, Hashable, Comparable, ExpressibleByStringInterpolation,
     CustomStringConvertible
 {
     /// The text of the name.

@@ -165,3 +165,10 @@ struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 }
+
+/// Returns once `condition` holds, letting everybody else run meanwhile; the suite's time limit ends a wait in vain.
+func eventually(_ condition: () -> Bool) async {
+    while !condition(), !Task.isCancelled {
+        await Task.yield()
+    }
+}

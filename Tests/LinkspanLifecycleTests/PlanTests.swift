@@ -99,7 +99,9 @@ struct PlanTests {
         #expect(Set(plan.needs[group.id]?.map { $0.to } ?? []) == [ownStore.id, user.id])
         nodes.append(node("lost", self.root, [.hard("thing")]))
         nodes += [node("thing", chat), node("thing", other)]
-        #expect(throws: PlanProblems(problems: ["app.lost.needs: 'thing' is ambiguous (app.chat.thing, app.other.thing)"])) {
+        #expect(
+            throws: PlanProblems(problems: ["app.lost.needs: 'thing' is ambiguous (app.chat.thing, app.other.thing)"])
+        ) {
             try ServicePlan.make(nodes)
         }
     }

@@ -12,6 +12,7 @@ struct StartStopTests {
         try registry.register(Probe("a", in: journal)).keep()
         let report = try await registry.start()
         #expect(report.waves == [["services.a"], ["services.b"], ["services.c"]])
+        #expect(report.isComplete)
         let shutdown = await registry.stop()
         #expect(
             journal.all == [
@@ -21,17 +22,259 @@ struct StartStopTests {
         #expect(shutdown.isClean)
     }
 
-    @Test("delivers events in order, with one consumer")
-    func delivery() async throws {
+    @Test("independent services start at once")
+    func parallel() async throws {
+        // Each waits for the other, so one after the other would never end.
+        let (first, second) = (Door(), Door())
         let registry = ServiceRegistry()
-        let listener = Listener("listener")
-        try registry.register(listener).keep()
-        try await registry.start()
-        for index in 0..<100 {
-            registry.emit(message("\(index)"))
-        }
-        await registry.barrier(message("end"))
-        #expect(listener.journal.all(with: "message ") == (0..<100).map { "\($0)" } + ["end"])
+        try registry.register(
+            Probe("a") {
+                $0.onStart = { _ in
+                    first.open()
+                    await second.pass()
+                }
+            }
+        ).keep()
+        try registry.register(
+            Probe("b") {
+                $0.onStart = { _ in
+                    second.open()
+                    await first.pass()
+                }
+            }
+        ).keep()
+        #expect(try await registry.start().isComplete)
         await registry.stop()
+    }
+
+    @Test("a plan that cannot be is refused before anything starts")
+    func invalidPlan() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry()
+        try registry.register(Probe("logging", in: journal)).keep()
+        try registry.register(Probe("presence", in: journal) { $0.placement.needs = [.hard("loging")] }).keep()
+        let error = await #expect(throws: RegistryError.self) { try await registry.start() }
+        #expect(error?.code == .invalidPlan)
+        #expect(
+            error?.problems == ["services.presence.needs: 'loging' is not registered (did you mean 'logging'?)"])
+        #expect(journal.all.isEmpty)
+    }
+
+    @Test("a required service that fails rolls back what had started, in reverse")
+    func rollBack() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry()
+        try registry.register(Probe("a", in: journal)).keep()
+        try registry.register(Probe("b", in: journal) { $0.placement.needs = [.hard("a")] }).keep()
+        try registry.register(
+            Probe("c", in: journal) {
+                $0.placement.needs = [.hard("b")]
+                $0.importance = .required
+                $0.onStart = { _ in throw Trouble() }
+            }
+        ).keep()
+        try registry.register(Probe("d", in: journal) { $0.placement.needs = [.hard("c")] }).keep()
+        let error = await #expect(throws: RegistryError.self) { try await registry.start() }
+        #expect(error?.code == .startFailed)
+        #expect(error?.paths == ["services.c"])
+        #expect(error?.message == "required service failed: services.c: trouble")
+        #expect(
+            journal.all == ["start a", "start b", "quiesce b", "quiesce a", "stop c", "stop b", "stop a"])
+        #expect(error?.report?.fate(of: "services.a") == .stopped)
+        #expect(error?.report?.fate(of: "services.c") == .failed("trouble"))
+        #expect(error?.report?.fate(of: "services.d") == .notStarted)
+        let again = await #expect(throws: RegistryError.self) { try await registry.start() }
+        #expect(again?.code == .alreadyStopped)
+    }
+
+    @Test("an optional service that fails leaves the registry degraded and its hard dependants skipped")
+    func degraded() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry()
+        try registry.register(Probe("a", in: journal) { $0.onStart = { _ in throw Trouble() } }).keep()
+        try registry.register(Probe("hard", in: journal) { $0.placement.needs = [.hard("a")] }).keep()
+        try registry.register(Probe("harder", in: journal) { $0.placement.needs = [.hard("hard")] }).keep()
+        try registry.register(Probe("soft", in: journal) { $0.placement.needs = [.soft("a")] }).keep()
+        let report = try await registry.start()
+        #expect(
+            report.degraded == [
+                "services.a": .failed("trouble"), "services.hard": .skipped(because: "services.a"),
+                "services.harder": .skipped(because: "services.hard"),
+            ])
+        #expect(registry.degraded == report.degraded)
+        #expect(journal.all == ["start soft"])
+        let shutdown = await registry.stop()
+        #expect(shutdown.fate(of: "services.a") == .failed("trouble"))
+        #expect(shutdown.fate(of: "services.hard") == .skipped(because: "services.a"))
+        #expect(shutdown.fate(of: "services.soft") == .stopped)
+        #expect(journal.all(with: "stop ") == ["soft", "a"])
+    }
+
+    @Test("a required service that needs a failed one fails the start")
+    func requiredIsSkipped() async throws {
+        let registry = ServiceRegistry()
+        try registry.register(Probe("a") { $0.onStart = { _ in throw Trouble() } }).keep()
+        try registry.register(
+            Probe("b") {
+                $0.importance = .required
+                $0.placement.needs = [.hard("a")]
+            }
+        ).keep()
+        let error = await #expect(throws: RegistryError.self) { try await registry.start() }
+        #expect(error?.message == "required service failed: services.b: needs services.a")
+    }
+
+    @Test("a second start joins the first")
+    func startTwice() async throws {
+        let journal = Journal()
+        let door = Door()
+        let entered = Door()
+        let registry = ServiceRegistry()
+        try registry.register(
+            Probe("a") {
+                $0.onStart = { _ in
+                    journal.add("start")
+                    entered.open()
+                    await door.pass()
+                }
+            }
+        ).keep()
+        async let first = registry.start()
+        await entered.pass()
+        async let second = registry.start()
+        await Task.yield()
+        door.open()
+        #expect(try await first == second)
+        #expect(try await registry.start() == first)
+        #expect(journal.all == ["start"])
+        await registry.stop()
+    }
+
+    @Test("stop before start does nothing, and a start after it is refused")
+    func stopFirst() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry()
+        try registry.register(Probe("a", in: journal)).keep()
+        let report = await registry.stop()
+        #expect(report.rows.map { $0.fate } == [.notStarted])
+        let error = await #expect(throws: RegistryError.self) { try await registry.start() }
+        #expect(error?.code == .alreadyStopped)
+        #expect(journal.all.isEmpty)
+    }
+
+    @Test("stop during start cancels what is starting and stops what is ready")
+    func stopDuringStart() async throws {
+        let journal = Journal()
+        let entered = Door()
+        let registry = ServiceRegistry()
+        try registry.register(Probe("a", in: journal)).keep()
+        try registry.register(
+            Probe("b", in: journal) {
+                $0.placement.needs = [.hard("a")]
+                $0.onStart = { _ in
+                    entered.open()
+                    try await Task.sleep(for: .seconds(3600))
+                }
+            }
+        ).keep()
+        try registry.register(Probe("c", in: journal) { $0.placement.needs = [.hard("b")] }).keep()
+        let start = Task { try await registry.start() }
+        await entered.pass()
+        let report = await registry.stop()
+        let error = await #expect(throws: RegistryError.self) { try await start.value }
+        #expect(error?.code == .startCancelled)
+        #expect(error?.report == report)
+        #expect(journal.all == ["start a", "quiesce a", "stop b", "stop a"])
+        #expect(report.fate(of: "services.c") == .notStarted)
+    }
+
+    @Test("two stops give one report, and services stop once")
+    func doubleStop() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry()
+        for name in ["a", "b", "c"] {
+            try registry.register(Probe(ServiceName(rawValue: name), in: journal)).keep()
+        }
+        try await registry.start()
+        async let first = registry.stop()
+        async let second = registry.stop()
+        let reports = await [first, second, registry.stop()]
+        #expect(Set(reports).count == 1)
+        #expect(journal.all(with: "stop ").sorted() == ["a", "b", "c"])
+    }
+
+    @Test("cancelling the task that runs the registry stops in the same order as a stop")
+    func cancelRun() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry()
+        let isReady = Door()
+        let isRunning = Door()
+        try registry.register(Probe("database", in: journal)).keep()
+        try registry.register(
+            Probe("worker", in: journal) {
+                $0.placement.needs = [.hard("database")]
+                $0.onRun = { _ in
+                    isRunning.open()
+                    try? await Task.sleep(for: .seconds(3600))
+                    journal.add("run ended")
+                }
+            }
+        ).keep()
+        let task = Task { try await registry.run { _ in isReady.open() } }
+        await isReady.pass()
+        await isRunning.pass()
+        task.cancel()
+        let report = try await task.value
+        #expect(report.isClean)
+        #expect(
+            journal.all == [
+                "start database", "start worker", "quiesce worker", "quiesce database", "run ended", "stop worker",
+                "stop database",
+            ])
+    }
+
+    @Test("cancelling the task that starts rolls back, and names what never started")
+    func cancelStart() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry()
+        let entered = Door()
+        try registry.register(Probe("a", in: journal)).keep()
+        try registry.register(
+            Probe("b", in: journal) {
+                $0.placement.needs = [.hard("a")]
+                $0.onStart = { _ in
+                    entered.open()
+                    try await Task.sleep(for: .seconds(3600))
+                }
+            }
+        ).keep()
+        let task = Task { try await registry.start() }
+        await entered.pass()
+        task.cancel()
+        let error = await #expect(throws: RegistryError.self) { try await task.value }
+        #expect(error?.code == .startCancelled)
+        #expect(journal.all == ["start a", "quiesce a", "stop b", "stop a"])
+    }
+
+    @Test("background work that throws leaves the service failed and the registry degraded")
+    func runFails() async throws {
+        let registry = ServiceRegistry()
+        let failed = Door()
+        let listener = Listener("listener", journal: Journal())
+        let registration = try registry.register(listener)
+        let watcher = Listener("unused")
+        let observer = registry.observe(weak: watcher, FaultEvent.self) { _, event in
+            if event.event.code == .runFailed {
+                failed.open()
+            }
+        }
+        try registry.register(Probe("a") { $0.onRun = { _ in throw Trouble() } }).keep()
+        try await registry.start()
+        await failed.pass()
+        #expect(registry.state(of: "services.a") == .failed("run threw: trouble"))
+        #expect(registry.degraded.keys.sorted() == ["services.a"])
+        let report = await registry.stop()
+        #expect(report.fate(of: "services.a") == .failed("run threw: trouble"))
+        withExtendedLifetime((registration, observer, watcher)) {}
     }
 }

@@ -56,7 +56,8 @@ struct Mailbox: Sendable {
         self.path = path
         self.families = families
         self.capacity = max(1, capacity)
-        self.limit = limit
+        // None at all would keep the timer that looks after it busy.
+        self.limit = max(limit, .milliseconds(1))
         self.deliver = deliver
     }
 

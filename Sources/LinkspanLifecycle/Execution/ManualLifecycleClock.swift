@@ -26,10 +26,17 @@ public final class ManualLifecycleClock: LifecycleClock {
         at deadline: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void
     ) -> LifecycleTimer {
         let (number, due) = self.state.withLock { state in
+            guard deadline > state.now else {
+                return (nil as UInt64?, [] as [(count: Int, resume: @Sendable () -> Void)])
+            }
             let number = state.queue.add(deadline, action)
             let due = state.waiters.filter { $0.count <= state.queue.count }
             state.waiters.removeAll { $0.count <= state.queue.count }
             return (number, due)
+        }
+        guard let number else {
+            action()
+            return LifecycleTimer {}
         }
         for waiter in due {
             waiter.resume()

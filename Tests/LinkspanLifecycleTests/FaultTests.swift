@@ -1,0 +1,360 @@
+internal import LinkspanLock
+internal import Testing
+
+@testable internal import LinkspanLifecycle
+
+/// What a service may do wrong.
+enum Misbehaviour: String, CaseIterable, Sendable {
+    case throwsError
+    /// Waits for something that never comes, but ends when cancelled.
+    case hangs
+    /// Waits for something that never comes, whatever happens.
+    case ignoresCancellation
+    case blocksThread
+
+    func act(_ wall: Wall, _ door: Door) async throws {
+        switch self {
+        case .throwsError: throw Trouble()
+        case .hangs: try await Task.sleep(for: .seconds(3600))
+        case .ignoresCancellation: await door.pass()
+        case .blocksThread: wall.block()
+        }
+    }
+
+    /// Whether the call ends when its time is over.
+    var endsInTime: Bool {
+        switch self {
+        case .throwsError: true
+        case .hangs, .ignoresCancellation, .blocksThread: false
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct FaultTests {
+    private let clock = ManualLifecycleClock()
+    private let journal = Journal()
+    private let wall = Wall()
+    private let door = Door()
+
+    /// A registry with three good services and a bad one in between, on a clock that the test moves.
+    private func registry(
+        _ configure: (inout Probe) -> Void
+    ) throws -> ServiceRegistry {
+        let clock = self.clock
+        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        try registry.register(Probe("first", in: self.journal)).keep()
+        try registry.register(
+            Probe("bad", in: self.journal) {
+                $0.placement.needs = [.hard("first")]
+                configure(&$0)
+            }
+        ).keep()
+        try registry.register(Probe("beside", in: self.journal) { $0.placement.needs = [.hard("first")] }).keep()
+        try registry.register(Probe("last", in: self.journal) { $0.placement.needs = [.soft("bad")] }).keep()
+        return registry
+    }
+
+    private func release() {
+        self.wall.takeDown()
+        self.door.open()
+    }
+
+    @Test("a bad start of one delays the others no longer than its budget", arguments: Misbehaviour.allCases)
+    func start(misbehaviour: Misbehaviour) async throws {
+        let (wall, door) = (self.wall, self.door)
+        defer { self.release() }
+        let entered = Door()
+        let registry = try self.registry {
+            $0.onStart = { _ in
+                entered.open()
+                try await misbehaviour.act(wall, door)
+            }
+        }
+        async let start = registry.start()
+        await entered.pass()
+        await eventually { registry.state(of: "services.beside") == .ready }
+        if !misbehaviour.endsInTime {
+            #expect(registry.state(of: "services.last") == .registered)
+            self.clock.advance(by: .milliseconds(9_999))
+            #expect(registry.state(of: "services.bad") == .starting)
+            self.clock.advance(by: .milliseconds(1))
+        }
+        let report = try await start
+        let state: ServiceState = misbehaviour.endsInTime ? .failed("trouble") : .abandoned(during: .start)
+        #expect(report.degraded == ["services.bad": state])
+        for name in ["first", "beside", "last"] {
+            #expect(registry.state(of: "services.\(name)") == .ready)
+        }
+        let shutdown = await registry.stop()
+        let fate: ShutdownReport.Fate = misbehaviour.endsInTime ? .failed("trouble") : .abandoned(during: [.start])
+        #expect(shutdown.fate(of: "services.bad") == fate)
+        #expect(self.journal.all(with: "stop ").filter { $0 != "bad" } == ["last", "beside", "first"])
+    }
+
+    @Test(
+        "a bad quiesce or stop of one is named, and the others stop in order", arguments: Misbehaviour.allCases,
+        [LifecycleStep.quiesce, .stop])
+    func stop(misbehaviour: Misbehaviour, step: LifecycleStep) async throws {
+        let (wall, door) = (self.wall, self.door)
+        defer { self.release() }
+        let entered = Door()
+        let registry = try self.registry { probe in
+            let act: Probe.Action = { _ in
+                entered.open()
+                try await misbehaviour.act(wall, door)
+            }
+            if step == .quiesce {
+                probe.onQuiesce = act
+            } else {
+                probe.onStop = act
+            }
+        }
+        try await registry.start()
+        async let stop = registry.stop(within: .seconds(100))
+        await entered.pass()
+        let journal = self.journal
+        await eventually { journal.all.contains("\(step.rawValue) beside") }
+        if !misbehaviour.endsInTime {
+            #expect(!journal.all.contains("\(step.rawValue) first"))
+            self.clock.advance(by: step == .quiesce ? .seconds(2) : .seconds(3))
+        }
+        let report = await stop
+        #expect(
+            report.fate(of: "services.bad")
+                == (misbehaviour.endsInTime ? .failed("\(step.rawValue) threw: trouble") : .abandoned(during: [step])))
+        #expect(report.rows.count == 4)
+        #expect(report.rows.filter { $0.fate == .stopped }.count == 3)
+        #expect(self.journal.all(with: "stop ").filter { $0 != "bad" } == ["last", "beside", "first"])
+    }
+
+    @Test("the whole stop takes no longer than its budget, and a wave that hangs leaves time for the rest")
+    func stopBudget() async throws {
+        let wall = self.wall
+        defer { self.release() }
+        let clock = self.clock
+        let journal = self.journal
+        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        let entered = [Door(), Door()]
+        try registry.register(Probe("base", in: journal)).keep()
+        for index in 0..<2 {
+            try registry.register(
+                Probe("hanging\(index)") {
+                    $0.placement.needs = [.hard(index == 0 ? "base" : "hanging0")]
+                    $0.onStop = { _ in
+                        entered[index].open()
+                        wall.block()
+                    }
+                }
+            ).keep()
+        }
+        try await registry.start()
+        async let stop = registry.stop(within: .seconds(4))
+        await entered[1].pass()
+        // Half of four seconds for the first wave, half of the rest for the second.
+        clock.advance(by: .seconds(2))
+        await entered[0].pass()
+        clock.advance(by: .seconds(1))
+        let report = await stop
+        #expect(report.time == .seconds(3))
+        #expect(report.fate(of: "services.hanging0") == .abandoned(during: [.stop]))
+        #expect(report.fate(of: "services.hanging1") == .abandoned(during: [.stop]))
+        #expect(report.fate(of: "services.base") == .stopped)
+        #expect(journal.all.last == "stop base")
+    }
+
+    @Test("a bad handler delays neither the emitter nor the others", arguments: Misbehaviour.allCases)
+    func handle(misbehaviour: Misbehaviour) async throws {
+        let (wall, door, clock) = (self.wall, self.door, self.clock)
+        defer { self.release() }
+        // One after the other, so that the good one has flushed when time passes for the bad one.
+        let registry = ServiceRegistry(
+            options: .init {
+                $0.clock = clock
+                $0.order = .sequential
+            })
+        let entered = Door()
+        let bad = Listener("bad") { event, _ in
+            if event.event.event == "bad" {
+                entered.open()
+                try await misbehaviour.act(wall, door)
+            }
+        }
+        let good = Listener("good")
+        try registry.register(bad).keep()
+        try registry.register(good).keep()
+        try await registry.start()
+        registry.emit(message("bad"))
+        registry.emit(message("next"))
+        await entered.pass()
+        await eventually { good.journal.all(with: "message ") == ["bad", "next"] }
+        if !misbehaviour.endsInTime {
+            clock.advance(by: .seconds(1))
+        }
+        let fault = "\(misbehaviour.endsInTime ? "handlerFailed" : "limitHit") services.bad"
+        await eventually { good.journal.all(with: "fault ").contains(fault) }
+        async let stop = registry.stop(within: .seconds(100))
+        switch misbehaviour {
+        case .throwsError, .hangs:
+            #expect(await stop.fate(of: "services.bad") == .stopped)
+            #expect(bad.journal.all(with: "message ") == ["bad", "next"])
+        case .ignoresCancellation, .blocksThread:
+            await eventually { registry.state(of: "services.bad") == .quiescing }
+            await self.advance(until: { registry.state(of: "services.bad") != .quiescing })
+            guard case .abandoned(let steps) = await stop.fate(of: "services.bad") else {
+                Issue.record("a handler that is still going on is not named")
+                return
+            }
+            #expect(steps.contains(.handle))
+            #expect(bad.journal.all(with: "message ") == ["bad"])
+        }
+        #expect(await stop.fate(of: "services.good") == .stopped)
+    }
+
+    /// Moves the clock in small steps; only for waits in which nobody else can run out of time.
+    private func advance(until condition: () -> Bool) async {
+        while !condition() {
+            self.clock.advance(by: .milliseconds(10))
+            for _ in 0..<20 {
+                await Task.yield()
+            }
+        }
+    }
+
+    @Test("background work that does not end is named, and the service is stopped all the same")
+    func run() async throws {
+        let door = self.door
+        defer { self.release() }
+        let isRunning = Door()
+        let registry = try self.registry {
+            $0.onRun = { _ in
+                isRunning.open()
+                await door.pass()
+            }
+        }
+        try await registry.start()
+        await isRunning.pass()
+        async let stop = registry.stop(within: .seconds(100))
+        // Half of the budget of its stop is for its background work; nobody else waits for anything by then.
+        let clock = self.clock
+        await eventually { registry.state(of: "services.beside") == .stopped && clock.pending == 1 }
+        self.clock.advance(by: .milliseconds(1_500))
+        #expect(await stop.fate(of: "services.bad") == .abandoned(during: [.run]))
+        #expect(Set(self.journal.all(with: "stop ")) == ["last", "beside", "bad", "first"])
+        #expect(self.journal.all(with: "stop ").last == "first")
+    }
+
+    @Test("a start that comes back after it was given up is stopped, and its scope is dead")
+    func lateStart() async throws {
+        let (door, journal) = (self.door, self.journal)
+        let (entered, stopped) = (Door(), Door())
+        let registry = try self.registry { probe in
+            probe.onStart = { scope in
+                entered.open()
+                await door.pass()
+                journal.add("abandoned \(scope.isAbandoned)")
+                let error = #expect(throws: RegistryError.self) { try scope.emit(message("late")) }
+                #expect(error?.code == .abandoned)
+            }
+            probe.onStop = { _ in
+                journal.add("stop bad")
+                stopped.open()
+            }
+        }
+        async let start = registry.start()
+        await entered.pass()
+        await eventually { registry.state(of: "services.beside") == .ready }
+        self.clock.advance(by: .seconds(10))
+        #expect(try await start.degraded == ["services.bad": .abandoned(during: .start)])
+        door.open()
+        await stopped.pass()
+        #expect(journal.all(with: "abandoned ") == ["true"])
+        await registry.stop()
+        #expect(journal.all(with: "stop ").filter { $0 == "bad" }.count == 1)
+    }
+
+    @Test("six services that block their threads cost the caller one budget, not six")
+    func sixBlockers() async throws {
+        let wall = self.wall
+        defer { wall.takeDown() }
+        let registry = ServiceRegistry()
+        for index in 0..<6 {
+            try registry.register(
+                Probe("blocker\(index)") {
+                    $0.budgets.start = .milliseconds(200)
+                    $0.onStart = { _ in wall.block() }
+                }
+            ).keep()
+        }
+        let journal = self.journal
+        try registry.register(Probe("good", in: journal)).keep()
+        let began = ContinuousClock.now
+        let report = try await registry.start()
+        let time = began.duration(to: .now)
+        // One after the other they would take 1.2 s, on a pool that they block for ever.
+        #expect(time >= .milliseconds(190))
+        #expect(time < .seconds(1))
+        #expect(report.degraded.count == 6)
+        #expect(journal.all == ["start good"])
+        let shutdown = await registry.stop()
+        #expect(shutdown.rows.filter { $0.fate == .abandoned(during: [.start]) }.count == 6)
+        #expect(shutdown.fate(of: "services.good") == .stopped)
+    }
+
+    @Test("more blocking services than there may be threads still do not hold the caller")
+    func moreThanTheCap() async throws {
+        let wall = self.wall
+        defer { wall.takeDown() }
+        let registry = ServiceRegistry(
+            options: .init {
+                $0.threads = 1
+                $0.threadLimit = 3
+            })
+        for index in 0..<8 {
+            try registry.register(
+                Probe("blocker\(index)") {
+                    $0.budgets.start = .milliseconds(100)
+                    $0.onStart = { _ in wall.block() }
+                }
+            ).keep()
+        }
+        let report = try await registry.start()
+        #expect(report.degraded.count == 8)
+        let shutdown = await registry.stop()
+        #expect(shutdown.rows.allSatisfy { $0.fate == .abandoned(during: [.start]) })
+    }
+
+    @Test("the threads that were added leave again")
+    func threadsLeave() async throws {
+        let threads = ServiceThreads(base: 1, cap: 8)
+        let wall = Wall()
+        let all = Lock(0)
+        let done = Door()
+        for _ in 0..<5 {
+            threads.submit {
+                wall.block()
+                let last = all.withLock { count in
+                    count += 1
+                    return count == 5
+                }
+                if last {
+                    done.open()
+                }
+            }
+        }
+        while threads.count < 5 {
+            await Task.yield()
+        }
+        wall.takeDown()
+        await done.pass()
+        while threads.count > 1 {
+            await Task.yield()
+        }
+        threads.close()
+        while threads.count > 0 {
+            await Task.yield()
+        }
+        // A task that outlives its registry must still find a thread.
+        await threads.begin {}.value
+    }
+}

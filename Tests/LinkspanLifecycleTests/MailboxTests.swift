@@ -1,0 +1,234 @@
+internal import LinkspanLock
+internal import Testing
+
+@testable internal import LinkspanLifecycle
+
+@Suite(.timeLimit(.minutes(1)))
+struct MailboxTests {
+    @Test("one service gets events in the order of their numbers, from any number of emitters")
+    func order() async throws {
+        let registry = ServiceRegistry()
+        let listener = Listener("listener", budgets: Budgets(mailbox: 100_000))
+        try registry.register(listener).keep()
+        try await registry.start()
+        await withTaskGroup(of: Void.self) { group in
+            for emitter in 0..<8 {
+                group.addTask {
+                    for index in 0..<500 {
+                        if index.isMultiple(of: 3) {
+                            registry.emit(connection(UInt64(emitter), .connecting(attempt: index)))
+                        } else {
+                            registry.emit(message("\(emitter).\(index)"))
+                        }
+                    }
+                }
+            }
+        }
+        #expect(await registry.barrier(message("end")).isComplete)
+        let numbers = listener.journal.all(with: "seq ").compactMap { UInt64($0) }
+        #expect(numbers.count == 4001)
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
+        await registry.stop()
+    }
+
+    @Test("a full mailbox drops the oldest, tells how many in the next event, and faults once")
+    func gap() async throws {
+        let registry = ServiceRegistry()
+        let (entered, door) = (Door(), Door())
+        let slow = Listener("slow", budgets: Budgets(mailbox: 4)) { event, _ in
+            if event.event.event == "first" {
+                entered.open()
+                await door.pass()
+            }
+        }
+        let fast = Listener("fast")
+        try registry.register(slow).keep()
+        try registry.register(fast).keep()
+        try await registry.start()
+        registry.emit(message("first"))
+        await entered.pass()
+        for index in 0..<10 {
+            registry.emit(message("\(index)"))
+        }
+        door.open()
+        await eventually { slow.journal.all(with: "message ").count == 5 }
+        await registry.stop()
+        #expect(slow.journal.all(with: "message ") == ["first", "6", "7", "8", "9"])
+        #expect(slow.journal.all(with: "gap ") == ["6 6"])
+        #expect(fast.journal.all(with: "fault ") == ["mailboxOverflow services.slow"])
+        #expect(fast.journal.all(with: "gap ").isEmpty)
+        #expect(fast.journal.all(with: "message ").count == 11)
+    }
+
+    @Test("lost events of one family are no gap of another")
+    func gapPerFamily() {
+        var mailbox = Mailbox(
+            id: .make(), path: "a", families: [.message, .connection], capacity: 2, limit: .seconds(1)
+        ) { _, _ in true }
+        func letter(_ event: LifecycleEvent, _ seq: UInt64) -> Mailbox.Letter {
+            .init(stamped: Stamped(event, seq: seq, time: .now), retention: event.retention, receipt: nil)
+        }
+        mailbox.open()
+        let begins = (0..<4).map { mailbox.post(letter(message("m").erased, $0)).beginsOverflow }
+        #expect(begins == [false, false, true, false])
+        _ = mailbox.post(letter(connection(1, .created).erased, 5))
+        let taken = (0..<3).map { _ in mailbox.take(now: .now)?.stamped }
+        #expect(taken.map { $0?.seq } == [3, 5, nil])
+        #expect(taken.map { $0?.gap } == [3, 0, nil])
+        // Empty again: the next loss is worth a word again.
+        _ = mailbox.post(letter(message("m").erased, 6))
+        _ = mailbox.post(letter(message("m").erased, 7))
+        #expect(mailbox.post(letter(message("m").erased, 8)).beginsOverflow)
+    }
+
+    @Test("what waits while a service is not ready comes marked as replayed, of states only the latest")
+    func heldEvents() async throws {
+        let registry = ServiceRegistry()
+        let listener = Listener("listener")
+        try registry.register(listener).keep()
+        registry.emit(connection(1, .created))
+        registry.emit(message("early"))
+        registry.emit(connection(1, .connecting(attempt: 1)))
+        registry.emit(connection(2, .created))
+        registry.emit(connection(3, .created))
+        registry.emit(connection(3, .disconnected(reason: "", code: nil, willRetry: false)))
+        registry.emit(connection(3, .released))
+        try await registry.start()
+        registry.emit(message("live"))
+        await registry.barrier(message("end"))
+        #expect(listener.journal.all(with: "message ") == ["early", "live", "end"])
+        #expect(listener.journal.all(with: "replayed ") == ["early"])
+        #expect(
+            listener.journal.all(with: "connection ") == [
+                "1 connecting(attempt: 1) replayed", "2 created replayed", "3 released replayed",
+            ])
+        await registry.stop()
+    }
+
+    @Test("a late service gets the current states and no news of before")
+    func sticky() async throws {
+        let registry = ServiceRegistry()
+        try await registry.start()
+        registry.emit(connection(1, .created))
+        registry.emit(connection(1, .connecting(attempt: 1)))
+        registry.emit(connection(2, .created))
+        registry.emit(connection(2, .released))
+        registry.emit(message("before"))
+        let listener = Listener("listener")
+        let registration = try registry.register(listener)
+        #expect(await registration.settled() == .ready)
+        await registry.barrier(message("end"))
+        #expect(listener.journal.all(with: "connection ") == ["1 connecting(attempt: 1) replayed"])
+        #expect(listener.journal.all(with: "message ") == ["end"])
+        await registry.stop()
+    }
+
+    @Test("emitting from inside a handler neither waits nor overtakes")
+    func emitFromHandler() async throws {
+        let registry = ServiceRegistry()
+        let listener = Listener("listener") { event, scope in
+            if event.event.event == "question" {
+                try scope.emit(message("answer"))
+                try scope.emit(message("end"))
+            }
+        }
+        try registry.register(listener).keep()
+        try await registry.start()
+        registry.emit(message("question"))
+        registry.emit(message("other"))
+        await eventually { listener.journal.all(with: "message ").last == "end" }
+        let names = listener.journal.all(with: "message ")
+        #expect(Set(names) == ["question", "other", "answer", "end"])
+        #expect(names.first == "question")
+        await registry.stop()
+    }
+
+    @Test("an event emitted by a handler names the one that led to it")
+    func cause() async throws {
+        let registry = ServiceRegistry()
+        let journal = Journal()
+        let listener = Listener("listener") { event, scope in
+            journal.add("\(event.event.event) \(event.cause.map { "\($0)" } ?? "nil") \(event.seq)")
+            if event.event.event == "question" {
+                try scope.emit(message("answer"))
+            }
+        }
+        try registry.register(listener).keep()
+        try await registry.start()
+        let seq = try #require(registry.emit(message("question")))
+        await eventually { journal.all.count == 2 }
+        #expect(journal.all.first == "question nil \(seq)")
+        #expect(journal.all.last?.hasPrefix("answer \(seq) ") == true)
+        await registry.stop()
+    }
+
+    @Test("without anybody interested, an event is not even made")
+    func nobody() async throws {
+        let registry = ServiceRegistry()
+        let journal = Journal()
+        func made() -> MessageEvent {
+            journal.add("made")
+            return message("a")
+        }
+        #expect(registry.emit(made()) == nil)
+        #expect(journal.all.isEmpty)
+        let registration = try registry.register(Listener("listener"))
+        #expect(registry.emit(made()) != nil)
+        registration.cancel()
+        #expect(registry.emit(made()) == nil)
+        #expect(journal.all.count == 1)
+    }
+
+    @Test("a barrier tells who handled the event, who failed and who was late")
+    func barrier() async throws {
+        let clock = ManualLifecycleClock()
+        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        let (entered, door) = (Door(), Door())
+        let good = Listener("good")
+        try registry.register(good).keep()
+        try registry.register(Listener("throwing") { _, _ in throw Trouble() }).keep()
+        try registry.register(
+            Listener("late") { _, _ in
+                entered.open()
+                await door.pass()
+            }
+        ).keep()
+        try registry.register(Probe("deaf")).keep()
+        try await registry.start()
+        let isDone = Lock(false)
+        async let barrier = {
+            defer { isDone.withLock { $0 = true } }
+            return await registry.barrier(message("a"), within: .milliseconds(300))
+        }()
+        await entered.pass()
+        await eventually { good.journal.all.contains("fault handlerFailed services.throwing") }
+        // Everybody but the late one has told by now, so time may pass in any steps.
+        while !isDone.withLock({ $0 }) {
+            clock.advance(by: .milliseconds(100))
+            await Task.yield()
+        }
+        let report = await barrier
+        #expect(
+            report.fates == [
+                "services.good": .handled, "services.throwing": .failed("trouble"), "services.late": .late,
+            ])
+        #expect(!report.isComplete)
+        door.open()
+    }
+
+    @Test("a barrier from inside a barrier of its family is a signal and a fault, not a deadlock")
+    func reentrantBarrier() async throws {
+        let registry = ServiceRegistry()
+        let listener = Listener("listener") { event, _ in
+            if event.event.event == "outer" {
+                #expect(await registry.barrier(message("inner")).fates.isEmpty)
+            }
+        }
+        try registry.register(listener).keep()
+        try await registry.start()
+        #expect(await registry.barrier(message("outer")).fates == ["services.listener": .handled])
+        await eventually { listener.journal.all.contains("fault reentrantBarrier registry") }
+        #expect(listener.journal.all(with: "message ") == ["outer", "inner"])
+        await registry.stop()
+    }
+}

@@ -1,0 +1,360 @@
+internal import LinkspanLock
+internal import Testing
+
+@testable internal import LinkspanLifecycle
+
+private protocol Outbox: LifecycleService {
+    var size: Int { get }
+}
+
+private struct DiskOutbox: Outbox {
+    var name: ServiceName = "outbox"
+    let size = 7
+}
+
+private final class View: Sendable {
+    let journal: Journal
+
+    init(_ journal: Journal) { self.journal = journal }
+}
+
+private struct Decider: ReconnectDeciding {
+    var name: ServiceName
+    var onFault: FaultPolicy = .open
+    var answer: @Sendable () async throws -> Verdict
+
+    func decide(_ question: ReconnectQuestion, _ scope: ServiceScope) async throws -> Verdict {
+        try await self.answer()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct RegistrationTests {
+    @Test("a name is taken once among siblings, and the error names both origins")
+    func duplicate() throws {
+        let registry = ServiceRegistry(name: "app")
+        try registry.register(Probe("a"), settings: ServiceSettings(origin: "msg.json")).keep()
+        let error = #expect(throws: RegistryError.self) { try registry.register(Probe("a")).keep() }
+        #expect(error?.code == .duplicateName)
+        #expect(error?.message == "app.a is registered twice: by msg.json and by code")
+        let nested = ServiceRegistry(name: "nested")
+        try nested.register(Probe("a")).keep()
+        try registry.register(nested).keep()
+        #expect(registry.state(of: "app.nested.a") == .registered)
+    }
+
+    @Test("settings of whoever registers win over the service's own")
+    func settings() async throws {
+        let journal = Journal()
+        let registry = ServiceRegistry(options: .init { $0.order = .sequential })
+        try registry.register(
+            Probe("a", in: journal), settings: ServiceSettings(name: "z", placement: Placement(needs: [.hard("b")]))
+        ).keep()
+        try registry.register(Probe("b", in: journal)).keep()
+        #expect(try await registry.start().waves == [["services.b"], ["services.z"]])
+        await registry.stop()
+    }
+
+    @Test("letting go of the registration removes the service and stops it")
+    func removalAtDeinit() async throws {
+        let stopped = Door()
+        let registry = ServiceRegistry()
+        var registration: Registration? = try registry.register(Probe("a") { $0.onStop = { _ in stopped.open() } })
+        try await registry.start()
+        #expect(await registration?.settled() == .ready)
+        registration = nil
+        await stopped.pass()
+        await eventually { registry.state(of: "services.a") == nil }
+        #expect(await registry.stop().rows.isEmpty)
+    }
+
+    @Test("a removed service gets nothing more, not even what waits, and its handler may finish")
+    func removeDuringDelivery() async throws {
+        let registry = ServiceRegistry()
+        let (entered, door) = (Door(), Door())
+        let journal = Journal()
+        let listener = Listener("listener", journal: journal) { event, _ in
+            if event.event.event == "first" {
+                entered.open()
+                await door.pass()
+                journal.add("finished")
+            }
+        }
+        let registration = try registry.register(listener)
+        try await registry.start()
+        registry.emit(message("first"))
+        registry.emit(message("second"))
+        await entered.pass()
+        registration.cancel()
+        registry.emit(message("third"))
+        async let drained: Void = registration.cancelAndDrain()
+        #expect(!journal.all.contains("finished"))
+        door.open()
+        await drained
+        #expect(journal.all(with: "message ") == ["first"])
+        #expect(journal.all.contains("finished"))
+        #expect(registry.state(of: "services.listener") == nil)
+        await registry.stop()
+    }
+
+    @Test("a service may remove itself from inside its handler")
+    func removeItself() async throws {
+        let registry = ServiceRegistry()
+        let own = Lock<Registration?>(nil)
+        let listener = Listener("listener") { _, _ in own.withLock { $0 }?.cancel() }
+        let registration = try registry.register(listener)
+        own.withLock { $0 = registration }
+        try await registry.start()
+        registry.emit(message("first"))
+        registry.emit(message("second"))
+        await eventually { registry.state(of: "services.listener") == nil }
+        #expect(listener.journal.all(with: "message ") == ["first"])
+        await registry.stop()
+    }
+
+    @Test("a service registered from inside a handler is started and gets what comes after")
+    func registerDuringDelivery() async throws {
+        let registry = ServiceRegistry()
+        let late = Listener("late")
+        let first = Listener("first") { event, _ in
+            if event.event.event == "go" {
+                try registry.register(late).keep()
+            }
+        }
+        try registry.register(first).keep()
+        try await registry.start()
+        registry.emit(message("go"))
+        await eventually { registry.state(of: "services.late") == .ready }
+        await registry.barrier(message("end"))
+        #expect(late.journal.all(with: "message ") == ["end"])
+        await registry.stop()
+    }
+
+    @Test("late services wait for late needs, and are skipped with them")
+    func lateNeeds() async throws {
+        let registry = ServiceRegistry()
+        let (door, journal) = (Door(), Journal())
+        try await registry.start()
+        let error = #expect(throws: RegistryError.self) {
+            try registry.register(Probe("user") { $0.placement.needs = [.hard("base")] }).keep()
+        }
+        #expect(error?.problems == ["services.user.needs: 'base' is not registered"])
+        try registry.register(
+            Probe("base", in: journal) {
+                $0.onStart = { _ in
+                    await door.pass()
+                    journal.add("start base")
+                }
+            }
+        ).keep()
+        let user = try registry.register(Probe("user", in: journal) { $0.placement.needs = [.hard("base")] })
+        let broken = try registry.register(Probe("broken") { $0.onStart = { _ in throw Trouble() } })
+        #expect(await broken.settled() == .failed("trouble"))
+        let lost = try registry.register(Probe("lost", in: journal) { $0.placement.needs = [.hard("broken")] })
+        #expect(await lost.settled() == .skipped(because: "services.broken"))
+        door.open()
+        #expect(await user.settled() == .ready)
+        #expect(journal.all == ["start base", "start user"])
+        let report = await registry.stop()
+        #expect(report.rows.map { $0.path }.prefix(2) == ["services.user", "services.lost"] || report.rows.count == 4)
+        #expect(journal.all(with: "stop ") == ["user", "base"])
+    }
+
+    @Test("what needs a removed service runs on, and others can still be registered")
+    func removedNeed() async throws {
+        let registry = ServiceRegistry()
+        let base = try registry.register(Probe("base"))
+        try registry.register(Probe("user") { $0.placement.needs = [.hard("base")] }).keep()
+        try await registry.start()
+        await base.cancelAndDrain()
+        #expect(registry.state(of: "services.user") == .ready)
+        let other = try registry.register(Probe("other"))
+        #expect(await other.settled() == .ready)
+        #expect(await registry.stop().isClean)
+    }
+
+    @Test("a removal while the service starts cancels the start and stops it")
+    func removeWhileStarting() async throws {
+        let registry = ServiceRegistry()
+        let (entered, stopped) = (Door(), Door())
+        try await registry.start()
+        let registration = try registry.register(
+            Probe("a") {
+                $0.onStart = { _ in
+                    entered.open()
+                    try await Task.sleep(for: .seconds(3600))
+                }
+                $0.onStop = { _ in stopped.open() }
+            })
+        await entered.pass()
+        await registration.cancelAndDrain()
+        await stopped.pass()
+        await eventually { registry.state(of: "services.a") == nil }
+        await registry.stop()
+    }
+
+    @Test("a nested registry is one with its parent: emits, registers and stops the whole")
+    func nesting() async throws {
+        let root = ServiceRegistry(name: "app")
+        let chat = ServiceRegistry(name: "chat")
+        let deep = ServiceRegistry(name: "deep")
+        let listener = Listener("listener")
+        try deep.register(listener).keep()
+        try chat.register(deep).keep()
+        let observer = Listener("observer")
+        let observation = chat.observe(weak: observer, MessageEvent.self) { $0.journal.add("seen \($1.event.event)") }
+        let registration = try root.register(chat)
+        let report = try await deep.start()
+        #expect(report.waves == [["app.chat.deep.listener"]])
+        deep.emit(message("from below"))
+        root.emit(message("from above"))
+        await chat.barrier(message("end"))
+        await eventually { observer.journal.all.count == 3 }
+        #expect(listener.journal.all(with: "message ") == ["from below", "from above", "end"])
+        #expect(observer.journal.all(with: "seen ") == ["from below", "from above", "end"])
+        try deep.register(Probe("more")).keep()
+        await eventually { root.state(of: "app.chat.deep.more") == .ready }
+        let error = #expect(throws: RegistryError.self) { try root.register(deep).keep() }
+        #expect(error?.code == .notNestable)
+        registration.cancel()
+        await eventually { root.state(of: "app.chat.deep.listener") == nil }
+        root.emit(message("after"))
+        #expect(listener.journal.all(with: "message ").last == "end")
+        // On its own again, and empty.
+        #expect(try await chat.start().waves.isEmpty)
+        withExtendedLifetime((observation, observer)) {}
+    }
+
+    @Test("lookup goes through the tree by type and by protocol, and does not guess")
+    func lookup() throws {
+        let root = ServiceRegistry()
+        let chat = ServiceRegistry(name: "chat")
+        try chat.register(DiskOutbox()).keep()
+        try root.register(chat).keep()
+        #expect(try root.service(of: DiskOutbox.self).size == 7)
+        #expect(try root.service(of: (any Outbox).self).name == "outbox")
+        #expect(try root.service(of: ServiceRegistry.self) === chat)
+        #expect(#expect(throws: RegistryError.self) { try root.service(of: Listener.self) }?.code == .notFound)
+        try root.register(DiskOutbox()).keep()
+        let error = #expect(throws: RegistryError.self) { try root.service(of: (any Outbox).self) }
+        #expect(error?.code == .ambiguous)
+        #expect(error?.paths == ["services.chat.outbox", "services.outbox"])
+        #expect(try chat.service(of: DiskOutbox.self).size == 7)
+        #expect(root.services(of: (any Outbox).self).count == 2)
+    }
+
+    @Test("a service finds what it declared to need, and nothing else")
+    func require() async throws {
+        let registry = ServiceRegistry()
+        let journal = Journal()
+        try registry.register(DiskOutbox()).keep()
+        try registry.register(
+            Probe("honest") {
+                $0.placement.needs = [.hard("outbox")]
+                $0.onStart = { journal.add("size \(try $0.require((any Outbox).self).size)") }
+            }
+        ).keep()
+        try registry.register(Probe("sly") { $0.onStart = { _ = try $0.require(DiskOutbox.self) } }).keep()
+        let report = try await registry.start()
+        #expect(journal.all == ["size 7"])
+        #expect(
+            report.degraded["services.sly"]
+                == .failed("notDeclared: services.sly asks for services.outbox without declaring the need"))
+        await registry.stop()
+    }
+
+    @Test("a weak observer ends with its object, also in the middle of delivery")
+    func weakObserver() async throws {
+        let registry = ServiceRegistry()
+        let journal = Journal()
+        let (entered, door) = (Door(), Door())
+        var view: View? = View(journal)
+        let registration = registry.observe(weak: try #require(view), MessageEvent.self) { view, event in
+            view.journal.add(event.event.event)
+            if event.event.event == "first" {
+                entered.open()
+                await door.pass()
+            }
+        }
+        registry.emit(message("first"))
+        registry.emit(message("second"))
+        await entered.pass()
+        view = nil
+        door.open()
+        // The handler itself held the object for as long as it took.
+        await eventually { registry.emit(message("probe")) == nil }
+        #expect(journal.all == ["first"])
+        withExtendedLifetime(registration) {}
+    }
+
+    @Test("an observer gets the current state first, and nothing after its registration is cancelled")
+    func observerToken() async throws {
+        let registry = ServiceRegistry()
+        registry.emit(connection(4, .created))
+        let view = View(Journal())
+        let registration = registry.observe(weak: view, ConnectionEvent.self) { view, event in
+            view.journal.add("\(event.event.connection) \(event.replayed)")
+        }
+        registry.emit(connection(5, .created))
+        await eventually { view.journal.all.count == 2 }
+        await registration.cancelAndDrain()
+        registry.emit(connection(6, .created))
+        let other = View(Journal())
+        let second = registry.observe(weak: other, ConnectionEvent.self) { view, event in
+            view.journal.add("\(event.event.connection) \(event.replayed)")
+        }
+        await eventually { other.journal.all.count == 3 }
+        #expect(view.journal.all == ["4 true", "5 false"])
+        #expect(other.journal.all == ["4 true", "5 true", "6 true"])
+        withExtendedLifetime(second) {}
+    }
+
+    @Test("one veto is enough, all reasons are kept, and silence counts as the service says")
+    func questions() async throws {
+        let clock = ManualLifecycleClock()
+        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        let question = ReconnectQuestion(connection: 1, attempt: 2, reason: "network")
+        try registry.register(Decider(name: "yes") { .allow }).keep()
+        try registry.register(Decider(name: "broken") { throw Trouble() }).keep()
+        try await registry.start()
+        #expect(await registry.mayReconnect(question) == .allow)
+        let battery = try registry.register(Decider(name: "battery") { .veto("battery low") })
+        let roaming = try registry.register(Decider(name: "roaming") { .veto("roaming") })
+        _ = await (battery.settled(), roaming.settled())
+        #expect(await registry.mayReconnect(question) == .veto(["battery low", "roaming"]))
+        await battery.cancelAndDrain()
+        await roaming.cancelAndDrain()
+        let (entered, door) = (Door(), Door())
+        let silent = try registry.register(
+            Decider(name: "silent", onFault: .closed) {
+                entered.open()
+                await door.pass()
+                return .allow
+            })
+        _ = await silent.settled()
+        async let verdict = registry.mayReconnect(question)
+        await entered.pass()
+        clock.advance(by: .seconds(1))
+        #expect(await verdict == .veto(["services.silent: no answer in time"]))
+        door.open()
+        let first = await registry.ask(
+            (any ReconnectDeciding).self, merging: .firstNonNil(), onFault: { _, _ in nil },
+            { responder, _ in responder.name == "silent" ? responder.name : nil })
+        #expect(first == "silent")
+        await registry.stop()
+    }
+
+    @Test("health is asked of every ready service, and silence is unhealthy")
+    func health() async throws {
+        struct Sick: LifecycleService {
+            let name: ServiceName = "sick"
+            func health() async -> Health { .degraded("slow disk") }
+        }
+        let registry = ServiceRegistry()
+        try registry.register(Sick()).keep()
+        try registry.register(Probe("well")).keep()
+        try await registry.start()
+        #expect(await registry.healths() == ["services.sick": .degraded("slow disk"), "services.well": .healthy])
+        await registry.stop()
+    }
+}
