@@ -62,6 +62,9 @@ public protocol Connection: MessageChannel {
 
     /// Nobody uses the connection any more: goes to `disconnected`, so that it can be released.
     func retire()
+
+    /// Returns when the peer has been told of a former disconnect and nothing is left on the network, or after `limit`.
+    func settle(within limit: Duration) async
 }
 
 // MARK: - Sending
@@ -121,7 +124,7 @@ extension MessageChannel {
     func reply(
         to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?
     ) async throws(LinkspanError) -> Payload {
-        let outcome = ReplyBox()
+        let outcome = ReplyBox<Result<Payload, LinkspanError>>()
         let command = Command(kind, event: event, payload: payload, timeout: timeout) { outcome.set($0) }
         try self.perform(command)
         let result = await withTaskCancellationHandler {

@@ -42,6 +42,9 @@ struct ConnectionCore: Sendable {
     private(set) var armed: ContinuousClock.Instant?
     var timer: (any ScheduledWork)?
     var lateReplies: UInt64 = 0
+    /// Links that were told to end and have not said that they did.
+    private var endingLinks = 0
+    private var farewells: [ReplyBox<Void>] = []
 
     init(machine: ConnectionStateMachine, options: ConnectionOptions) {
         self.machine = machine
@@ -126,9 +129,29 @@ extension ConnectionCore {
             self.credentials = .none
         case .endLink(_, let politely):
             self.cancelCredentialTask()
-            if let link = self.link { self.effects.append(.endLink(link, politely: politely)) }
+            if let link = self.link {
+                self.endingLinks += 1
+                self.effects.append(.endLink(link, politely: politely))
+            }
             self.link = nil
         }
+    }
+
+    /// A link that was told to end has ended.
+    ///
+    /// - Returns: those who wait for the last one.
+    mutating func formerLinkEnded() -> [ReplyBox<Void>] {
+        self.endingLinks = max(0, self.endingLinks - 1)
+        guard self.endingLinks == 0 else { return [] }
+        defer { self.farewells = [] }
+        return self.farewells
+    }
+
+    /// Notes who waits until no link is left that was told to end; false when there is none.
+    mutating func awaitFarewell(_ waiter: ReplyBox<Void>) -> Bool {
+        guard self.endingLinks > 0 else { return false }
+        self.farewells.append(waiter)
+        return true
     }
 
     private mutating func cancelCredentialTask() {

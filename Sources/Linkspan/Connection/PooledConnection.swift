@@ -71,6 +71,14 @@ extension PooledConnection {
     /// Tries now instead of later, when an attempt is being waited for.
     func hasten() { self.happen { $0.hasten(now: $1) } }
 
+    func settle(within limit: Duration) async {
+        let box = ReplyBox<Void>()
+        guard self.core.withLock({ $0.awaitFarewell(box) }) else { return }
+        let timer = self.environment.scheduler.schedule(at: self.now + limit) { box.set(()) }
+        await box.value()
+        timer.cancel()
+    }
+
     func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
         let id = self.observers.withLock { observers in
             let id = (observers.last?.id ?? 0) + 1
@@ -166,7 +174,10 @@ extension PooledConnection {
 
 extension PooledConnection {
     func receive(_ events: [LinkEvent], from link: LinkAdapter) {
-        guard self.core.withLock({ $0.machine.isCurrent(link.epoch) }) else { return }
+        guard self.core.withLock({ $0.machine.isCurrent(link.epoch) }) else {
+            if case .closed = events.last { self.formerLinkEnded() }
+            return
+        }
         for event in events {
             switch event {
             case .message(let message):
@@ -183,6 +194,10 @@ extension PooledConnection {
                 return
             }
         }
+    }
+
+    private func formerLinkEnded() {
+        for waiter in self.core.withLock({ $0.formerLinkEnded() }) { waiter.set(()) }
     }
 
     private func deliver(_ inbound: InboundMessage) {

@@ -1,9 +1,7 @@
 internal import LinkspanLock
 
 /// One outcome, for one task that waits for it.
-final class ReplyBox: Sendable {
-    typealias Outcome = Result<Payload, LinkspanError>
-
+final class ReplyBox<Outcome: Sendable>: Sendable {
     private enum State: Sendable {
         case empty
         case waiting(UnsafeContinuation<Outcome, Never>)

@@ -68,8 +68,11 @@ public final class ConnectionManager: Sendable {
         }.sorted { $0.url.text < $1.url.text }
     }
 
-    /// Retires and releases every connection, held or not. For the end of a process or a test.
-    public func shutdown() {
+    /// Retires and releases every connection, held or not, and waits until the peers have been told. For the end of a
+    /// process or a test.
+    ///
+    /// - Parameter limit: how long to wait.
+    public func shutdown(within limit: Duration = .seconds(5)) async {
         let connections = self.pool.withLock { pool in
             let connections = pool.entries.values.map(\.connection)
             pool = ConnectionPool()
@@ -77,8 +80,10 @@ public final class ConnectionManager: Sendable {
         }
         for connection in connections {
             connection.retire()
+            // Refused only when it has been released already.
             try? connection.release()
         }
+        for connection in connections { await connection.settle(within: limit) }
     }
 
     private func vacate(_ connection: any Connection) {
