@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""A Socket.IO server that does what the interoperability tests ask of it. README.md lists its events.
+
+The handlers are written once, as coroutines over `Peer`. On the threaded kind nothing they await ever waits, so
+that `finish` can run them to their end on the thread that received the event.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any
+
+import socketio
+import uvicorn
+from aiohttp import web
+from werkzeug.serving import make_server
+
+NAMESPACES = ("/", "/admin", "/chat", "/auth")
+BUFFER_SIZE = 16 * 1024 * 1024
+HOST = "127.0.0.1"
+
+Handler = Callable[..., Coroutine[Any, Any, Any]]
+
+
+async def settle(result: Any) -> Any:
+    """The outcome of a call to either kind of server: the asyncio one returns awaitables."""
+    return await result if isinstance(result, Awaitable) else result
+
+
+def finish(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """Runs a coroutine that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise RuntimeError("a handler waited on the threaded server")
+
+
+class Peer:
+    """The events of one namespace, over an asyncio or a threaded server."""
+
+    def __init__(self, server: Any, namespace: str) -> None:
+        self._server = server
+        self._namespace = namespace
+        self._auth: dict[str, Any] = {}
+        handlers: dict[str, Handler] = {
+            "connect": self.connect,
+            "disconnect": self.disconnect,
+            "echo": self.echo,
+            "req": self.req,
+            "ask": self.ask,
+            "binary3": self.binary3,
+            "kick": self.kick,
+            "kill_engine": self.kill_engine,
+            "flood": self.flood,
+            "raw": self.raw,
+            "whoami": self.whoami,
+        }
+        for event, handler in handlers.items():
+            server.on(event, self._adapted(handler), namespace=namespace)
+
+    def _adapted(self, handler: Handler) -> Callable[..., Any]:
+        if self._server.is_asyncio_based():
+            return handler
+        return lambda *args: finish(handler(*args))
+
+    async def _emit(self, sid: str, event: str, *args: Any, callback: Handler | None = None) -> None:
+        adapted = None if callback is None else self._adapted(callback)
+        await settle(self._server.emit(event, args, to=sid, namespace=self._namespace, callback=adapted))
+
+    def _engine(self, sid: str) -> str:
+        return str(self._server.manager.eio_sid_from_sid(sid, self._namespace))
+
+    async def connect(self, sid: str, environ: dict[str, Any], auth: Any = None) -> None:
+        credentials = auth if isinstance(auth, dict) else {}
+        if credentials.get("early") is True:
+            for number in (1, 2, 3):
+                await self._emit(sid, "early", number)
+        if self._namespace == "/auth" and credentials.get("token") in (None, "bad"):
+            reason = "bad token" if "token" in credentials else "no token"
+            raise socketio.exceptions.ConnectionRefusedError("unauthorized", {"code": 401, "reason": reason})
+        self._auth[sid] = auth
+
+    async def disconnect(self, sid: str, reason: str) -> None:
+        self._auth.pop(sid, None)
+
+    async def echo(self, sid: str, *args: Any) -> None:
+        await self._emit(sid, "echo", *args)
+
+    async def req(self, sid: str, *args: Any) -> tuple[Any, ...]:
+        return args
+
+    async def ask(self, sid: str, *args: Any) -> None:
+        async def answered(*answer: Any) -> None:
+            await self._emit(sid, "answered", *answer)
+
+        await self._emit(sid, "question", *args, callback=answered)
+
+    async def binary3(self, sid: str, *args: Any) -> Any:
+        if len(args) != 3 or not all(isinstance(arg, bytes) for arg in args):
+            return {"error": "three binary arguments are due"}
+        await self._emit(sid, "binary3", *reversed(args))
+        return tuple(reversed(args))
+
+    async def kick(self, sid: str) -> Any:
+        await settle(self._server.disconnect(sid, namespace=self._namespace))
+        return self._server.not_handled  # no ack on a namespace that was left
+
+    async def kill_engine(self, sid: str) -> Any:
+        # In the background: closing waits until all is written, which a polling client fetches after this handler.
+        self._server.start_background_task(self._server.eio.disconnect, self._engine(sid))
+        return self._server.not_handled
+
+    async def flood(self, sid: str, options: dict[str, Any]) -> int:
+        count = int(options["n"])
+        pad = "x" * int(options.get("bytes", 0))
+        for number in range(count):
+            await self._emit(sid, "item", {"id": number, "pad": pad})
+        return count
+
+    async def raw(self, sid: str, *frames: str | bytes) -> None:
+        for frame in frames:
+            await settle(self._server.eio.send(self._engine(sid), frame))
+
+    async def whoami(self, sid: str) -> Any:
+        await self._emit(sid, "whoami", self._auth.get(sid))
+        return self._auth.get(sid)
+
+
+def make_socketio(kind: type[Any], **options: Any) -> Any:
+    """A server of the class `kind` with all namespaces."""
+    # Handlers in order, so that what tests see of them is determined.
+    server = kind(async_handlers=False, cors_allowed_origins="*", max_http_buffer_size=BUFFER_SIZE, **options)
+    for namespace in NAMESPACES:
+        Peer(server, namespace)
+    return server
+
+
+async def serve_aiohttp(listener: socket.socket, options: dict[str, Any]) -> None:
+    """Serves on aiohttp until SIGINT or SIGTERM."""
+    server = make_socketio(socketio.AsyncServer, async_mode="aiohttp", **options)
+    application = web.Application(client_max_size=BUFFER_SIZE)
+    server.attach(application)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    await web.SockSite(runner, listener).start()
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    announce(listener)
+    await stop.wait()
+    await server.shutdown()
+    await runner.cleanup()
+
+
+class QuietUvicorn(uvicorn.Server):
+    """A uvicorn that tells when it is ready, and ends with status 0 on a signal."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            announce(listener)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.handle_exit)
+        yield
+
+
+async def serve_uvicorn(listener: socket.socket, options: dict[str, Any]) -> None:
+    """Serves on uvicorn until SIGINT or SIGTERM."""
+    server = make_socketio(socketio.AsyncServer, async_mode="asgi", **options)
+    config = uvicorn.Config(
+        socketio.ASGIApp(server),
+        log_level="critical",
+        ws="websockets-sansio",
+        ws_max_size=BUFFER_SIZE,
+        ws_ping_interval=None,  # Engine.IO has pings of its own
+        timeout_graceful_shutdown=1,
+    )
+    await QuietUvicorn(config).serve(sockets=[listener])
+
+
+def serve_threaded(listener: socket.socket, options: dict[str, Any]) -> None:
+    """Serves on werkzeug, a thread for each connection, until SIGINT or SIGTERM."""
+    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+    server = make_socketio(socketio.Server, async_mode="threading", **options)
+    host, port = listener.getsockname()
+    site = make_server(host, port, socketio.WSGIApp(server), threaded=True, fd=listener.fileno())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: threading.Thread(target=site.shutdown).start())
+    announce(listener)
+    site.serve_forever(poll_interval=0.1)
+    os._exit(0)  # threads of open connections would keep the process
+
+
+def announce(listener: socket.socket) -> None:
+    """Tells whoever started the server that it is ready, and where."""
+    print(f"listening {listener.getsockname()[1]}", flush=True)
+
+
+def main() -> None:
+    """Reads the command line and serves."""
+    parser = argparse.ArgumentParser(description="A Socket.IO server for interoperability tests.")
+    parser.add_argument("--kind", choices=("aiohttp", "uvicorn", "threaded"), default="aiohttp")
+    parser.add_argument("--port", type=int, default=0, help="0, the default, picks a free one")
+    parser.add_argument("--ping-interval", type=int, default=25, metavar="SECONDS", help="whole seconds")
+    parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
+    arguments = parser.parse_args()
+    listener = socket.create_server((HOST, arguments.port), backlog=128)
+    options = {"ping_interval": arguments.ping_interval, "ping_timeout": arguments.ping_timeout}
+    match arguments.kind:
+        case "aiohttp":
+            asyncio.run(serve_aiohttp(listener, options))
+        case "uvicorn":
+            asyncio.run(serve_uvicorn(listener, options))
+        case "threaded":
+            serve_threaded(listener, options)
+
+
+if __name__ == "__main__":
+    main()
