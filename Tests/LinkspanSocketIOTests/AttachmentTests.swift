@@ -36,9 +36,11 @@ struct AttachmentTests {
         #expect(Flat(packet) == Flat("ack", id: 7, Self.placeholder, attachments: [[]]))
     }
 
-    @Test("text while attachments are due is an error that frees the half packet (S04)", arguments: [
-        #"2["e"]"#, #"51-["e",{"_placeholder":true,"num":0}]"#, "1", "",
-    ])
+    @Test(
+        "text while attachments are due is an error that frees the half packet (S04)",
+        arguments: [
+            #"2["e"]"#, #"51-["e",{"_placeholder":true,"num":0}]"#, "1", "",
+        ])
     func textInBetween(packet: String) throws {
         var decoder = SocketIODecoder()
         _ = try decoder.receive(text: bytes(#"52-["e",\#(Self.placeholder)]"#))
@@ -57,35 +59,41 @@ struct AttachmentTests {
         #expect(decoder.retainedBytes == 0)
     }
 
-    @Test("CVE-2022-2421: a placeholder whose index is no integer in range is refused at once", arguments: [
-        #"{"_placeholder":true,"num":1}"#,
-        #"{"_placeholder":true,"num":-1}"#,
-        #"{"_placeholder":true,"num":"0"}"#,
-        #"{"_placeholder":true,"num":"splice"}"#,
-        #"{"_placeholder":true,"num":0.5}"#,
-        #"{"_placeholder":true,"num":0e0}"#,
-        #"{"_placeholder":true,"num":null}"#,
-        #"{"_placeholder":true,"num":[0]}"#,
-        #"{"_placeholder":true}"#,
-        #"{"_placeholder":true,"num":99999999999999999999999999}"#,
-        #"{"_placeholder":true,"num":{"_placeholder":true,"num":0}}"#,
-        #"{"num":3,"_placeholder":true}"#,
-        #"{ "_placeholder" : true , "num" : 3 }"#,
-        #"{"_placeholder":true,"num":0,"num":3}"#,
-        #"{"a":[[{"b":{"_placeholder":true,"num":2}}]]}"#,
-        #"{"\u005fplaceholder":true,"num":2}"#,
-        #"{"_placeholder":true,"n\u0075m":2}"#,
-    ])
+    @Test(
+        "CVE-2022-2421: a placeholder whose index is no integer in range is refused at once",
+        arguments: [
+            #"{"_placeholder":true,"num":1}"#,
+            #"{"_placeholder":true,"num":-1}"#,
+            #"{"_placeholder":true,"num":"0"}"#,
+            #"{"_placeholder":true,"num":"splice"}"#,
+            #"{"_placeholder":true,"num":0.5}"#,
+            #"{"_placeholder":true,"num":0e0}"#,
+            #"{"_placeholder":true,"num":null}"#,
+            #"{"_placeholder":true,"num":[0]}"#,
+            #"{"_placeholder":true}"#,
+            #"{"_placeholder":true,"num":99999999999999999999999999}"#,
+            #"{"_placeholder":true,"num":{"_placeholder":true,"num":0}}"#,
+            #"{"num":3,"_placeholder":true}"#,
+            #"{ "_placeholder" : true , "num" : 3 }"#,
+            #"{"_placeholder":true,"num":0,"num":3}"#,
+            #"{"a":[[{"b":{"_placeholder":true,"num":2}}]]}"#,
+            #"{"\u005fplaceholder":true,"num":2}"#,
+            #"{"_placeholder":true,"n\u0075m":2}"#,
+        ])
     func badPlaceholder(value: String) {
         #expect(Verdict(#"51-["e",\#(value)]"#) == .refused(.badAttachments))
         #expect(Verdict(#"61-1[\#(value)]"#) == .refused(.badAttachments))
     }
 
-    @Test("what only resembles a placeholder is data", arguments: [
-        #"{"_placeholder":"no"}"#, #"{"_placeholder":false,"num":9}"#, #"{"num":9}"#, #"{"_placeholder":1,"num":9}"#,
-        #"{"_placeholder":{"num":9}}"#, #""_placeholder\":true""#, #"["_placeholder",true,"num",9]"#,
-        #"{"x":{"num":9},"_placeholder":true,"num":0}"#, #"{"_placeholder":null}"#, #"{"Num":9,"_placeholder":true,"num":0}"#,
-    ])
+    @Test(
+        "what only resembles a placeholder is data",
+        arguments: [
+            #"{"_placeholder":"no"}"#, #"{"_placeholder":false,"num":9}"#, #"{"num":9}"#,
+            #"{"_placeholder":1,"num":9}"#,
+            #"{"_placeholder":{"num":9}}"#, #""_placeholder\":true""#, #"["_placeholder",true,"num",9]"#,
+            #"{"x":{"num":9},"_placeholder":true,"num":0}"#, #"{"_placeholder":null}"#,
+            #"{"Num":9,"_placeholder":true,"num":0}"#,
+        ])
     func notPlaceholders(value: String) {
         #expect(Verdict(#"51-["e",\#(value),\#(Self.placeholder)]"#) == .awaitsAttachments)
     }
@@ -160,4 +168,3 @@ struct AttachmentTests {
         #expect(session.nextDeadline == at(45))
     }
 }
-

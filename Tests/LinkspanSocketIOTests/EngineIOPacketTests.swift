@@ -4,19 +4,21 @@ internal import Testing
 
 @Suite("Engine.IO packets")
 struct EngineIOPacketTests {
-    @Test("each type is read from its digit and written with it (E03)", arguments: [
-        ("0{}", EngineIOPacket.open(bytes("{}"))),
-        ("1", .close),
-        ("2", .ping([])),
-        ("2probe", .ping(bytes("probe"))),
-        ("3", .pong([])),
-        ("3probe", .pong(bytes("probe"))),
-        ("4", .message([])),
-        ("4hello", .message(bytes("hello"))),
-        ("4\u{1E}4", .message(bytes("\u{1E}4"))),
-        ("5", .upgrade),
-        ("6", .noop),
-    ])
+    @Test(
+        "each type is read from its digit and written with it (E03)",
+        arguments: [
+            ("0{}", EngineIOPacket.open(bytes("{}"))),
+            ("1", .close),
+            ("2", .ping([])),
+            ("2probe", .ping(bytes("probe"))),
+            ("3", .pong([])),
+            ("3probe", .pong(bytes("probe"))),
+            ("4", .message([])),
+            ("4hello", .message(bytes("hello"))),
+            ("4\u{1E}4", .message(bytes("\u{1E}4"))),
+            ("5", .upgrade),
+            ("6", .noop),
+        ])
     func types(frame: String, packet: EngineIOPacket) throws {
         let decoded = try EngineIOPacket(text: bytes(frame))
         #expect(decoded == packet)
@@ -26,7 +28,8 @@ struct EngineIOPacketTests {
         #expect(text(output) == "before|" + frame)
     }
 
-    @Test("any other first character is refused (E03)", arguments: ["7", "9x", "a", "b4", "bAAEC/w==", " 4", "-1", "é"])
+    @Test(
+        "any other first character is refused (E03)", arguments: ["7", "9x", "a", "b4", "bAAEC/w==", " 4", "-1", "é"])
     func unknownType(frame: String) {
         let error = #expect(throws: SocketIOProtocolError.self) { try EngineIOPacket(text: bytes(frame)) }
         #expect(error?.code == .unknownType)
@@ -61,9 +64,10 @@ struct EngineIOPacketTests {
 struct EngineIOHandshakeTests {
     @Test("everything the server says is read (E04)")
     func complete() throws {
-        let handshake = try EngineIOHandshake(json: bytes(
-            #"{"sid":"a_B-9","upgrades":["websocket","carrier-pigeon"],"pingInterval":25000,"pingTimeout":20000,"#
-                + #""maxPayload":1000000,"later":{"x":[1]}}"#))
+        let handshake = try EngineIOHandshake(
+            json: bytes(
+                #"{"sid":"a_B-9","upgrades":["websocket","carrier-pigeon"],"pingInterval":25000,"pingTimeout":20000,"#
+                    + #""maxPayload":1000000,"later":{"x":[1]}}"#))
         #expect(handshake.sid == "a_B-9")
         #expect(handshake.upgrades == ["websocket"], "unknown transports are left out")
         #expect(handshake.pingInterval == .seconds(25))
@@ -80,42 +84,49 @@ struct EngineIOHandshakeTests {
         #expect(handshake.patience == .milliseconds(6500))
     }
 
-    @Test("numbers that make no sense are clamped (E05)", arguments: [
-        ("0", "-1", 1.0, 1.0), ("1e400", "18446744073709551616", 600, 300), ("-1e400", "0.1", 1, 1),
-        ("999999999999", "-0", 600, 1),
-    ])
+    @Test(
+        "numbers that make no sense are clamped (E05)",
+        arguments: [
+            ("0", "-1", 1.0, 1.0), ("1e400", "18446744073709551616", 600, 300), ("-1e400", "0.1", 1, 1),
+            ("999999999999", "-0", 600, 1),
+        ])
     func clamped(interval: String, timeout: String, seconds: Double, grace: Double) throws {
         let handshake = try EngineIOHandshake(
-            json: bytes(#"{"sid":"x","pingInterval":\#(interval),"pingTimeout":\#(timeout),"maxPayload":\#(interval)}"#))
+            json: bytes(#"{"sid":"x","pingInterval":\#(interval),"pingTimeout":\#(timeout),"maxPayload":\#(interval)}"#)
+        )
         #expect(handshake.pingInterval == .seconds(seconds))
         #expect(handshake.pingTimeout == .seconds(grace))
         #expect(try EngineIOHandshake.payloads.contains(#require(handshake.maxPayload)))
     }
 
-    @Test("wrong types, missing members and anything but an object are refused (E05)", arguments: [
-        "", "{", "[]", "null", "1", #""x""#, "{}", "{}{}", "{},{}", #"{"sid":"x"}"#,
-        #"{"sid":1,"pingInterval":1000,"pingTimeout":1000}"#,
-        #"{"sid":null,"pingInterval":1000,"pingTimeout":1000}"#,
-        #"{"pingInterval":1000,"pingTimeout":1000}"#,
-        #"{"sid":"x","pingTimeout":1000}"#,
-        #"{"sid":"x","pingInterval":1000}"#,
-        #"{"sid":"x","pingInterval":"1000","pingTimeout":1000}"#,
-        #"{"sid":"x","pingInterval":1000,"pingTimeout":[1000]}"#,
-        #"{"sid":"x","pingInterval":1000,"pingTimeout":null}"#,
-        #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"maxPayload":"big"}"#,
-        #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"upgrades":"websocket"}"#,
-        #"{"sid":"x","pingInterval":1000,"pingTimeout":1000} x"#,
-        "{\"sid\":\"x\",\"pingInterval\":1000,\"pingTimeout\":1000,\"y\":" + String(repeating: "[", count: 65),
-    ])
+    @Test(
+        "wrong types, missing members and anything but an object are refused (E05)",
+        arguments: [
+            "", "{", "[]", "null", "1", #""x""#, "{}", "{}{}", "{},{}", #"{"sid":"x"}"#,
+            #"{"sid":1,"pingInterval":1000,"pingTimeout":1000}"#,
+            #"{"sid":null,"pingInterval":1000,"pingTimeout":1000}"#,
+            #"{"pingInterval":1000,"pingTimeout":1000}"#,
+            #"{"sid":"x","pingTimeout":1000}"#,
+            #"{"sid":"x","pingInterval":1000}"#,
+            #"{"sid":"x","pingInterval":"1000","pingTimeout":1000}"#,
+            #"{"sid":"x","pingInterval":1000,"pingTimeout":[1000]}"#,
+            #"{"sid":"x","pingInterval":1000,"pingTimeout":null}"#,
+            #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"maxPayload":"big"}"#,
+            #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"upgrades":"websocket"}"#,
+            #"{"sid":"x","pingInterval":1000,"pingTimeout":1000} x"#,
+            "{\"sid\":\"x\",\"pingInterval\":1000,\"pingTimeout\":1000,\"y\":" + String(repeating: "[", count: 65),
+        ])
     func refused(json: String) {
         let error = #expect(throws: SocketIOProtocolError.self) { try EngineIOHandshake(json: bytes(json)) }
         #expect(error?.code == .badHandshake)
     }
 
-    @Test("a sid that could do harm in a URL or a log is refused (CVE-2022-3215)", arguments: [
-        "", "a b", #"a\r\nHost: x"#, "a/b", "a?b", "a&b", "a%0d", #"a\u0000"#, "é", "a,b", "../x",
-        String(repeating: "a", count: 129),
-    ])
+    @Test(
+        "a sid that could do harm in a URL or a log is refused (CVE-2022-3215)",
+        arguments: [
+            "", "a b", #"a\r\nHost: x"#, "a/b", "a?b", "a&b", "a%0d", #"a\u0000"#, "é", "a,b", "../x",
+            String(repeating: "a", count: 129),
+        ])
     func hostileSID(sid: String) {
         let json = bytes(#"{"sid":"\#(sid)","pingInterval":1000,"pingTimeout":1000}"#)
         #expect(throws: SocketIOProtocolError.self) { try EngineIOHandshake(json: json) }

@@ -28,7 +28,9 @@ struct EngineIOSessionTests {
         #expect(session.nextDeadline == at(46))
     }
 
-    @Test("anything but the handshake first ends the session (E04)", arguments: ["1", "2", "3", "40", "42[\"a\"]", "5", "6"])
+    @Test(
+        "anything but the handshake first ends the session (E04)",
+        arguments: ["1", "2", "3", "40", "42[\"a\"]", "5", "6"])
     func handshakeFirst(frame: String) {
         var session = EngineIOSession(now: at(0), timeout: .seconds(10))
         #expect(session.receive(text: bytes(frame), now: at(0)).closeCode == .protocolViolation)

@@ -8,8 +8,10 @@ internal import Testing
 struct FuzzTests {
     private static let corpus: [ArraySlice<UInt8>] = [
         openFrame, "1", "2", "2probe", "3", "40", #"40{"sid":"x"}"#, #"40/a,{"sid":"x","pid":"p"}"#, "41", "41/a,",
-        #"42["e",1,{"a":[true,null]}]"#, #"42/a,12["n\u0061me","tail"]"#, "43/a,7[1]", "4312[]", #"44/a,{"message":"m"}"#,
-        #"44"no""#, #"451-["e",{"_placeholder":true,"num":0}]"#, #"462-/a,3[{"_placeholder":true,"num":1}]"#, "450-[\"e\"]",
+        #"42["e",1,{"a":[true,null]}]"#, #"42/a,12["n\u0061me","tail"]"#, "43/a,7[1]", "4312[]",
+        #"44/a,{"message":"m"}"#,
+        #"44"no""#, #"451-["e",{"_placeholder":true,"num":0}]"#, #"462-/a,3[{"_placeholder":true,"num":1}]"#,
+        "450-[\"e\"]",
         "6", "5",
     ].map { bytes($0) }
 
@@ -20,7 +22,8 @@ struct FuzzTests {
 
     private static let fragments: [ArraySlice<UInt8>] = [
         "connect", "\"disconnect\"", "_placeholder", "\"num\":", "{\"_placeholder\":true,\"num\":", "2147483648",
-        "9007199254740993", "9223372036854775808", "18446744073709551616", "-1", "1e400", "[[[[[[[[", "{\"a\":", "]", "}", ",",
+        "9007199254740993", "9223372036854775808", "18446744073709551616", "-1", "1e400", "[[[[[[[[", "{\"a\":", "]",
+        "}", ",",
         "\"", "\\", "\\u", "\\ud800", "/", "/a,", "-", "10-", "0-", "45", "\u{1E}", "\0", "\u{FEFF}",
     ].map { bytes($0) }
 
@@ -47,7 +50,9 @@ struct FuzzTests {
         Array(Self.harmless.randomElement(using: &generator) ?? [])
     }
 
-    @Test("100,000 mutated packets give packets or errors, and what is accepted survives encoding", .timeLimit(.minutes(1)))
+    @Test(
+        "100,000 mutated packets give packets or errors, and what is accepted survives encoding",
+        .timeLimit(.minutes(1)))
     func decoder() throws {
         var generator = SeededGenerator(seed: 1)
         var decoder = SocketIODecoder()
@@ -56,7 +61,8 @@ struct FuzzTests {
             let frame = Self.mutated(using: &generator)
             let wasCollecting = decoder.isCollecting
             do throws(SocketIOProtocolError) {
-                let packet = try Bool.random(using: &generator) || !wasCollecting
+                let packet =
+                    try Bool.random(using: &generator) || !wasCollecting
                     ? decoder.receive(text: frame.dropFirst()) : decoder.receive(binary: frame[...])
                 if let packet {
                     accepted += 1

@@ -65,16 +65,18 @@ struct NamespaceSessionTests {
         #expect(output.happenings == [.closed(index, .credentialsRefused)])
     }
 
-    @Test("a refusal is about credentials unless it says that there is no such namespace (S24)", arguments: [
-        (#"{"message":"Invalid namespace"}"#, LinkspanError.Code.refused),
-        (#""Unable to connect""#, .refused),
-        (#""Invalid namespace""#, .refused),
-        (#"{"message":"unauthorized","data":{"code":401}}"#, .credentialsRefused),
-        (#"{"message":"Connection rejected by server"}"#, .credentialsRefused),
-        (#"{"message":7}"#, .credentialsRefused),
-        ("{}", .credentialsRefused),
-        (#""no""#, .credentialsRefused),
-    ])
+    @Test(
+        "a refusal is about credentials unless it says that there is no such namespace (S24)",
+        arguments: [
+            (#"{"message":"Invalid namespace"}"#, LinkspanError.Code.refused),
+            (#""Unable to connect""#, .refused),
+            (#""Invalid namespace""#, .refused),
+            (#"{"message":"unauthorized","data":{"code":401}}"#, .credentialsRefused),
+            (#"{"message":"Connection rejected by server"}"#, .credentialsRefused),
+            (#"{"message":7}"#, .credentialsRefused),
+            ("{}", .credentialsRefused),
+            (#""no""#, .credentialsRefused),
+        ])
     func refusal(payload: String, code: LinkspanError.Code) throws {
         var session = SocketIOSession.opened()
         _ = try session.enter("/auth")
@@ -212,9 +214,11 @@ struct NamespaceSessionTests {
         #expect(session.take(#"40/a,{"sid":"b"}"#).happenings == [.opened(second.index, sid: "b", isContinuous: false)])
     }
 
-    @Test("an auth payload that is no object is refused here, before the server drops everything", arguments: [
-        #""token""#, "7", "null", "[]", "{},{}",
-    ])
+    @Test(
+        "an auth payload that is no object is refused here, before the server drops everything",
+        arguments: [
+            #""token""#, "7", "null", "[]", "{},{}",
+        ])
     func wrongAuth(elements: String) {
         var session = SocketIOSession.opened()
         let auth = Payload(trustedElements: bytes(elements))

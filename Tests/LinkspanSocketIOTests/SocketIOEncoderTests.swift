@@ -51,9 +51,11 @@ struct SocketIOEncoderTests {
         #expect(text(output) == "41/chat,41")
     }
 
-    @Test("a name is escaped where JSON wants it and comes back the same", arguments: [
-        "", "plain", "quote\"", "back\\slash", "new\nline", "\0\u{1F}", "é😀\u{2028}", "a,b]", "/x", "\u{7F}",
-    ])
+    @Test(
+        "a name is escaped where JSON wants it and comes back the same",
+        arguments: [
+            "", "plain", "quote\"", "back\\slash", "new\nline", "\0\u{1F}", "é😀\u{2028}", "a,b]", "/x", "\u{7F}",
+        ])
     func names(name: String) throws {
         let frame = try Self.event(name, "1")
         guard case .packet(let flat) = Verdict(String(frame.dropFirst())) else {
@@ -110,9 +112,12 @@ struct SocketIONamespaceTests {
         #expect(!SocketIONamespace.main.matches(bytes("/chat")))
     }
 
-    @Test("a name that would change the packet is refused (CVE-2026-28970)", arguments: [
-        "chat", "/a,b", "/a b", "/a\r\n", "/a\0", "/é", "/a?x=1", "/a\u{7F}", "/" + String(repeating: "a", count: 256),
-    ])
+    @Test(
+        "a name that would change the packet is refused (CVE-2026-28970)",
+        arguments: [
+            "chat", "/a,b", "/a b", "/a\r\n", "/a\0", "/é", "/a?x=1", "/a\u{7F}",
+            "/" + String(repeating: "a", count: 256),
+        ])
     func refused(name: String) {
         let error = #expect(throws: LinkspanError.self) { try SocketIONamespace(name) }
         #expect(error?.code == .invalidConfiguration)

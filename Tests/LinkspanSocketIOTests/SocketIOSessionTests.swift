@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite("Socket.IO session")
 struct SocketIOSessionTests {
-    /// A session that is connected in these namespaces, whose indexes are 0, 1, …
+    /// A session that is connected in these namespaces, numbered in this order.
     private static func connected(_ names: String...) throws -> SocketIOSession {
         var session = SocketIOSession.opened()
         for name in names {
@@ -36,27 +36,35 @@ struct SocketIOSessionTests {
         #expect(asked.replyID == 5)
     }
 
-    @Test("packets of namespaces that were never joined are ignored (S27)", arguments: [
-        #"42/other,["e"]"#, "43/other,1[]", "41/other,", "41/other", #"44/other,{"message":"x"}"#, #"40/other,{"sid":"x"}"#,
-        #"42/a/,["e"]"#, #"42["e"]"#, "43[]", "40",
-    ])
+    @Test(
+        "packets of namespaces that were never joined are ignored (S27)",
+        arguments: [
+            #"42/other,["e"]"#, "43/other,1[]", "41/other,", "41/other", #"44/other,{"message":"x"}"#,
+            #"40/other,{"sid":"x"}"#,
+            #"42/a/,["e"]"#, #"42["e"]"#, "43[]", "40",
+        ])
     func unknownNamespace(frame: String) throws {
         var session = try Self.connected("/a")
         #expect(session.take(frame).isEmpty)
         #expect(session.isConnected(0))
     }
 
-    @Test("packets that mean nothing change nothing", arguments: ["42", "42/a,", "43[1]", "43", "6", "3", "5", "43/a,[1]"])
+    @Test(
+        "packets that mean nothing change nothing",
+        arguments: ["42", "42/a,", "43[1]", "43", "6", "3", "5", "43/a,[1]"])
     func meaningless(frame: String) throws {
         var session = try Self.connected("/", "/a")
         #expect(session.take(frame).isEmpty)
         #expect(session.isConnected(0))
     }
 
-    @Test("a violation closes everything, once, as a violation (S07)", arguments: [
-        "", "7", "4", "49", "42{}", "42[]", "42[null]", #"42["connect"]"#, #"42["e"#, "43abc", "45-", "451-", #"4511-["e"]"#,
-        "b4", "0{}", #"42["e"]\#u{1E}42["f"]"#,
-    ])
+    @Test(
+        "a violation closes everything, once, as a violation (S07)",
+        arguments: [
+            "", "7", "4", "49", "42{}", "42[]", "42[null]", #"42["connect"]"#, #"42["e"#, "43abc", "45-", "451-",
+            #"4511-["e"]"#,
+            "b4", "0{}", #"42["e"]\#u{1E}42["f"]"#,
+        ])
     func violation(frame: String) throws {
         var session = try Self.connected("/", "/a")
         let output = session.take(frame)
@@ -193,10 +201,13 @@ struct SocketIORecoveryTests {
         #expect(SocketIORecovery(pid: "P", offset: nil).merged(into: bytes("{}")) == bytes("{}"))
     }
 
-    @Test("the offset is the last argument when it is a string (S41)", arguments: [
-        (#"1,"Q7xWgm-""#, "Q7xWgm-"), (#""a""#, "a"), (#"{"x":"y"} , "b""#, "b"), ("1", nil), ("", nil), (#""""#, nil),
-        (#"["a"]"#, nil), (#""a\"b""#, nil), (#""a\\""#, nil), (#"",","x""#, "x"), (#""a\",\"b""#, nil),
-    ])
+    @Test(
+        "the offset is the last argument when it is a string (S41)",
+        arguments: [
+            (#"1,"Q7xWgm-""#, "Q7xWgm-"), (#""a""#, "a"), (#"{"x":"y"} , "b""#, "b"), ("1", nil), ("", nil),
+            (#""""#, nil),
+            (#"["a"]"#, nil), (#""a\"b""#, nil), (#""a\\""#, nil), (#"",","x""#, "x"), (#""a\",\"b""#, nil),
+        ])
     func offset(elements: String, offset: String?) {
         #expect(SocketIORecovery.offset(in: bytes(elements)) == offset)
     }

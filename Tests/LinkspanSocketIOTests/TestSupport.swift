@@ -15,7 +15,8 @@ func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] }
 func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
 /// An Engine.IO handshake as servers send it.
-let openFrame = #"0{"sid":"lv_VI97HAXpY6yYWAAAB","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}"#
+let openFrame =
+    #"0{"sid":"lv_VI97HAXpY6yYWAAAB","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}"#
 
 /// A packet taken apart into what tests compare.
 struct Flat: Equatable, CustomStringConvertible {
@@ -26,9 +27,10 @@ struct Flat: Equatable, CustomStringConvertible {
     var elements = ""
     var attachments: [[UInt8]] = []
 
-    init(_ kind: String, _ namespace: String = "", event: String = "", id: UInt64? = nil, _ elements: String = "",
-        attachments: [[UInt8]] = [])
-    {
+    init(
+        _ kind: String, _ namespace: String = "", event: String = "", id: UInt64? = nil, _ elements: String = "",
+        attachments: [[UInt8]] = []
+    ) {
         self.kind = kind
         self.namespace = namespace
         self.event = event

@@ -15,8 +15,9 @@ struct Transcript: Sendable, CustomTestStringConvertible {
     var answersPings: Bool
     var lines: [Line]
 
-    /// Reads one frame a line: `S` or `C` and the text, or `s` or `c` and the bytes in hexadecimal. Characters that
-    /// editors hide stand as `‹2028›`.
+    /// Reads one frame a line: `S` or `C` and the text, or `s` or `c` and the bytes in hexadecimal.
+    ///
+    /// Characters that editors hide stand as `‹2028›`.
     init(_ name: String, answersPings: Bool = true, _ script: String) {
         self.name = name
         self.answersPings = answersPings

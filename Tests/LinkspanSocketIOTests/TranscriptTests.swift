@@ -51,7 +51,9 @@ struct TranscriptTests {
         try second.run()
         // The missed events came before the answer to CONNECT, and are delivered after `opened`.
         #expect(second.happenings.first == .opened(0, sid: "8sWzXN-PHlBpCxFyAAAA", isContinuous: true))
-        #expect(second.happenings.dropFirst().prefix(4).count(where: { if case .message = $0 { true } else { false } }) == 4)
+        #expect(
+            second.happenings.dropFirst().prefix(4).count(where: { if case .message = $0 { true } else { false } }) == 4
+        )
     }
 
     @Test("a server of Socket.IO v2 is named as such")

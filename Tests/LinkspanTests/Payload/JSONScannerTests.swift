@@ -4,7 +4,9 @@ internal import Testing
 @Suite("JSON scanner")
 struct JSONScannerTests {
     /// Scans exactly one value and returns the offset behind it.
-    private static func skip(_ text: String, maximumValues: Int = JSONScanner.maximumValues) throws(JSONScanError) -> Int {
+    private static func skip(_ text: String, maximumValues: Int = JSONScanner.maximumValues) throws(JSONScanError)
+        -> Int
+    {
         try Self.skip(Array(text.utf8), maximumValues: maximumValues)
     }
 
@@ -15,23 +17,31 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("a value is skipped to its last byte, whatever follows", arguments: [
-        "null", "true", "false", "0", "-0", "12", "-1.5e+10", "1E2", "0.25", "1e400", #""""#, #""a b""#, #""é😀""#,
-        #""\"\\\/\b\f\n\r\t\u00e9\uD83D\ude00""#, #""\ud800""#, "[]", "[ ]", "{}", "{ }", "[1,2]", #"{"a":1,"a":2}"#,
-        "[[],{},[[{}]]]", #"{"a" : [ 1 , { "b" : null } ] }"#, "[\n\t\r 1 ]", "\"\u{7F}\u{2028}\"",
-    ])
+    @Test(
+        "a value is skipped to its last byte, whatever follows",
+        arguments: [
+            "null", "true", "false", "0", "-0", "12", "-1.5e+10", "1E2", "0.25", "1e400", #""""#, #""a b""#, #""é😀""#,
+            #""\"\\\/\b\f\n\r\t\u00e9\uD83D\ude00""#, #""\ud800""#, "[]", "[ ]", "{}", "{ }", "[1,2]",
+            #"{"a":1,"a":2}"#,
+            "[[],{},[[{}]]]", #"{"a" : [ 1 , { "b" : null } ] }"#, "[\n\t\r 1 ]", "\"\u{7F}\u{2028}\"",
+        ])
     func accepted(value: String) throws {
         for rest in ["", ",", "]", " x", "}"] {
             #expect(try Self.skip(value + rest) == value.utf8.count)
         }
     }
 
-    @Test("everything that RFC 8259 forbids is refused", arguments: [
-        "nul", "nulL", "True", "tru", "+1", "-", "-a", ".5", "1.", "1.e1", "1e", "1e+", "NaN", "Infinity", "'a'", "a",
-        "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "{a:1}", "{1:1}", #"{"a" 1}"#,
-        #"{"a":1]"#, #"{,"a":1}"#, #""a"#, #""\x""#, #""\u12""#, #""\u12g4""#, "\"a\nb\"", "\"\0\"", "\"\u{1F}\"", "]", "}", ",",
-        ":", "", "\u{FEFF}1", "/* */1", " 1",
-    ])
+    @Test(
+        "everything that RFC 8259 forbids is refused",
+        arguments: [
+            "nul", "nulL", "True", "tru", "+1", "-", "-a", ".5", "1.", "1.e1", "1e", "1e+", "NaN", "Infinity", "'a'",
+            "a",
+            "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "{a:1}", "{1:1}",
+            #"{"a" 1}"#,
+            #"{"a":1]"#, #"{,"a":1}"#, #""a"#, #""\x""#, #""\u12""#, #""\u12g4""#, "\"a\nb\"", "\"\0\"", "\"\u{1F}\"",
+            "]", "}", ",",
+            ":", "", "\u{FEFF}1", "/* */1", " 1",
+        ])
     func refused(text: String) {
         #expect(throws: JSONScanError.self) { try Self.skip(text) }
     }
@@ -74,7 +84,8 @@ struct JSONScannerTests {
 
     @Test("a text that ends too early is refused at every byte, and never read beyond")
     func truncated() throws {
-        let whole = Array(#"{"key \u00e9":[true,false,null,-12.5e+3,"va\\lue that is longer than eight bytes",{}]}"#.utf8)
+        let whole = Array(
+            #"{"key \u00e9":[true,false,null,-12.5e+3,"va\\lue that is longer than eight bytes",{}]}"#.utf8)
         #expect(try Self.skip(whole) == whole.count)
         for end in whole.indices {
             let error = #expect(throws: JSONScanError.self) { try Self.skip(Array(whole[..<end])) }
@@ -89,7 +100,9 @@ struct JSONScannerTests {
             let plain = String(repeating: "é", count: length / 2) + String(repeating: "x", count: length % 2)
             #expect(try Self.skip("\"\(plain)\"\"") == plain.utf8.count + 2)
             #expect(try Self.skip("\"\(plain)\\n\"x") == plain.utf8.count + 4)
-            #expect(throws: JSONScanError(.unexpectedByte, at: plain.utf8.count + 1)) { try Self.skip("\"\(plain)\u{01}\"xxxxxxxx") }
+            #expect(throws: JSONScanError(.unexpectedByte, at: plain.utf8.count + 1)) {
+                try Self.skip("\"\(plain)\u{01}\"xxxxxxxx")
+            }
         }
     }
 
@@ -131,7 +144,7 @@ struct JSONScannerTests {
 }
 
 /// A repeatable generator (SplitMix64), so that a failure can be had again.
-struct SeededGenerator: RandomNumberGenerator {
+private struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { self.state = seed }

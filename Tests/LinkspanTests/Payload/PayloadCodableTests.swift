@@ -43,10 +43,13 @@ struct PayloadCodableTests {
         #expect(try Payload(checking: payload.elements).values.count == 4, "what we write passes our own check")
     }
 
-    @Test("strings survive, whatever is in them", arguments: [
-        "", "plain", "\"\\/\u{08}\u{0C}\n\r\t\u{00}\u{1F}\u{7F}", "é😀\u{2028}\u{FFFD}", #"{"_placeholder":true,"num":0}"#,
-        String(repeating: "x\"", count: 1000),
-    ])
+    @Test(
+        "strings survive, whatever is in them",
+        arguments: [
+            "", "plain", "\"\\/\u{08}\u{0C}\n\r\t\u{00}\u{1F}\u{7F}", "é😀\u{2028}\u{FFFD}",
+            #"{"_placeholder":true,"num":0}"#,
+            String(repeating: "x\"", count: 1000),
+        ])
     func strings(string: String) throws {
         let payload = try Payload(string, ["k": string])
         #expect(try payload.decode(String.self) == string)
@@ -62,10 +65,12 @@ struct PayloadCodableTests {
         #expect(error?.code == .decodingFailed)
     }
 
-    @Test("data from a placeholder out of range is a typed error (CVE-2022-2421)", arguments: [
-        #"{"_placeholder":true,"num":1}"#, #"{"_placeholder":true,"num":-1}"#, #"{"_placeholder":true,"num":"0"}"#,
-        #"{"_placeholder":false,"num":0}"#, #""AQI=""#, "[1,2]", "null",
-    ])
+    @Test(
+        "data from a placeholder out of range is a typed error (CVE-2022-2421)",
+        arguments: [
+            #"{"_placeholder":true,"num":1}"#, #"{"_placeholder":true,"num":-1}"#, #"{"_placeholder":true,"num":"0"}"#,
+            #"{"_placeholder":false,"num":0}"#, #""AQI=""#, "[1,2]", "null",
+        ])
     func badPlaceholder(json: String) throws {
         let payload = try Payload(checking: Array("\(json),[\(json)]".utf8)[...], attachments: [[1]])
         let error = #expect(throws: LinkspanError.self) { try payload.decode(Data.self) }

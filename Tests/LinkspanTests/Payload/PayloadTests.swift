@@ -29,9 +29,11 @@ struct PayloadTests {
         #expect(Payload.empty.isEmpty)
     }
 
-    @Test("text that is no list of values is refused", arguments: [
-        ",", "1,", ",1", "1,,2", "1 2", "[1", "1]", "}", "a", "\"", "1,[[[", "01",
-    ])
+    @Test(
+        "text that is no list of values is refused",
+        arguments: [
+            ",", "1,", ",1", "1,,2", "1 2", "[1", "1]", "}", "a", "\"", "1,[[[", "01",
+        ])
     func refused(elements: String) {
         #expect(throws: JSONScanError.self) { try Payload(checking: bytes(elements)) }
     }
@@ -57,7 +59,9 @@ struct PayloadTests {
         #expect(isInside)
     }
 
-    @Test("hostile trusted text gives nothing rather than a trap", arguments: ["[", "{\"a\"", "1 2", ",", "\"", "x", "{\"a\":}"])
+    @Test(
+        "hostile trusted text gives nothing rather than a trap",
+        arguments: ["[", "{\"a\"", "1 2", ",", "\"", "x", "{\"a\":}"])
     func malformedTrusted(elements: String) {
         let payload = Payload(trustedElements: bytes(elements))
         for value in payload.values {
@@ -133,38 +137,50 @@ struct PayloadValueTests {
         }
     }
 
-    @Test("integers are exact to the last of 64 bits, and nil beyond", arguments: [
-        ("0", 0), ("-0", 0), ("9223372036854775807", Int.max), ("-9223372036854775808", Int.min),
-        ("9223372036854775808", nil), ("-9223372036854775809", nil), ("18446744073709551616", nil), ("1.0", nil), ("1e2", nil),
-        ("-12", -12),
-    ] as [(String, Int?)])
+    @Test(
+        "integers are exact to the last of 64 bits, and nil beyond",
+        arguments: [
+            ("0", 0), ("-0", 0), ("9223372036854775807", Int.max), ("-9223372036854775808", Int.min),
+            ("9223372036854775808", nil), ("-9223372036854775809", nil), ("18446744073709551616", nil), ("1.0", nil),
+            ("1e2", nil),
+            ("-12", -12),
+        ] as [(String, Int?)])
     func integers(json: String, expected: Int?) throws {
         #expect(try Self.value(json).int == expected)
     }
 
-    @Test("floating-point numbers", arguments: [
-        ("0", 0.0), ("-1.5e3", -1500), ("1e400", .infinity), ("0.1", 0.1), ("9007199254740993", 9_007_199_254_740_992),
-    ])
+    @Test(
+        "floating-point numbers",
+        arguments: [
+            ("0", 0.0), ("-1.5e3", -1500), ("1e400", .infinity), ("0.1", 0.1),
+            ("9007199254740993", 9_007_199_254_740_992),
+        ])
     func doubles(json: String, expected: Double) throws {
         #expect(try Self.value(json).double == expected)
     }
 
-    @Test("strings with their escapes resolved; a lone surrogate becomes U+FFFD", arguments: [
-        (#""""#, ""), (#""a""#, "a"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{08}\u{0C}\n\r\t"), (#""\u00e9\u0000""#, "é\0"),
-        (#""\ud83d\ude00""#, "😀"), (#""\ud83d""#, "\u{FFFD}"), (#""\ude00""#, "\u{FFFD}"), (#""\ud83dx""#, "\u{FFFD}x"),
-        (#""\ud83d\ud83d\ude00""#, "\u{FFFD}😀"), (#""\ud83d\u0041""#, "\u{FFFD}A"), (#""\ud83d\n""#, "\u{FFFD}\n"),
-        (#""é\u2028😀""#, "é\u{2028}😀"),
-    ])
+    @Test(
+        "strings with their escapes resolved; a lone surrogate becomes U+FFFD",
+        arguments: [
+            (#""""#, ""), (#""a""#, "a"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{08}\u{0C}\n\r\t"),
+            (#""\u00e9\u0000""#, "é\0"),
+            (#""\ud83d\ude00""#, "😀"), (#""\ud83d""#, "\u{FFFD}"), (#""\ude00""#, "\u{FFFD}"),
+            (#""\ud83dx""#, "\u{FFFD}x"),
+            (#""\ud83d\ud83d\ude00""#, "\u{FFFD}😀"), (#""\ud83d\u0041""#, "\u{FFFD}A"), (#""\ud83d\n""#, "\u{FFFD}\n"),
+            (#""é\u2028😀""#, "é\u{2028}😀"),
+        ])
     func strings(json: String, expected: String) throws {
         #expect(try Self.value(json).string == expected)
     }
 
-    @Test("a blob is found only by an index in range (CVE-2022-2421)", arguments: [
-        (#"{"_placeholder":true,"num":1}"#, [2]), (#"{"num":0,"_placeholder":true}"#, [1]),
-        (#"{"_placeholder":true,"num":2}"#, nil), (#"{"_placeholder":true,"num":-1}"#, nil),
-        (#"{"_placeholder":true,"num":"0"}"#, nil), (#"{"_placeholder":true}"#, nil),
-        (#"{"_placeholder":false,"num":0}"#, nil), (#"{"_placeholder":"true","num":0}"#, nil), (#"{"num":0}"#, nil),
-    ] as [(String, ArraySlice<UInt8>?)])
+    @Test(
+        "a blob is found only by an index in range (CVE-2022-2421)",
+        arguments: [
+            (#"{"_placeholder":true,"num":1}"#, [2]), (#"{"num":0,"_placeholder":true}"#, [1]),
+            (#"{"_placeholder":true,"num":2}"#, nil), (#"{"_placeholder":true,"num":-1}"#, nil),
+            (#"{"_placeholder":true,"num":"0"}"#, nil), (#"{"_placeholder":true}"#, nil),
+            (#"{"_placeholder":false,"num":0}"#, nil), (#"{"_placeholder":"true","num":0}"#, nil), (#"{"num":0}"#, nil),
+        ] as [(String, ArraySlice<UInt8>?)])
     func blobs(json: String, expected: ArraySlice<UInt8>?) throws {
         let payload = try Payload(checking: bytes("[\(json)]"), attachments: [[1], [2]])
         #expect(payload[0]?[0]?.blob == expected)

@@ -11,7 +11,9 @@ struct EngineIOHandshake: Sendable, Hashable {
     static let timeouts: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
     /// The smallest and largest limits of a message that are believed.
     static let payloads: ClosedRange<Int> = 1024...1 << 30
-    /// The longest session id. It goes into URLs on other transports, so its characters are checked as well.
+    /// The longest session id.
+    ///
+    /// It goes into URLs on other transports, so its characters are checked as well.
     static let maximumSIDLength = 128
 
     /// The server's name for the session.

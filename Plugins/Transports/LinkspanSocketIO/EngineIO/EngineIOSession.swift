@@ -77,7 +77,9 @@ struct EngineIOSession: Sendable {
         }
     }
 
-    /// Looks at the clock: an error when a deadline has passed. The session is over then.
+    /// Looks at the clock: an error when a deadline has passed.
+    ///
+    /// The session is over then.
     mutating func timer(now: ContinuousClock.Instant) -> LinkspanError? {
         switch self.state {
         case .awaitingOpen(let deadline) where now >= deadline:

@@ -60,7 +60,9 @@ struct NamespaceSession: Sendable {
         if case .connecting(let deadline, _) = self.state { deadline } else { nil }
     }
 
-    /// Notes that the owner wants in. ``sendConnect(now:output:)`` follows as soon as the engine is open.
+    /// Notes that the owner wants in.
+    ///
+    /// ``sendConnect(now:output:)`` follows as soon as the engine is open.
     mutating func join(auth: ArraySlice<UInt8>, recovery: SocketIORecovery?, timeout: Duration) {
         self.recovery = recovery
         self.state = .waiting(auth: recovery?.merged(into: auth) ?? auth, timeout: timeout)
@@ -87,7 +89,9 @@ struct NamespaceSession: Sendable {
         }
     }
 
-    /// Takes an acknowledgement. One that comes before CONNECT is answered can answer nothing.
+    /// Takes an acknowledgement.
+    ///
+    /// One that comes before CONNECT is answered can answer nothing.
     @inline(__always)
     mutating func receive(ack id: UInt64?, _ payload: Payload, output: inout SocketIOOutput) {
         guard case .connected = self.state, let id else { return }
@@ -235,7 +239,8 @@ extension NamespaceSession {
         if text == "Invalid namespace" || text == "Unable to connect" {
             return LinkspanError(.refused, "the server does not have the namespace", details: details)
         }
-        return LinkspanError(.credentialsRefused, "the server refuses the connection to the namespace", details: details)
+        return LinkspanError(
+            .credentialsRefused, "the server refuses the connection to the namespace", details: details)
     }
 
     /// Servers may make ids of their own, so only what could spoil a log is refused.

@@ -59,7 +59,9 @@ struct PlaceholderCheck {
         self.depth &+= 1
     }
 
-    /// Judges the object that ends. Of repeated keys each has to be good, because readers differ in which they take.
+    /// Judges the object that ends.
+    ///
+    /// Of repeated keys each has to be good, because readers differ in which they take.
     private mutating func leave() -> Bool {
         self.depth = max(self.depth &- 1, 0)
         let bit = self.bit

@@ -37,7 +37,9 @@ struct SocketIOBody: Sendable, Hashable {
         }
     }
 
-    /// Makes the packet. Nil when it means nothing: an event without even a name, which the reference drops too.
+    /// Makes the packet.
+    ///
+    /// Nil when it means nothing: an event without even a name, which the reference drops too.
     @inline(__always)
     func packet(
         _ text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>]
@@ -77,7 +79,9 @@ extension SocketIOBody {
         text[text.startIndex &+ range.lowerBound..<text.startIndex &+ range.upperBound]
     }
 
-    /// Checks the JSON in one pass and returns its end. Only white space may follow.
+    /// Checks the JSON in one pass and returns its end.
+    ///
+    /// Only white space may follow.
     @inline(__always)
     private static func check(
         _ text: UnsafeBufferPointer<UInt8>, from start: Int
@@ -153,7 +157,9 @@ extension SocketIOBody {
         return start..<end
     }
 
-    /// The event's name. Its escapes are resolved only when it has some.
+    /// The event's name.
+    ///
+    /// Its escapes are resolved only when it has some.
     @inline(__always)
     private static func name(_ written: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> String {
         let name: String

@@ -96,7 +96,9 @@ extension SocketIOEncoder {
         output.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number % 10))
     }
 
-    /// Appends a JSON string (RFC 8259 §7). Most names need no escape and are copied whole.
+    /// Appends a JSON string (RFC 8259 §7).
+    ///
+    /// Most names need no escape and are copied whole.
     private static func append(string: String, to output: inout [UInt8]) {
         var string = string
         string.withUTF8 { bytes in

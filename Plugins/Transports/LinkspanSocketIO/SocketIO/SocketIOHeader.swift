@@ -2,7 +2,9 @@
 struct SocketIOHeader: Sendable, Hashable {
     /// The packet's type.
     var type: SocketIOPacketType
-    /// How many attachments are announced. A binary packet with none is a plain one (CVE-2026-69185).
+    /// How many attachments are announced.
+    ///
+    /// A binary packet with none is a plain one (CVE-2026-69185).
     var attachments = 0
     /// Where the namespace stands, without the comma; empty for `/`.
     var namespace: Range<Int> = 0..<0
@@ -57,7 +59,9 @@ struct SocketIOHeader: Sendable, Hashable {
         return position > start ? value : nil
     }
 
-    /// Reads `<n>-`. A leading zero is refused, since no known peer writes one, and so is a missing number.
+    /// Reads `<n>-`.
+    ///
+    /// A leading zero is refused, since no known peer writes one, and so is a missing number.
     private static func attachments(
         _ text: UnsafeBufferPointer<UInt8>, _ position: inout Int, most: Int
     ) throws(SocketIOProtocolError) -> Int {

@@ -1,6 +1,8 @@
 /// How much of a server's data is accepted before its connection is failed.
 struct SocketIOLimits: Sendable, Hashable {
-    /// The most attachments of one packet. Both reference sides close the connection above ten (CVE-2026-33151).
+    /// The most attachments of one packet.
+    ///
+    /// Both reference sides close the connection above ten (CVE-2026-33151).
     var maximumAttachments = 10
     /// The most bytes of one packet together with its attachments.
     var maximumMessageBytes = 16 * 1024 * 1024

@@ -8,7 +8,9 @@ struct SocketIOOutput: Sendable {
     var frames = FrameQueue()
     /// Events for the owners of namespaces.
     var deliveries: [Delivery] = []
-    /// Set when the stream has to be dropped. Each namespace has its closing event among the deliveries already.
+    /// Set when the stream has to be dropped.
+    ///
+    /// Each namespace has its closing event among the deliveries already.
     var close: LinkspanError?
 
     /// Whether there is nothing to do.

@@ -33,7 +33,9 @@ enum SocketIOPacketType: UInt8, Sendable, Hashable {
 
 /// The names of events that belong to the protocol's implementations (socket.io-protocol, "Event").
 enum ReservedEvent {
-    /// Whether a name is reserved. Decided by the length first, because that is all that most names need.
+    /// Whether a name is reserved.
+    ///
+    /// Decided by the length first, because that is all that most names need.
     static func contains(_ name: String) -> Bool {
         switch name.utf8.count {
         case 7: name == "connect"

@@ -7,7 +7,9 @@ struct SocketIORecovery: Sendable, Hashable {
 
     /// The server's private name for the session.
     var pid: Secret
-    /// What the server appended to the last event that it would repeat. Without one, it resumes nothing.
+    /// What the server appended to the last event that it would repeat.
+    ///
+    /// Without one, it resumes nothing.
     var offset: String?
 
     /// The auth object with `pid` and `offset` merged in; `auth` is an object's text or empty.

@@ -5,7 +5,9 @@ internal import Linkspan
 /// The owner holds it under one lock, feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts on
 /// it outside the lock. After each call that may change them it looks at ``nextDeadline`` and ``hasActiveNamespaces``.
 struct SocketIOSession: Sendable {
-    /// What the server said in its handshake, once it has. The first one stays when the server repeats itself.
+    /// What the server said in its handshake, once it has.
+    ///
+    /// The first one stays when the server repeats itself.
     private(set) var handshake: EngineIOHandshake?
 
     private let limits: SocketIOLimits
@@ -29,7 +31,9 @@ struct SocketIOSession: Sendable {
         self.decoder = SocketIODecoder(limits: limits)
     }
 
-    /// Whether some namespace is joined. When none is, the engine has no purpose (S25).
+    /// Whether some namespace is joined.
+    ///
+    /// When none is, the engine has no purpose (S25).
     var hasActiveNamespaces: Bool { self.namespaces.contains(where: \.isActive) }
 
     /// When ``timer(now:output:)`` has to be called next; nil when never.
@@ -120,7 +124,9 @@ struct SocketIOSession: Sendable {
         for index in self.namespaces.indices { self.namespaces[index].timer(now: now, output: &output) }
     }
 
-    /// The stream has ended by itself. The session takes nothing more, and asks for nothing to be closed.
+    /// The stream has ended by itself.
+    ///
+    /// The session takes nothing more, and asks for nothing to be closed.
     mutating func streamClosed(_ error: LinkspanError, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
         self.end(error, output: &output)
@@ -216,7 +222,8 @@ extension SocketIOSession {
     /// The text of an auth payload; the official server drops the connection over anything but an object.
     private static func object(_ auth: Payload?) throws(LinkspanError) -> ArraySlice<UInt8> {
         guard let auth, !auth.isEmpty else { return [] }
-        guard let value = auth[0], value.text.first == UInt8(ascii: "{"), auth[1] == nil, auth.attachments.isEmpty else {
+        guard let value = auth[0], value.text.first == UInt8(ascii: "{"), auth[1] == nil, auth.attachments.isEmpty
+        else {
             throw LinkspanError(
                 .invalidConfiguration, "the auth payload of Socket.IO has to be one object without binary values")
         }
