@@ -18,8 +18,6 @@ enum SocketIOEncoder {
     static func append(
         event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) -> [ArraySlice<UInt8>] {
-        output.reserveCapacity(
-            output.count &+ payload.elements.count &+ name.utf8.count &+ namespace.prefix.count &+ 32)
         Self.appendHead(.event, attachments: payload.attachments.count, in: namespace, to: &output)
         if let id { Self.append(id, to: &output) }
         output.append(UInt8(ascii: "["))
