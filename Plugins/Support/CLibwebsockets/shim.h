@@ -167,6 +167,8 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
   info.http_proxy_address = ":0";
   info.retry_and_idle_policy = clws_no_policy();
   info.provided_client_ssl_ctx = tls;
+  // Without it a vhost takes no client configuration. The roots are in the configuration that is given.
+  if (tls) info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
 #if defined(LWS_SERVER_OPTION_DISABLE_TLS_SESSION_CACHE)
   // A resumed session would skip the verification callback, and pins with it.
   info.options |= LWS_SERVER_OPTION_DISABLE_TLS_SESSION_CACHE;

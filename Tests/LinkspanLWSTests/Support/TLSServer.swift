@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+/// A TLS server in a process of its own, which tells what happened on each connection.
+final class TLSServer: Sendable {
+    /// What one connection came to: the protocol version, ALPN and server name that were agreed on, if TLS came about,
+    /// and the number of bytes that the client sent within TLS.
+    struct Report: Sendable, Equatable {
+        var version: String
+        var alpn: String
+        var name: String
+        var count: Int
+    }
+
+    let port: Int
+    private let process: Process
+    private let output: FileHandle
+
+    /// Starts a server that shows `certificate`, speaks `maximum` at most and echoes after an upgrade.
+    init(_ certificates: Certificates, certificate: String, address: String = "127.0.0.1", maximum: String = "TLSv1_3")
+        throws
+    {
+        let pipe = Pipe()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "python3", "-u", "-c", Self.script, address, certificates.path("\(certificate).pem"),
+            certificates.path("\(certificate).key"), maximum,
+        ]
+        process.standardOutput = pipe
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        self.process = process
+        self.output = pipe.fileHandleForReading
+        self.port = try #require(Int(Self.line(of: pipe.fileHandleForReading)))
+    }
+
+    /// The report of the next connection that ended.
+    func report() throws -> Report {
+        let parts = Self.line(of: self.output).split(separator: " ").map(String.init)
+        try #require(parts.count == 4)
+        return Report(version: parts[0], alpn: parts[1], name: parts[2], count: try #require(Int(parts[3])))
+    }
+
+    func stop() {
+        // Not SIGTERM, which a child of a dispatch thread inherits as blocked.
+        kill(self.process.processIdentifier, SIGKILL)
+        self.process.waitUntilExit()
+    }
+
+    private static func line(of file: FileHandle) -> String {
+        var bytes = Data()
+        while let byte = try? file.read(upToCount: 1), !byte.isEmpty, byte != Data([10]) { bytes += byte }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static let script = """
+        import socket, ssl, sys, threading
+        address, certificate, key, maximum = sys.argv[1:5]
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        context.set_ciphers("DEFAULT@SECLEVEL=0")
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = getattr(ssl.TLSVersion, maximum)
+        names = {}
+        def named(connection, name, _): names[connection] = name
+        context.sni_callback = named
+        answer = b"HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n\\r\\n"
+        lock = threading.Lock()
+        def serve(raw):
+            version, alpn, name, count, head, rest = "none", "none", "none", 0, b"", b""
+            try:
+                connection = context.wrap_socket(raw, server_side=True)
+                version, alpn = connection.version(), str(connection.selected_alpn_protocol()).lower()
+                name = names.pop(connection, None) or "none"
+                while b"\\r\\n\\r\\n" not in head:
+                    more = connection.recv(65536)
+                    if not more: break
+                    count += len(more); head += more
+                if b"\\r\\n\\r\\n" in head:
+                    connection.sendall(answer)
+                    while True:
+                        more = connection.recv(65536)
+                        if not more: break
+                        count += len(more)
+                        connection.sendall(more)
+                connection.close()
+            except Exception: pass
+            try: raw.close()
+            except Exception: pass
+            with lock: print(version, alpn, name, count, flush=True)
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        listener = socket.socket(family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, 0)); listener.listen(64)
+        print(listener.getsockname()[1], flush=True)
+        while True:
+            raw, _ = listener.accept()
+            threading.Thread(target=serve, args=(raw,), daemon=True).start()
+        """
+}
