@@ -5,14 +5,16 @@ import Testing
 struct TLSTests {
     private let certificates: Certificates
 
-    init() throws { self.certificates = try Certificates() }
+    init() async throws { self.certificates = try await blocking { try Certificates() } }
 
     private func withTLSServer<Result>(
         _ certificate: String, address: String = "127.0.0.1", maximum: String = "TLSv1_3",
         _ body: (TLSServer) async throws -> Result
     ) async throws -> Result {
-        let server = try TLSServer(
-            self.certificates, certificate: certificate, address: address, maximum: maximum)
+        let certificates = self.certificates
+        let server = try await blocking {
+            try TLSServer(certificates, certificate: certificate, address: address, maximum: maximum)
+        }
         defer { server.stop() }
         return try await body(server)
     }
@@ -58,7 +60,7 @@ struct TLSTests {
                 stream.finish()
                 #expect(await recorder.ending().code == .closedByUs)
             }
-            let report = try server.report()
+            let report = try await server.report()
             #expect(report.version == "TLSv1.3")
             #expect(report.alpn == "http/1.1")
             #expect(report.name == (host == "localhost" ? host : "none"))
@@ -99,8 +101,8 @@ struct TLSTests {
             #expect(error.code == code, "\(error)")
             let byAddress = try await self.ending(self.request(server, host: "127.0.0.1"))
             #expect(byAddress.code == code, "\(byAddress)")
-            #expect(try server.report().count == 0)
-            #expect(try server.report().count == 0)
+            #expect(try await server.report().count == 0)
+            #expect(try await server.report().count == 0)
         }
     }
 
@@ -109,7 +111,7 @@ struct TLSTests {
         try await self.withTLSServer("good") { server in
             let error = try await self.ending(self.request(server, roots: .system))
             #expect(error.code == .tlsUntrusted)
-            #expect(try server.report().count == 0)
+            #expect(try await server.report().count == 0)
         }
     }
 
@@ -139,7 +141,7 @@ struct TLSTests {
                 _ = try await recorder.opening()
                 stream.abort()
             }
-            #expect(try server.report().name == "none")
+            #expect(try await server.report().name == "none")
         }
         for certificate in ["other", "stranger", "expired"] {
             try await self.withTLSServer(certificate, address: "::1") { server in
@@ -148,7 +150,7 @@ struct TLSTests {
                     "other": .tlsHostMismatch, "stranger": .tlsUntrusted, "expired": .tlsExpired,
                 ]
                 #expect(error.code == codes[certificate], "\(error)")
-                #expect(try server.report().count == 0)
+                #expect(try await server.report().count == 0)
             }
         }
     }
@@ -193,11 +195,11 @@ struct TLSTests {
                 if isSpoken {
                     _ = try await recorder.opening()
                     stream.abort()
-                    #expect(try server.report().version == "TLSv1.2")
+                    #expect(try await server.report().version == "TLSv1.2")
                 } else {
                     let error = await recorder.ending()
                     #expect(error.code == .tlsFailed, "\(error)")
-                    #expect(try server.report().count == 0)
+                    #expect(try await server.report().count == 0)
                 }
             }
         }

@@ -87,3 +87,6 @@ extension Peer {
 func setEnvironment(_ name: String, _ value: String) {
     setenv(name, value, 1)
 }
+
+/// The processor time that this process has used.
+func processTime() -> Duration { .microseconds(Int(clock()) * 1_000_000 / Int(CLOCKS_PER_SEC)) }

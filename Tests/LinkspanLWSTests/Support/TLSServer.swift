@@ -36,8 +36,9 @@ final class TLSServer: Sendable {
     }
 
     /// The report of the next connection that ended.
-    func report() throws -> Report {
-        let parts = Self.line(of: self.output).split(separator: " ").map(String.init)
+    func report() async throws -> Report {
+        let line = try await blocking { Self.line(of: self.output) }
+        let parts = line.split(separator: " ").map(String.init)
         try #require(parts.count == 4)
         return Report(version: parts[0], alpn: parts[1], name: parts[2], count: try #require(Int(parts[3])))
     }

@@ -1,20 +1,29 @@
-import LinkspanLWS
+import Dispatch
 
 @testable import LinkspanLWS
 
-#if canImport(Dispatch)
-import Dispatch
-#endif
-
 /// Bytes in which a piece that is lost, doubled or moved shows.
 func pattern(_ count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
-        var state: UInt32 = 1
-        for index in 0..<count {
-            state = state &* 1_664_525 &+ 1_013_904_223
-            bytes[index] = UInt8(truncatingIfNeeded: state >> 24)
-        }
-        initialized = count
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    while bytes.count < count { bytes += patternBlock.prefix(count - bytes.count) }
+    return bytes
+}
+
+/// A block whose length is a prime, so that no buffer's length is a multiple of it.
+private let patternBlock: [UInt8] = {
+    var state: UInt32 = 1
+    return (0..<65_521).map { _ in
+        state = state &* 1_664_525 &+ 1_013_904_223
+        return UInt8(truncatingIfNeeded: state >> 24)
+    }
+}()
+
+/// Runs what blocks on a thread of its own, because the threads of tasks are few.
+func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        let isStarted = spawn { continuation.resume(with: Swift.Result { try body() }) }
+        if !isStarted { continuation.resume(throwing: ByteStreamError(.unavailable, "no thread")) }
     }
 }
 

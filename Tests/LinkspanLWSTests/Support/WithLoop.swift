@@ -6,8 +6,15 @@ func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async throws -
 }
 
 func withLoop<Result>(_ loop: EventLoop, _ body: (EventLoop) async throws -> Result) async throws -> Result {
-    defer { loop.shutdown() }
-    return try await body(loop)
+    let result: Result
+    do {
+        result = try await body(loop)
+    } catch {
+        try await blocking { loop.shutdown() }
+        throw error
+    }
+    try await blocking { loop.shutdown() }
+    return result
 }
 
 /// Runs `body` with a server that is stopped afterwards.

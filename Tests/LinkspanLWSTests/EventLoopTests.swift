@@ -1,0 +1,273 @@
+import LinkspanLock
+import Testing
+
+@testable import LinkspanLWS
+
+@Suite("An event loop", .timeLimit(.minutes(1)))
+struct EventLoopTests {
+    /// An actor that lives on a loop.
+    private actor Counter {
+        let loop: EventLoop
+        var count = 0
+
+        nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
+
+        init(loop: EventLoop) { self.loop = loop }
+
+        func add() -> Int {
+            self.loop.checkIsolated()
+            self.count += 1
+            return self.count
+        }
+    }
+
+    @Test("runs jobs of one thread in their order")
+    func order() async throws {
+        try await withLoop { loop in
+            let numbers = Lock<[Int]>([])
+            for number in 0..<10_000 { loop.execute { numbers.withLock { $0.append(number) } } }
+            await hop(loop)
+            #expect(numbers.withLock { $0 } == Array(0..<10_000))
+        }
+    }
+
+    @Test("runs all jobs of many threads, however often it falls asleep in between")
+    func manyThreads() async throws {
+        try await withLoop { loop in
+            let count = Lock(0)
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        for _ in 0..<2_000 {
+                            loop.execute { count.withLock { $0 += 1 } }
+                            await hop(loop)
+                        }
+                    }
+                }
+            }
+            #expect(count.withLock { $0 } == 16_000)
+        }
+    }
+
+    @Test("runs a job given by a job, even while it has nothing else to do")
+    func nestedJobs() async throws {
+        try await withLoop { loop in
+            await withCheckedContinuation { continuation in
+                loop.execute { loop.execute { loop.execute { continuation.resume() } } }
+            }
+        }
+    }
+
+    @Test("runs timers by their time, not their order, and not those that are cancelled")
+    func timers() async throws {
+        try await withLoop { loop in
+            let (fired, fire) = AsyncStream.makeStream(of: Int.self)
+            let start = ContinuousClock.now
+            loop.schedule(after: .milliseconds(60)) { fire.yield(3) }
+            let cancelled = loop.schedule(after: .milliseconds(30)) { fire.yield(0) }
+            loop.schedule(after: .milliseconds(40)) { fire.yield(2) }
+            loop.schedule(after: .zero) { fire.yield(1) }
+            cancelled.cancel()
+            var numbers: [Int] = []
+            for await number in fired {
+                numbers.append(number)
+                if number == 3 { break }
+            }
+            #expect(numbers == [1, 2, 3])
+            #expect(start.duration(to: .now) >= .milliseconds(60))
+        }
+    }
+
+    @Test("runs a timer that is set by a timer")
+    func nestedTimers() async throws {
+        try await withLoop { loop in
+            await withCheckedContinuation { continuation in
+                loop.schedule(after: .milliseconds(1)) {
+                    loop.schedule(after: .milliseconds(1)) { continuation.resume() }
+                }
+            }
+        }
+    }
+
+    @Test("is an actor's executor, whose isolation it vouches for")
+    func executor() async throws {
+        try await withLoop { loop in
+            let counter = Counter(loop: loop)
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<100 { group.addTask { for _ in 0..<20 { _ = await counter.add() } } }
+            }
+            #expect(await counter.add() == 2_001)
+            #expect(loop.isIsolatingCurrentContext() == false)
+            let count = await withCheckedContinuation { continuation in
+                loop.execute { continuation.resume(returning: counter.assumeIsolated { $0.count }) }
+            }
+            #expect(count == 2_001)
+        }
+    }
+
+    @Test("refuses isolation on a foreign thread")
+    func isolation() async {
+        await #expect(processExitsWith: .failure) {
+            let loop = EventLoop(name: "test")
+            loop.checkIsolated()
+        }
+    }
+
+    @Test("ends its open streams when it is shut down, each once")
+    func shutdownWithStreams() async throws {
+        try await withServer(EchoTests.echo) { server in
+            let loop = EventLoop(name: "test")
+            let recorders = (0..<50).map { _ in Recorder() }
+            let streams = recorders.map { $0.connect(server.request(), on: loop) }
+            for recorder in recorders.prefix(25) { _ = try await recorder.opening() }
+            for stream in streams { stream.write { $0 += pattern(100_000) } }
+            loop.shutdown()
+            for recorder in recorders { #expect(await recorder.ending().code == .loopStopped) }
+            #expect(streams[0].write { $0.append(1) } == nil)
+            loop.shutdown()
+        }
+    }
+
+    @Test("runs what is given after its end on the caller's thread, one job at a time, and opens no more streams")
+    func afterShutdown() async throws {
+        let loop = EventLoop(name: "test")
+        let counter = Counter(loop: loop)
+        _ = await counter.add()
+        loop.shutdown()
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<50 { group.addTask { for _ in 0..<20 { _ = await counter.add() } } }
+        }
+        #expect(await counter.add() == 1_002)
+        let recorder = Recorder()
+        let stream = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
+        #expect(await recorder.ending().code == .loopStopped)
+        #expect(stream.write { $0.append(1) } == nil)
+        stream.abort()
+        stream.finish()
+        loop.schedule(after: .zero) { Issue.record("a timer ran after the end") }
+        await hop(loop)
+    }
+
+    @Test("can be shut down by one of its own jobs")
+    func shutdownWithin() async throws {
+        let loop = EventLoop(name: "test")
+        let recorder = Recorder { event, _ in if case .closed = event { loop.shutdown() } }
+        _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: try unusedPort(), isSecure: false), on: loop)
+        #expect(await recorder.ending().code == .unreachable)
+        loop.shutdown()
+    }
+
+    @Test("is not harmed by wake-ups, writes and connects that race its end")
+    func shutdownRace() async throws {
+        try await withServer(EchoTests.echo) { server in
+            for _ in 0..<30 {
+                let loop = EventLoop(name: "test")
+                let recorders = (0..<8).map { _ in Recorder() }
+                for recorder in recorders {
+                    let isStarted = spawn {
+                        let stream = recorder.connect(server.request(), on: loop)
+                        for _ in 0..<100 {
+                            stream.write { $0 += [1, 2, 3] }
+                            loop.execute {}
+                            loop.schedule(after: .milliseconds(1)) {}
+                        }
+                    }
+                    #expect(isStarted)
+                }
+                await hop(loop)
+                loop.shutdown()
+                for recorder in recorders { #expect(await recorder.ending().code == .loopStopped) }
+            }
+        }
+    }
+
+    @Test("ends 500 attempts that are begun at once, each with its echo")
+    func manyStreams() async throws {
+        try await withServer(EchoTests.echo) { server in
+            try await withLoop { loop in
+                let recorders = (0..<500).map { _ in Recorder() }
+                let streams = recorders.map { $0.connect(server.request(), on: loop) }
+                for (number, stream) in streams.enumerated() {
+                    stream.write { $0 += [UInt8(number >> 8), UInt8(number & 0xFF)] }
+                }
+                for (number, recorder) in recorders.enumerated() {
+                    let bytes = try await recorder.bytes(2)
+                    #expect(bytes == [UInt8(number >> 8), UInt8(number & 0xFF)])
+                }
+                for stream in streams { stream.finish() }
+                for recorder in recorders { #expect(await recorder.ending().code == .closedByUs) }
+                #expect(server.acceptedCount == 500)
+            }
+        }
+    }
+
+    @Test("keeps nothing of a stream that has ended, however it ended", arguments: ["open", "refused", "reset", "tls"])
+    func leaks(kind: String) async throws {
+        let port = try unusedPort()
+        try await withServer({ peer in
+            switch kind {
+            case "open": EchoTests.echo(peer)
+            default: _ = peer.read()
+            }
+        }) { server in
+            try await withLoop { loop in
+                var left: [WeakPair] = []
+                for _ in 0..<100 {
+                    let recorder = Recorder()
+                    var request = server.request()
+                    if kind == "refused" { request.port = port }
+                    request.isSecure = kind == "tls"
+                    let stream = recorder.connect(request, on: loop)
+                    if kind == "open" {
+                        _ = try await recorder.opening()
+                        stream.finish()
+                    }
+                    _ = await recorder.ending()
+                    left.append(WeakPair(stream: stream, recorder: recorder))
+                }
+                // The library destroys a connection a turn after its end was reported.
+                for _ in 0..<10 where left.contains(where: { !$0.isGone }) {
+                    await withCheckedContinuation { continuation in
+                        loop.schedule(after: .milliseconds(20)) { continuation.resume() }
+                    }
+                }
+                #expect(left.filter { !$0.isGone }.isEmpty)
+            }
+        }
+    }
+
+    private struct WeakPair {
+        weak var stream: ByteStream?
+        weak var recorder: Recorder?
+
+        var isGone: Bool { self.stream == nil && self.recorder == nil }
+    }
+
+    @Test("writes nothing to standard error, and gives the library's lines to a handler that is set")
+    func log() async {
+        let result = await #expect(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) {
+            let lines = Lock<[String]>([])
+            try await withLoop { loop in
+                let recorder = Recorder()
+                _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
+                _ = await recorder.ending()
+            }
+            LibraryLog.setHandler { _, line in lines.withLock { $0.append(line) } }
+            try await withLoop { loop in await hop(loop) }
+            try #require(lines.withLock { $0.contains { $0.contains("LWS") } })
+        }
+        #expect(result?.standardErrorContent.isEmpty == true)
+    }
+
+    @Test("costs little to start, because TLS and the system's authorities wait for the first secure stream")
+    func start() async {
+        await #expect(processExitsWith: .success) {
+            let before = processTime()
+            try await withLoop { loop in await hop(loop) }
+            // The authorities alone take over 20.
+            try #require(processTime() - before < .milliseconds(15))
+        }
+    }
+}
