@@ -72,7 +72,7 @@ struct MailboxTests {
         let begins = (0..<4).map { mailbox.post(letter(message("m").erased, $0)).beginsOverflow }
         #expect(begins == [false, false, true, false])
         _ = mailbox.post(letter(connection(1, .created).erased, 5))
-        let taken = (0..<3).map { _ in mailbox.take(now: .now)?.stamped }
+        let taken = (0..<3).map { _ in mailbox.take()?.stamped }
         #expect(taken.map { $0?.seq } == [3, 5, nil])
         #expect(taken.map { $0?.gap } == [3, 0, nil])
         // Empty again: the next loss is worth a word again.
@@ -136,7 +136,7 @@ struct MailboxTests {
         try await registry.start()
         registry.emit(message("question"))
         registry.emit(message("other"))
-        await eventually { listener.journal.all(with: "message ").last == "end" }
+        await eventually { listener.journal.all(with: "message ").count == 4 }
         let names = listener.journal.all(with: "message ")
         #expect(Set(names) == ["question", "other", "answer", "end"])
         #expect(names.first == "question")

@@ -17,7 +17,7 @@ struct Fanout: Sendable {
 
     private struct Departing: Sendable {
         var generation: UInt64
-        var isHandling: Bool
+        var hand: Hand
         var task: Task<Void, Never>?
         var mark: CallMark
     }
@@ -56,31 +56,31 @@ extension Fanout {
         let retention = event.retention
         self.remember(stamped, retention)
         for slot in self.interested[Int(event.family.rawValue)] {
-            guard let mailbox = self.slots[slot], mailbox.mode.accepts else {
+            // No copy of a mailbox may be alive while it is changed, or all that waits in it is copied.
+            guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts else {
                 continue
             }
             // Who is not ready gets a barrier as state or news later; nobody waits for it.
-            let receipt = mailbox.mode.isOpen ? receipts?(mailbox.id) : nil
-            self.deliver(Mailbox.Letter(stamped: stamped, retention: retention, receipt: receipt), slot, &effects)
+            let receipt = mode.isOpen ? receipts?(id) : nil
+            self.deliver(Mailbox.Letter(stamped: stamped, retention: retention, receipt: receipt), slot, id, &effects)
         }
         return self.sequence
     }
 
-    private mutating func deliver(_ letter: Mailbox.Letter, _ slot: Int, _ effects: inout Effects) {
+    private mutating func deliver(
+        _ letter: Mailbox.Letter, _ slot: Int, _ id: ServiceID, _ effects: inout Effects
+    ) {
         guard let result = self.slots[slot]?.post(letter) else {
             return
         }
         if let dropped = result.dropped {
             effects.dropped.append(dropped)
         }
-        guard let mailbox = self.slots[slot] else {
-            return
-        }
-        if result.beginsOverflow {
+        if result.beginsOverflow, let mailbox = self.slots[slot] {
             effects.overflowing.append((mailbox.path, mailbox.capacity))
         }
-        if mailbox.wantsConsumer {
-            effects.wake.append(mailbox.id)
+        if self.slots[slot]?.wantsConsumer == true {
+            effects.wake.append(id)
         }
     }
 
@@ -175,23 +175,19 @@ extension Fanout {
         guard let slot = self.index.removeValue(forKey: id), var mailbox = self.slots[slot].take() else {
             let departing = self.departing[id]
             return Removed(
-                task: departing?.task, mark: departing?.mark, isHandling: departing?.isHandling ?? false)
+                task: departing?.task, mark: departing?.mark, isHandling: departing?.hand.isHandling ?? false)
         }
         self.free.append(slot)
         for family in mailbox.families {
             self.interested[Int(family.rawValue)].removeAll { $0 == slot }
         }
+        let (left, isHandling) = mailbox.hand.close()
+        mailbox.giveBack(left)
         let waiting = mailbox.waiting
         let receipts = mailbox.discard()  // counts what waited as lost
-        var isHandling = false
-        if case .handling = mailbox.consumer {
-            isHandling = true
-        }
-        switch mailbox.consumer {
-        case .none: ()
-        case .idle, .handling:
+        if case .busy = mailbox.consumer {
             self.departing[id] = Departing(
-                generation: mailbox.generation, isHandling: isHandling, task: mailbox.task, mark: mailbox.mark)
+                generation: mailbox.generation, hand: mailbox.hand, task: mailbox.task, mark: mailbox.mark)
         }
         return Removed(
             receipts: receipts, undelivered: waiting, lost: mailbox.lost, task: mailbox.task, mark: mailbox.mark,
@@ -217,7 +213,7 @@ extension Fanout {
         return !mailbox.wantsConsumer
     }
 
-    /// Takes all receivers out, for a registry that is being nested.
+    /// Takes all receivers out, for a registry that is being nested; they begin anew there.
     mutating func surrender() -> [Mailbox] {
         let all = self.slots.compactMap { $0 }
         for mailbox in all {
@@ -225,9 +221,10 @@ extension Fanout {
         }
         self.current = [:]
         return all.map { mailbox in
-            var mailbox = mailbox
-            // Letters of the old numbering cannot be put in order with those of the new; they are told as a gap.
-            _ = mailbox.discard()
+            var mailbox = Mailbox(
+                id: mailbox.id, path: mailbox.path, families: mailbox.families, capacity: mailbox.capacity,
+                limit: mailbox.limit, deliver: mailbox.deliver)
+            mailbox.open()
             return mailbox
         }
     }
@@ -262,7 +259,7 @@ extension Fanout {
             return nil
         }
         mailbox.generation += 1
-        mailbox.consumer = .idle(generation: mailbox.generation)
+        mailbox.consumer = .busy
         defer { mailbox.isWatched = true }
         return (mailbox.generation, mailbox.isWatched ? nil : mailbox.limit)
     }
@@ -279,14 +276,14 @@ extension Fanout {
     }
 
     enum OnTake: Sendable {
-        case handle(Mailbox.Letter, path: String, mark: CallMark, deliver: Mailbox.Deliver)
+        case handle(Hand, path: String, mark: CallMark, deliver: Mailbox.Deliver)
         /// This consumer was cancelled; another must go on.
         case renew
         case end([@Sendable () -> Void])
     }
 
-    /// The next letter for a consumer, whose last one is handled by now.
-    mutating func take(_ id: ServiceID, generation: UInt64, now: ContinuousClock.Instant) -> OnTake {
+    /// The next letters for a consumer that has none in hand any more, or was late.
+    mutating func take(_ id: ServiceID, generation: UInt64) -> OnTake {
         if let departed = self.departing[id], departed.generation == generation {
             self.departing[id] = nil
             return .end(self.idleWaiters.removeValue(forKey: id) ?? [])
@@ -295,12 +292,17 @@ extension Fanout {
             return .end([])
         }
         defer { self.slots[slot] = mailbox }
-        var wasLate = false
-        if case .handling(_, _, _, let isLate) = mailbox.consumer {
-            wasLate = isLate
-        }
-        if !wasLate, let letter = mailbox.take(now: now) {
-            return .handle(letter, path: mailbox.path, mark: mailbox.mark, deliver: mailbox.deliver)
+        if let left = mailbox.hand.takeBack() {
+            mailbox.giveBack(left)
+        } else {
+            var letters: [Mailbox.Letter] = []
+            while letters.count < mailbox.batch, let letter = mailbox.take() {
+                letters.append(letter)
+            }
+            if !letters.isEmpty {
+                mailbox.hand.fill(letters)
+                return .handle(mailbox.hand, path: mailbox.path, mark: mailbox.mark, deliver: mailbox.deliver)
+            }
         }
         mailbox.consumer = .none
         mailbox.task = nil
@@ -323,19 +325,13 @@ extension Fanout {
         guard let slot = self.index[id], let mailbox = self.slots[slot] else {
             return .done
         }
-        switch mailbox.consumer {
-        case .none:
+        guard case .busy = mailbox.consumer else {
             self.slots[slot]?.isWatched = false
             return .done
-        case .idle: return .again(at: now.advanced(by: mailbox.limit))
-        case .handling(_, _, _, isLate: true): return .again(at: now.advanced(by: mailbox.limit))
-        case .handling(let generation, let since, let family, isLate: false):
-            let deadline = since.advanced(by: mailbox.limit)
-            guard now >= deadline else {
-                return .again(at: deadline)
-            }
-            self.slots[slot]?.consumer = .handling(
-                generation: generation, since: since, family: family, isLate: true)
+        }
+        switch mailbox.hand.check(now: now, limit: mailbox.limit) {
+        case .again(let next): return .again(at: next)
+        case .late(let family):
             return .late(
                 path: mailbox.path, family: family, limit: mailbox.limit, task: mailbox.task,
                 again: now.advanced(by: mailbox.limit))

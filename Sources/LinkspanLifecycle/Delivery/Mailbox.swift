@@ -24,8 +24,7 @@ struct Mailbox: Sendable {
     /// What the consumer, if there is one, does.
     enum Consumer: Sendable {
         case none
-        case idle(generation: UInt64)
-        case handling(generation: UInt64, since: ContinuousClock.Instant, family: EventFamily, isLate: Bool)
+        case busy
     }
 
     let id: ServiceID
@@ -35,6 +34,7 @@ struct Mailbox: Sendable {
     let deliver: Deliver
     /// Told to scopes, so that a handler that was given up knows.
     let mark = CallMark()
+    let hand = Hand()
     /// Whether a timer looks after the consumer.
     var isWatched = false
     var path: String
@@ -96,19 +96,31 @@ extension Mailbox {
         return result
     }
 
-    /// Takes the next letter out, and remembers since when it is being handled.
-    mutating func take(now: ContinuousClock.Instant) -> Letter? {
+    /// How many letters a consumer takes at once: few enough that the mailbox remains where letters wait.
+    var batch: Int { min(32, max(1, self.capacity / 4)) }
+
+    /// Takes the next letter out.
+    mutating func take() -> Letter? {
         guard var letter = self.ring.popFirst() else {
-            self.isOverflowing = false
             return nil
+        }
+        if self.ring.isEmpty {
+            self.isOverflowing = false
         }
         let family = letter.stamped.event.family
         if let missed = self.missed.removeValue(forKey: family) {
             letter.stamped.gap = missed
         }
         self.delivered += 1
-        self.consumer = .handling(generation: self.generation, since: now, family: family, isLate: false)
         return letter
+    }
+
+    /// Puts letters back that were taken out.
+    mutating func giveBack(_ letters: [Letter]) {
+        for letter in letters.reversed() {
+            self.ring.prepend(letter)
+        }
+        self.delivered -= letters.count
     }
 
     /// Lets letters out.

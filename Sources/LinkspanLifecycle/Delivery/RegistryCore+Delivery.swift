@@ -74,11 +74,12 @@ extension RegistryCore {
     /// Hands out letters one after the other until there is none.
     private func consume(_ id: ServiceID, _ generation: UInt64) async {
         while true {
-            let now = self.clock.now
-            switch self.fanout.withLock({ $0.take(id, generation: generation, now: now) }) {
-            case .handle(let letter, let path, let mark, let deliver):
-                let scope = self.scope(id, path, mark: mark, cause: letter.stamped.seq)
-                await self.handle(letter, scope, deliver)
+            switch self.fanout.withLock({ $0.take(id, generation: generation) }) {
+            case .handle(let hand, let path, let mark, let deliver):
+                while let letter = hand.next(now: self.clock.now) {
+                    let scope = self.scope(id, path, mark: mark, cause: letter.stamped.seq)
+                    await self.handle(letter, scope, deliver)
+                }
             case .renew: return self.beginConsumer(id)
             case .end(let waiters):
                 for waiter in waiters {

@@ -14,6 +14,16 @@ struct Ring<Element: Sendable>: Sendable {
         self.count += 1
     }
 
+    /// Puts an element in front of all others.
+    mutating func prepend(_ element: Element) {
+        if self.count == self.storage.count {
+            self.grow()
+        }
+        self.head = (self.head + self.storage.count - 1) % self.storage.count
+        self.storage[self.head] = element
+        self.count += 1
+    }
+
     mutating func popFirst() -> Element? {
         guard self.count > 0 else {
             return nil
