@@ -1,0 +1,27 @@
+import ArgumentParser
+
+/// The command line of the chat.
+struct ChatCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "chat", abstract: "A chat that shows what Linkspan does.",
+        subcommands: [DemoCommand.self, JoinCommand.self])
+}
+
+/// Runs the command; every mistake in the arguments is one line on standard error and status 64.
+@main
+enum Main {
+    static func main() async {
+        do {
+            var command = try ChatCommand.parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard ChatCommand.exitCode(for: error) == .validationFailure else { ChatCommand.exit(withError: error) }
+            LineOutput.complain(ChatCommand.message(for: error))
+            ChatCommand.exit(withError: ExitCode.validationFailure)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import Linkspan
+import LinkspanInMemory
+
+/// `chat demo`
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Shows in a few seconds what the SDK does; needs nothing running.",
+        discussion: """
+            Two people talk through a hub inside this process. The link drops, both keep typing, it comes back, and \
+            everything arrives in order. Ends by itself with status 0.
+            """)
+
+    /// The whole tour is over within this time, or it has failed.
+    private static let limit = Duration.seconds(14)
+
+    func run() async throws {
+        let isComplete = await withTaskGroup(of: Bool.self) { group in
+            group.addTask { (try? await DemoTour().run()) ?? false }
+            group.addTask {
+                try? await Task.sleep(for: Self.limit)
+                return false
+            }
+            let first = await group.next() ?? false
+            group.cancelAll()
+            return first
+        }
+        guard isComplete else {
+            LineOutput.complain("the demo did not get through; this should not happen")
+            throw ExitCode.failure
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Linkspan
+import LinkspanInMemory
+
+/// The tour that `chat demo` gives.
+struct DemoTour {
+    private let server = ChatHub()
+
+    /// Gives the tour.
+    ///
+    /// - Returns: whether everything arrived, in order.
+    func run() async throws -> Bool {
+        LineOutput.show("Two people, one room, no network: the hub is inside this process.")
+        LineOutput.show("")
+        let ann = try await DemoGuest.enter("ann", self.server)
+        let bob = try await DemoGuest.enter("bob", self.server)
+
+        try await ann.say("hello bob, is this thing on?")
+        let greeting = await bob.hear(1)
+        try await bob.say("loud and clear")
+        let answer = await ann.hear(1)
+
+        LineOutput.show("")
+        LineOutput.show("Now somebody trips over the cable. Both keep typing:")
+        LineOutput.show("")
+        self.server.hub.cut()
+        for number in 1...3 {
+            try await ann.say("typed offline, line \(number)")
+            try await bob.say("me too, line \(number)")
+        }
+        LineOutput.show("")
+        LineOutput.show("The cable goes back in. Nobody has to do anything:")
+        LineOutput.show("")
+        self.server.hub.restore()
+        let toBob = await bob.hear(3)
+        let toAnn = await ann.hear(3)
+
+        let isComplete =
+            greeting == ["hello bob, is this thing on?"] && answer == ["loud and clear"]
+            && toBob == (1...3).map { "typed offline, line \($0)" } && toAnn == (1...3).map { "me too, line \($0)" }
+        await ann.leave()
+        await bob.leave()
+        LineOutput.show("")
+        LineOutput.show(
+            isComplete
+                ? "6 lines were typed while the link was down; 6 arrived, in order, without a line of code for it."
+                : "Something was lost or out of order.")
+        return isComplete
+    }
+}
+
+/// One of the two people of the tour.
+private struct DemoGuest {
+    private let name: String
+    private let room: ChatRoom
+    private let messaging: Messaging
+    private let news: Subscription
+    private let following: Task<Void, Never>
+    private let heard: AsyncStream<String>
+
+    static func enter(_ name: String, _ server: ChatHub) async throws -> DemoGuest {
+        var plan = MessagingPlan(url: "memory://lobby", transport: InMemoryTransport(hub: server.hub))
+        plan.credentials = .fixed(try Credentials(auth: ChatVocabulary.Entry(name: name, rooms: ["lobby"])))
+        let messaging = try await Messaging.start(plan)
+        let connection = try messaging.connect()
+        let news = connection.onStateChange { change in
+            let sentence = ConnectionNews.sentence(for: change, over: "memory")
+            if let sentence { LineOutput.news("\(name): \(sentence)") }
+        }
+        return DemoGuest(name: name, room: try ChatRoom("lobby", over: connection), messaging: messaging, news: news)
+    }
+
+    private init(name: String, room: ChatRoom, messaging: Messaging, news: Subscription) {
+        self.name = name
+        self.room = room
+        self.messaging = messaging
+        self.news = news
+        let (heard, ear) = AsyncStream<String>.makeStream()
+        self.heard = heard
+        // The guest owns the task: `leave` ends it.
+        self.following = Task {
+            await room.follow { event in
+                guard case .line(let line) = event else { return }
+                LineOutput.show("  \(name)'s screen   \(line.from): \(line.text)")
+                ear.yield(line.text)
+            }
+        }
+    }
+
+    func say(_ text: String) async throws {
+        LineOutput.show("  \(self.name) types      \(text)")
+        try await self.room.say(text)
+    }
+
+    /// The next lines that come to this guest.
+    func hear(_ count: Int) async -> [String] {
+        var lines: [String] = []
+        for await line in self.heard {
+            lines.append(line)
+            if lines.count == count { break }
+        }
+        return lines
+    }
+
+    func leave() async {
+        _ = await self.room.drain(within: .seconds(2))
+        self.following.cancel()
+        await self.messaging.stop()
+    }
+}

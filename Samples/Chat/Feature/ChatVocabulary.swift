@@ -1,0 +1,41 @@
+/// The payloads of PROTOCOL.md.
+enum ChatVocabulary {
+    /// Who enters, and where.
+    struct Entry: Codable, Sendable {
+        var name: String
+        var rooms: [String]
+    }
+
+    /// A line on its way out.
+    struct Say: Codable, Sendable {
+        var room: String
+        var text: String
+        var id: String
+    }
+
+    /// A line from somebody.
+    struct Line: Codable, Sendable {
+        var room: String
+        var from: String
+        var text: String
+        var id: String
+    }
+
+    /// Somebody who came, went or types.
+    struct Presence: Codable, Sendable {
+        var room: String
+        var name: String
+    }
+
+    /// The server's answer to anything.
+    struct Answer: Codable, Sendable {
+        struct Problem: Codable, Sendable {
+            var code: String
+            var message: String
+        }
+
+        var ok: Bool
+        var error: Problem?
+        var members: [String]?
+    }
+}
