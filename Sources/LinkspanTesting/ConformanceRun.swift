@@ -1,0 +1,343 @@
+internal import Linkspan
+internal import LinkspanLock
+
+/// One check under way: the links it has made, and the checks themselves.
+final class ConformanceRun<Fixture: TransportFixture>: Sendable {
+    /// A link and what it has delivered.
+    struct Line: Sendable {
+        let link: any Link
+        let probe: LinkProbe
+
+        func send(_ event: String, _ payload: Payload = .empty, id: UInt64? = nil) throws(ConformanceFailure) {
+            let acceptance = self.link.send(OutboundMessage(event: event, payload: payload, requestID: id))
+            guard acceptance == .accepted || acceptance == .acceptedAndFull else {
+                throw ConformanceFailure("'\(event)' was \(acceptance), although the link is open")
+            }
+        }
+    }
+
+    private let fixture: Fixture
+    private let transport: any Transport
+    private let lines = Lock<[Line]>([])
+
+    init(fixture: Fixture) {
+        self.fixture = fixture
+        self.transport = fixture.makeTransport()
+    }
+
+    func makeLine(_ request: LinkRequest? = nil) -> Line {
+        let probe = LinkProbe(passTime: { [fixture] in fixture.passTime() })
+        let link = self.transport.makeLink(request ?? self.fixture.request, receiver: probe)
+        let line = Line(link: link, probe: probe)
+        self.lines.withLock { $0.append(line) }
+        return line
+    }
+
+    func openLine(_ request: LinkRequest? = nil) async throws(ConformanceFailure) -> Line {
+        let line = self.makeLine(request)
+        line.link.open()
+        try await line.probe.wait(for: "opened or closed") { $0.isOpened || !$0.ends.isEmpty }
+        if let error = line.probe.events.ends.first { throw ConformanceFailure("the link did not open: \(error)") }
+        return line
+    }
+
+    /// Looks for broken promises, and ends what is left.
+    func conclude() throws(ConformanceFailure) {
+        let lines = self.lines.withLock { $0 }
+        for line in lines { line.link.abort() }
+        self.fixture.passTime()
+        if let violation = lines.flatMap(\.probe.violations).first { throw ConformanceFailure(violation) }
+    }
+
+    func expect(_ isTrue: Bool, _ otherwise: @autoclosure () -> String) throws(ConformanceFailure) {
+        if !isTrue { throw ConformanceFailure(otherwise()) }
+    }
+
+    func expectEnd(
+        of line: Line, _ what: String, where isRight: (LinkspanError) -> Bool
+    ) async throws(ConformanceFailure) {
+        let error = try await line.probe.end()
+        try self.expect(isRight(error), "the link ended with \(error), but \(what) is due")
+        try self.expect(line.probe.events.ends.count == 1, "the link ended more than once")
+    }
+
+    func perform(_ check: TransportConformance.Check) async throws(ConformanceFailure) {
+        switch check {
+        case .opensOnceBeforeAnythingElse: try await self.opensOnceBeforeAnythingElse()
+        case .keepsTheOrderOfEvents: try await self.keepsTheOrderOfEvents()
+        case .keepsTheOrderOfAFlood: try await self.keepsTheOrderOfAFlood()
+        case .bringsRepliesToRequests: try await self.bringsRepliesToRequests()
+        case .takesAnswersToQuestions: try await self.takesAnswersToQuestions()
+        case .carriesBinaryBothWays: try await self.carriesBinaryBothWays()
+        case .carriesArgumentsUnchanged: try await self.carriesArgumentsUnchanged()
+        case .carriesLargeMessages: try await self.carriesLargeMessages()
+        case .showsCredentials: try await self.showsCredentials()
+        case .reportsRefusedCredentials: try await self.reportsRefusedCredentials()
+        case .holdsEarlyEvents: try await self.holdsEarlyEvents()
+        case .reportsUnreachablePeers: try await self.reportsUnreachablePeers()
+        case .closesPolitely: try await self.closesPolitely()
+        case .abortsAtAnyMoment: try await self.abortsAtAnyMoment()
+        case .refusesSendsAfterTheEnd: try await self.refusesSendsAfterTheEnd()
+        case .refusesSendsBeforeOpening: try await self.refusesSendsBeforeOpening()
+        case .reportsKicks: try await self.reportsKicks()
+        case .reportsLosses: try await self.reportsLosses()
+        case .keepsLinksApart: try await self.keepsLinksApart()
+        }
+    }
+}
+
+// MARK: - Traffic
+
+extension ConformanceRun {
+    private func opensOnceBeforeAnythingElse() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        line.link.open()
+        try line.send("echo", .text("1"))
+        _ = try await line.probe.messages("echo")
+    }
+
+    private func keepsTheOrderOfEvents() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        for number in 0..<1_000 { try line.send("echo", .text("\(number)")) }
+        let messages = try await line.probe.messages("echo", 1_000)
+        try self.expect(messages.map(\.payload.text) == (0..<1_000).map { "\($0)" }, "the order was not kept")
+    }
+
+    private func keepsTheOrderOfAFlood() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        try line.send("flood", .text(#"{"n":1000,"bytes":100}"#), id: 0)
+        let reply = try await line.probe.reply(to: 0)
+        try self.expect(reply.text == "1000", "the reply is \(reply.text)")
+        let items = line.probe.events.messages("item")
+        try self.expect(items.count == 1_000, "\(items.count) of 1000 came before the reply behind them")
+        let numbers = items.map { $0.payload[0]?["id"]?.int }
+        try self.expect(numbers == Array(0..<1_000), "the order was not kept")
+    }
+
+    private func bringsRepliesToRequests() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        for id in 0..<100 { try line.send("req", .text("\(id),\"reply\""), id: UInt64(id)) }
+        for id in 0..<100 {
+            let reply = try await line.probe.reply(to: UInt64(id))
+            try self.expect(reply.text == "\(id),\"reply\"", "request \(id) got the reply \(reply.text)")
+        }
+    }
+
+    private func takesAnswersToQuestions() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        line.probe.onEvent { event in
+            guard case .message(let message) = event, message.event == "question", let id = message.replyID else {
+                return
+            }
+            line.link.reply(to: id, with: .text("\"answer to \",\(message.payload.text)"))
+        }
+        try line.send("ask", .text("42"))
+        let answered = try await line.probe.messages("answered")
+        try self.expect(
+            answered.first?.payload.text == "\"answer to \",42", "the answer arrived otherwise than it was given")
+    }
+
+    private func carriesBinaryBothWays() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        let blobs: [ArraySlice<UInt8>] = [[1, 2, 3], Array(0...255)[...], Array(repeating: 0, count: 70_000)[...]]
+        try line.send("binary3", .blobs(blobs), id: 7)
+        let reply = try await line.probe.reply(to: 7)
+        try self.expect(reply.blobs == blobs.reversed(), "the reply's blobs are not those that are due")
+        let message = try await line.probe.messages("binary3").first
+        try self.expect(message?.payload.blobs == blobs.reversed(), "the event's blobs are not those that are due")
+    }
+
+    private func carriesArgumentsUnchanged() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        let samples = [
+            "", "null", "1,2,3", #""a","b""#, #"{"a":[1,{"b":null}]},[],{}"#, "\"\u{1F6A2} Zürich 渡し船\"",
+            #""quote \" backslash \\ newline \n tab \t""#, "true,false,-1,1.5",
+        ]
+        for (id, sample) in samples.enumerated() {
+            try line.send("req", .text(sample), id: UInt64(id))
+            let reply = try await line.probe.reply(to: UInt64(id))
+            try self.expect(reply.isSame(as: .text(sample)), "\(sample) came back as \(reply.text)")
+        }
+    }
+
+    private func carriesLargeMessages() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        let text = "\"" + String(repeating: "0123456789abcdef", count: 1 << 16) + "\""
+        try line.send("req", .text(text), id: 0)
+        let reply = try await line.probe.reply(to: 0)
+        try self.expect(reply.text == text, "a text of 1 MiB came back changed")
+        let blob = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }[...]
+        try line.send("binary3", .blobs([blob, [], [1]]), id: 1)
+        let blobs = try await line.probe.reply(to: 1).blobs
+        try self.expect(blobs == [[1], [], blob], "a blob of 1 MiB came back changed")
+    }
+
+    private func keepsLinksApart() async throws(ConformanceFailure) {
+        let one = try await self.openLine()
+        let other = try await self.openLine()
+        try one.send("echo", .text("1"))
+        try other.send("echo", .text("2"))
+        let fromOne = try await one.probe.messages("echo").map(\.payload.text)
+        let fromOther = try await other.probe.messages("echo").map(\.payload.text)
+        try self.expect(fromOne == ["1"] && fromOther == ["2"], "messages went to the wrong link")
+        one.link.abort()
+        _ = try await one.probe.end()
+        try other.send("echo", .text("3"))
+        _ = try await other.probe.messages("echo", 2)
+    }
+}
+
+// MARK: - Opening
+
+extension ConformanceRun {
+    private func showsCredentials() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        try line.send("whoami", id: 0)
+        let reply = try await line.probe.reply(to: 0)
+        let due = self.fixture.request.credentials.auth ?? .text("null")
+        try self.expect(reply.isSame(as: due), "the server saw other credentials than were shown")
+    }
+
+    private func reportsRefusedCredentials() async throws(ConformanceFailure) {
+        guard let request = self.fixture.refusedRequest else { return }
+        let line = self.makeLine(request)
+        line.link.open()
+        try await self.expectEnd(of: line, "credentialsRefused") { $0.code == .credentialsRefused }
+        try self.expect(!line.probe.events.isOpened, "the link opened first")
+    }
+
+    private func holdsEarlyEvents() async throws(ConformanceFailure) {
+        guard let request = self.fixture.earlyRequest else { return }
+        let line = self.makeLine(request)
+        line.link.open()
+        let early = try await line.probe.messages("early", 3)
+        try self.expect(early.map(\.payload.text) == ["1", "2", "3"], "early events came in another order")
+    }
+
+    private func reportsUnreachablePeers() async throws(ConformanceFailure) {
+        guard let request = self.fixture.unreachableRequest else { return }
+        let line = self.makeLine(request)
+        line.link.open()
+        try await self.expectEnd(of: line, "a code that allows another attempt") { !$0.isPermanent }
+    }
+
+    private func refusesSendsBeforeOpening() async throws(ConformanceFailure) {
+        let line = self.makeLine()
+        let message = OutboundMessage(event: "echo", payload: .text("0"))
+        try self.expect(line.link.send(message) == .refused, "a send before open() was not refused")
+        line.link.open()
+        try await line.probe.wait(for: "opened") { $0.isOpened }
+        try line.send("echo", .text("1"))
+        let echoes = try await line.probe.messages("echo").map(\.payload.text)
+        try self.expect(echoes == ["1"], "a refused message was sent after all")
+    }
+}
+
+// MARK: - Ending
+
+extension ConformanceRun {
+    private func closesPolitely() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        line.link.close()
+        line.link.close()
+        line.link.abort()
+        try await self.expectEnd(of: line, "connectionLost") { !$0.isPermanent }
+    }
+
+    private func abortsAtAnyMoment() async throws(ConformanceFailure) {
+        let early = self.makeLine()
+        early.link.abort()
+        early.link.open()
+        _ = try await early.probe.end()
+        try self.expect(!early.probe.events.isOpened, "an aborted link opened")
+
+        let opening = self.makeLine()
+        opening.link.open()
+        opening.link.abort()
+        _ = try await opening.probe.end()
+
+        let inside = self.makeLine()
+        inside.probe.onEvent { event in
+            if case .opened = event { inside.link.abort() }
+        }
+        inside.link.open()
+        _ = try await inside.probe.end()
+
+        for count in [1, 10, 100] {
+            let line = try await self.openLine()
+            line.probe.onEvent { event in
+                if case .message = event { line.link.abort() }
+            }
+            for number in 0..<count { try line.sendAnyhow("echo", .text("\(number)")) }
+            _ = try await line.probe.end()
+        }
+        self.fixture.passTime()
+        for line in self.lines.withLock({ $0 }) {
+            try self.expect(line.probe.events.ends.count == 1, "a link ended more than once")
+        }
+    }
+
+    private func refusesSendsAfterTheEnd() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        line.link.abort()
+        _ = try await line.probe.end()
+        let acceptance = line.link.send(OutboundMessage(event: "echo", payload: .text("0"), requestID: 0))
+        try self.expect(acceptance == .refused, "a send after the end was \(acceptance)")
+        line.link.reply(to: 1, with: .empty)
+        line.link.abort()
+        line.link.close()
+        self.fixture.passTime()
+        try self.expect(line.probe.events.ends.count == 1, "the link ended more than once")
+    }
+
+    private func reportsKicks() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        try line.send("kick")
+        let tellsKicks = self.fixture.tellsKicks
+        try await self.expectEnd(of: line, "closedByServer") { !tellsKicks || $0.code == .closedByServer }
+    }
+
+    private func reportsLosses() async throws(ConformanceFailure) {
+        let line = try await self.openLine()
+        try line.send("kill_engine")
+        try await self.expectEnd(of: line, "a code that allows another attempt") { !$0.isPermanent }
+    }
+}
+
+extension ConformanceRun.Line {
+    /// Sends on a link that may have ended.
+    fileprivate func sendAnyhow(_ event: String, _ payload: Payload) throws(ConformanceFailure) {
+        if case .rejected(let error) = self.link.send(OutboundMessage(event: event, payload: payload)) {
+            throw ConformanceFailure("'\(event)' was rejected: \(error)")
+        }
+    }
+}
+
+extension Payload {
+    /// Arguments as JSON text.
+    static func text(_ json: String) -> Payload { Payload(trustedElements: Array(json.utf8)[...]) }
+
+    /// Arguments that are blobs.
+    static func blobs(_ blobs: [ArraySlice<UInt8>]) -> Payload {
+        let placeholders = blobs.indices.map { #"{"_placeholder":true,"num":\#($0)}"# }
+        return Payload(trustedElements: Array(placeholders.joined(separator: ",").utf8)[...], attachments: blobs)
+    }
+
+    var text: String { String(decoding: self.elements, as: UTF8.self) }
+
+    /// The arguments that are blobs.
+    var blobs: [ArraySlice<UInt8>] { self.values.compactMap(\.blob) }
+
+    /// Whether two payloads mean the same, however they are written.
+    func isSame(as other: Payload) -> Bool {
+        let (mine, others) = (self.values, other.values)
+        return mine.count == others.count && zip(mine, others).allSatisfy { $0.isSame(as: $1) }
+    }
+}
+
+extension PayloadValue {
+    fileprivate func isSame(as other: PayloadValue) -> Bool {
+        if let text = self.string { return text == other.string }
+        return self.text.filter { $0 != 0x20 } == other.text.filter { $0 != 0x20 }
+    }
+}

@@ -1,0 +1,179 @@
+public import Linkspan
+internal import LinkspanLock
+
+/// Writes down what happens on connections, in order, and waits for things to have happened.
+///
+/// Over a ``VirtualScheduler`` read ``entries`` after moving the clock. Over real transports use
+/// ``wait(for:within:until:)``, which is woken by each new entry.
+public final class EventRecorder: Sendable {
+    /// Something that happened.
+    public enum Entry: Sendable {
+        /// A connection changed its state.
+        case state(StateChange)
+        /// A message came.
+        case message(Message)
+        /// A command ended. The label is the one given to ``EventRecorder/completion(_:)``.
+        case outcome(label: String, Result<Payload, LinkspanError>)
+        /// The test's own remark.
+        case note(String)
+    }
+
+    /// Something did not happen in time.
+    public struct Missed: Error, Sendable, CustomStringConvertible {
+        /// What was waited for.
+        public let what: String
+        /// How long.
+        public let deadline: Duration
+        /// What happened instead.
+        public let entries: [Entry]
+
+        /// One sentence, and what was recorded.
+        public var description: String {
+            let list = self.entries.suffix(20).map { "  \($0.summary)" }.joined(separator: "\n")
+            return "\(self.what) did not happen within \(self.deadline). The latest of \(self.entries.count) entries:\n\(list)"
+        }
+    }
+
+    private struct Waiter: Sendable {
+        let condition: @Sendable ([Entry]) -> Bool
+        let continuation: UnsafeContinuation<Bool, Never>
+    }
+
+    private struct State: Sendable {
+        var entries: [Entry] = []
+        var waiters: [UInt64: Waiter] = [:]
+        var lastWaiter: UInt64 = 0
+    }
+
+    private let state = Lock(State())
+    private let scheduler = DispatchScheduler()
+
+    /// Makes an empty recorder.
+    public init() {}
+
+    // MARK: What to record
+
+    /// Records the state changes and messages of a channel from now on.
+    ///
+    /// - Parameters:
+    ///   - channel: the channel.
+    ///   - events: the events to record; nil for every message.
+    /// - Throws: ``LinkspanError`` with code `released`.
+    public func watch(_ channel: any MessageChannel, events: [String]? = nil) throws(LinkspanError) {
+        _ = channel.onStateChange { self.record(.state($0)) }
+        guard let events else {
+            try channel.onAny { self.record(.message($0)) }
+            return
+        }
+        for event in events { try channel.on(event) { self.record(.message($0)) } }
+    }
+
+    /// A completion for a command, which records its outcome under a label.
+    public func completion(_ label: String) -> @Sendable (Result<Payload, LinkspanError>) -> Void {
+        { self.record(.outcome(label: label, $0)) }
+    }
+
+    /// Records a remark.
+    public func note(_ text: String) { self.record(.note(text)) }
+
+    /// Adds an entry and wakes those who waited for it.
+    public func record(_ entry: Entry) {
+        let satisfied = self.state.withLock { state in
+            state.entries.append(entry)
+            let numbers = state.waiters.filter { $0.value.condition(state.entries) }.map(\.key)
+            return numbers.compactMap { state.waiters.removeValue(forKey: $0) }
+        }
+        for waiter in satisfied { waiter.continuation.resume(returning: true) }
+    }
+
+    // MARK: What was recorded
+
+    /// Everything, in order.
+    public var entries: [Entry] { self.state.withLock { $0.entries } }
+
+    /// The state changes, in order.
+    public var changes: [StateChange] {
+        self.entries.compactMap { if case .state(let change) = $0 { change } else { nil } }
+    }
+
+    /// The states that were entered, in order.
+    public var states: [ConnectionState] { self.changes.map(\.to) }
+
+    /// The messages, in order.
+    public var messages: [Message] {
+        self.entries.compactMap { if case .message(let message) = $0 { message } else { nil } }
+    }
+
+    /// The remarks, in order.
+    public var notes: [String] { self.entries.compactMap { if case .note(let text) = $0 { text } else { nil } } }
+
+    /// The outcomes under a label; a command must have exactly one.
+    public func outcomes(_ label: String) -> [Result<Payload, LinkspanError>] {
+        self.entries.compactMap { entry in
+            guard case .outcome(label, let outcome) = entry else { return nil }
+            return outcome
+        }
+    }
+
+    /// The labels of the outcomes, in the order in which the commands ended.
+    public var endedLabels: [String] {
+        self.entries.compactMap { if case .outcome(let label, _) = $0 { label } else { nil } }
+    }
+
+    // MARK: Waiting
+
+    /// Waits, in real time, until the entries fulfil a condition.
+    ///
+    /// - Parameters:
+    ///   - what: what is waited for, in words, for the error.
+    ///   - deadline: how long at most.
+    ///   - condition: looks at all entries so far. Called with the recorder's lock held: must only look.
+    /// - Throws: ``Missed``, which lists what happened instead.
+    public func wait(
+        for what: String, within deadline: Duration = .seconds(10),
+        until condition: @escaping @Sendable ([Entry]) -> Bool
+    ) async throws(Missed) {
+        let number = self.state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        let isFulfilled = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                self.enqueue(number, Waiter(condition: condition, continuation: continuation))
+                _ = self.scheduler.schedule(at: .now + deadline) { [weak self] in self?.giveUp(number) }
+                if Task.isCancelled { self.giveUp(number) }
+            }
+        } onCancel: {
+            self.giveUp(number)
+        }
+        if !isFulfilled { throw Missed(what: what, deadline: deadline, entries: self.entries) }
+    }
+
+    private func enqueue(_ number: UInt64, _ waiter: Waiter) {
+        let isFulfilled = self.state.withLock { state in
+            if waiter.condition(state.entries) { return true }
+            state.waiters[number] = waiter
+            return false
+        }
+        if isFulfilled { waiter.continuation.resume(returning: true) }
+    }
+
+    private func giveUp(_ number: UInt64) {
+        let waiter = self.state.withLock { $0.waiters.removeValue(forKey: number) }
+        waiter?.continuation.resume(returning: false)
+    }
+}
+
+extension EventRecorder.Entry {
+    /// The entry in one line, without payloads.
+    public var summary: String {
+        switch self {
+        case .state(let change):
+            "\(change.from.rawValue) -> \(change.to.rawValue)" + (change.reason.error.map { " (\($0))" } ?? "")
+        case .message(let message): "message '\(message.event)'"
+        case .outcome(let label, .success): "outcome \(label): success"
+        case .outcome(let label, .failure(let error)): "outcome \(label): \(error)"
+        case .note(let text): "note: \(text)"
+        }
+    }
+}

@@ -1,0 +1,131 @@
+internal import Linkspan
+internal import LinkspanLock
+
+/// Takes what a link delivers, for a check that waits for it, and notices when a link breaks its promises.
+final class LinkProbe: LinkReceiver {
+    private struct State: Sendable {
+        var events: [LinkEvent] = []
+        var violations: [String] = []
+        var isInside = false
+        var isOpened = false
+        var isClosed = false
+        var handler: (@Sendable (LinkEvent) -> Void)?
+    }
+
+    private let state = Lock(State())
+    private let recorder = EventRecorder()
+    private let passTime: @Sendable () -> Void
+
+    init(passTime: @escaping @Sendable () -> Void) { self.passTime = passTime }
+
+    var events: [LinkEvent] { self.state.withLock { $0.events } }
+    var violations: [String] { self.state.withLock { $0.violations } }
+
+    /// Calls `handler` from inside the receiver, behind the book-keeping.
+    func onEvent(_ handler: @escaping @Sendable (LinkEvent) -> Void) { self.state.withLock { $0.handler = handler } }
+
+    func receive(_ events: [LinkEvent]) {
+        let handler = self.state.withLock { state in
+            if state.isInside { state.violations.append("two batches came at once") }
+            state.isInside = true
+            for event in events { Self.check(event, &state) }
+            state.events += events
+            return state.handler
+        }
+        if let handler { for event in events { handler(event) } }
+        self.state.withLock { $0.isInside = false }
+        self.recorder.note("")
+    }
+
+    private static func check(_ event: LinkEvent, _ state: inout State) {
+        if state.isClosed { state.violations.append("something came after closed") }
+        switch event {
+        case .opened:
+            if state.isOpened { state.violations.append("opened came twice") }
+            state.isOpened = true
+        case .closed:
+            state.isClosed = true
+        case .message, .reply, .writable:
+            if !state.isOpened { state.violations.append("something came before opened") }
+        }
+    }
+
+    /// Waits until the events so far fulfil a condition.
+    func wait(
+        for what: String, until condition: @escaping @Sendable ([LinkEvent]) -> Bool
+    ) async throws(ConformanceFailure) {
+        self.passTime()
+        do {
+            try await self.recorder.wait(for: what, within: TransportConformance.patience) { [weak self] _ in
+                self.map { condition($0.events) } ?? false
+            }
+        } catch {
+            let events = self.events.suffix(20).map(\.summary).joined(separator: ", ")
+            throw ConformanceFailure("\(what) did not happen within \(error.deadline); the latest events: [\(events)]")
+        }
+    }
+
+    /// Waits for the nth message of an event and answers all of them.
+    func messages(_ event: String, _ count: Int = 1) async throws(ConformanceFailure) -> [InboundMessage] {
+        try await self.wait(for: "\(count) × '\(event)'") { $0.messages(event).count >= count }
+        return self.events.messages(event)
+    }
+
+    /// Waits for the reply to a request.
+    func reply(to id: UInt64) async throws(ConformanceFailure) -> Payload {
+        try await self.wait(for: "the reply to request \(id)") { $0.replies(id).first != nil }
+        guard let payload = self.events.replies(id).first else { throw ConformanceFailure("the reply went away") }
+        return payload
+    }
+
+    /// Waits for the end of the link.
+    func end() async throws(ConformanceFailure) -> LinkspanError {
+        try await self.wait(for: "the end of the link") { $0.ends.first != nil }
+        guard let error = self.events.ends.first else { throw ConformanceFailure("the end went away") }
+        return error
+    }
+}
+
+extension [LinkEvent] {
+    func messages(_ event: String) -> [InboundMessage] {
+        self.compactMap { entry in
+            guard case .message(let message) = entry, message.event == event else { return nil }
+            return message
+        }
+    }
+
+    func replies(_ id: UInt64) -> [Payload] {
+        self.compactMap { entry in
+            guard case .reply(id, let payload) = entry else { return nil }
+            return payload
+        }
+    }
+
+    var ends: [LinkspanError] {
+        self.compactMap { if case .closed(let error) = $0 { error } else { nil } }
+    }
+
+    var isOpened: Bool {
+        self.contains { if case .opened = $0 { true } else { false } }
+    }
+}
+
+extension LinkEvent {
+    fileprivate var summary: String {
+        switch self {
+        case .opened: "opened"
+        case .message(let message): "message '\(message.event)'"
+        case .reply(let id, _): "reply \(id)"
+        case .writable: "writable"
+        case .closed(let error): "closed (\(error))"
+        }
+    }
+}
+
+/// Why a transport does not conform.
+public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
+    /// One sentence.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,93 @@
+public import Linkspan
+
+/// What one link of a ``ScriptedTransport`` goes through.
+///
+/// A script begins as a perfect network without delay; each property makes it worse.
+///
+/// ```swift
+/// let transport = ScriptedTransport(scheduler: scheduler) { number in
+///     switch number {
+///     case 1: .refusing(LinkspanError(.connectionLost, "nobody listens"))
+///     case 2: .dropping(after: .seconds(3))
+///     default: .perfect
+///     }
+/// }
+/// ```
+public struct LinkScript: Sendable {
+    /// How the server answers a link that opens.
+    public enum Opening: Sendable {
+        /// It accepts.
+        case accepts
+        /// It refuses with this error.
+        case refuses(LinkspanError)
+        /// It never answers.
+        case hangs
+    }
+
+    /// How the server answers a link that opens. Default: it accepts.
+    public var opening = Opening.accepts
+    /// How long opening takes. Default zero.
+    public var openingDelay = Duration.zero
+    /// How long a message is under way to the server, asked for each. Order is kept within the link. Default zero.
+    public var delayToServer: @Sendable () -> Duration = { .zero }
+    /// How long a message is under way to the client, asked for each. Order is kept within the link. Default zero.
+    public var delayToClient: @Sendable () -> Duration = { .zero }
+    /// When the link is lost, counted from its opening. Default never.
+    public var dropsAfter: Duration?
+    /// With how many messages from the client the link is lost, the last of them included. Default never.
+    public var dropsAfterMessages: Int?
+    /// What the client is told when the link is lost.
+    public var dropError = LinkspanError(.connectionLost, "the script dropped the link")
+    /// Whether messages that were under way to the server when the link was lost still arrive, perhaps after those of a
+    /// newer link. Default false: they are lost.
+    public var outlivesDrop = false
+    /// Whether the former link's messages to the client still come in after its end, against the rules. Default false.
+    public var speaksAfterDrop = false
+    /// From when on, counted from the opening, nothing arrives any more in either direction although the link looks
+    /// open. Default never.
+    public var isHalfOpenAfter: Duration?
+    /// Whether the client hears nothing from the server, which hears everything. Default false.
+    public var isDeaf = false
+    /// How many times each reply arrives. Default 1.
+    public var copiesOfReplies = 1
+    /// How many times each message arrives at the client. Default 1.
+    public var copiesOfMessages = 1
+    /// Makes a slow reader: the server reads only by ``ScriptedPeer/read(_:)``, and the link is full with so many
+    /// messages unread. Default nil: it reads everything at once.
+    public var capacity: Int?
+    /// Which messages the link will not carry, and why. Default none.
+    public var rejects: @Sendable (OutboundMessage) -> LinkspanError? = { _ in nil }
+
+    /// A perfect link, changed by `configure`.
+    public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
+        var script = Self()
+        configure(&script)
+        return script
+    }
+
+    private init() {}
+
+    /// A network without faults or delay.
+    public static let perfect = Self()
+
+    /// A server that never answers.
+    public static let hanging = Self.defaults { $0.opening = .hangs }
+
+    /// A link that looks open and carries nothing.
+    public static let halfOpen = Self.defaults { $0.isHalfOpenAfter = .zero }
+
+    /// A server that refuses the link.
+    public static func refusing(_ error: LinkspanError) -> Self { .defaults { $0.opening = .refuses(error) } }
+
+    /// A link that is lost some time after it opened.
+    public static func dropping(after duration: Duration) -> Self { .defaults { $0.dropsAfter = duration } }
+
+    /// A link on which everything takes a while in both directions, opening included.
+    public static func delaying(by delay: Duration) -> Self {
+        .defaults {
+            $0.openingDelay = delay
+            $0.delayToServer = { delay }
+            $0.delayToClient = { delay }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+internal import Linkspan
+internal import LinkspanLock
+
+/// The client's end of a scripted link. Whatever it tells its receiver, it tells from inside the scheduler.
+final class ScriptedLink: Link {
+    private enum Phase: Sendable {
+        case idle
+        case opening
+        case open
+        case ended
+    }
+
+    private struct State: Sendable {
+        var phase = Phase.idle
+        var script = LinkScript.perfect
+        var peer: ScriptedPeer?
+        var openedAt: ContinuousClock.Instant?
+        var lastToServer: ContinuousClock.Instant?
+        var lastToClient: ContinuousClock.Instant?
+        var accepted = 0
+        /// Messages that were accepted and not yet read, wherever they are.
+        var outstanding = 0
+        /// What has arrived at a server that reads only when it is told to.
+        var unread: [OutboundMessage] = []
+        var isFull = false
+    }
+
+    let request: LinkRequest
+    private let receiver: any LinkReceiver
+    private let transport: ScriptedTransport
+    private let state = Lock(State())
+
+    init(request: LinkRequest, receiver: any LinkReceiver, transport: ScriptedTransport) {
+        self.request = request
+        self.receiver = receiver
+        self.transport = transport
+    }
+
+    var isOpen: Bool { self.state.withLock { $0.phase == .open } }
+
+    private var scheduler: VirtualScheduler { self.transport.scheduler }
+
+    // MARK: Opening
+
+    func open() {
+        let isFirst = self.state.withLock { state in
+            guard state.phase == .idle else { return false }
+            state.phase = .opening
+            return true
+        }
+        guard isFirst else { return }
+        let (peer, script) = self.transport.register(self)
+        self.state.withLock { state in
+            state.script = script
+            state.peer = peer
+        }
+        if case .hangs = script.opening { return }
+        self.scheduler.schedule(after: script.openingDelay) { self.answer(peer, script) }
+    }
+
+    private func answer(_ peer: ScriptedPeer, _ script: LinkScript) {
+        guard self.state.withLock({ $0.phase == .opening }) else { return }
+        if case .refuses(let error) = script.opening { return self.drop(error) }
+        self.state.withLock { state in
+            state.phase = .open
+            state.openedAt = self.scheduler.now
+        }
+        // First, so that what the handler emits comes after it.
+        self.deliver(.opened(LinkInfo(sessionID: "\(peer.number)")))
+        do throws(LinkspanError) {
+            try self.transport.admit(peer)
+        } catch {
+            return self.drop(error)
+        }
+        if let life = script.dropsAfter { self.scheduler.schedule(after: life) { self.drop(script.dropError) } }
+    }
+
+    // MARK: From the client
+
+    func send(_ message: OutboundMessage) -> SendAcceptance {
+        let now = self.scheduler.now
+        let acceptance = self.state.withLock { state -> SendAcceptance in
+            guard state.phase == .open, state.peer != nil else { return .refused }
+            if let error = state.script.rejects(message) { return .rejected(error) }
+            state.accepted += 1
+            state.outstanding += 1
+            guard let capacity = state.script.capacity else { return .accepted }
+            state.isFull = state.outstanding >= capacity
+            return state.isFull ? .acceptedAndFull : .accepted
+        }
+        guard acceptance == .accepted || acceptance == .acceptedAndFull else { return acceptance }
+        let (peer, isLast) = self.state.withLock { ($0.peer, $0.accepted == $0.script.dropsAfterMessages) }
+        guard let peer else { return .refused }
+        self.transport.accepted(message, link: peer.number)
+        self.toServer(from: now) { self.arrive(message, at: peer) }
+        if isLast { self.toServer(from: now) { self.drop(self.state.withLock { $0.script.dropError }) } }
+        return acceptance
+    }
+
+    func reply(to id: UInt64, with payload: Payload) {
+        guard let peer = self.state.withLock({ $0.phase == .open ? $0.peer : nil }) else { return }
+        self.toServer(from: self.scheduler.now) {
+            if self.isHeard(by: peer) { peer.answered(id, payload) }
+        }
+    }
+
+    func close() { self.drop(LinkspanError(.connectionLost, "closed by this side")) }
+
+    func abort() { self.close() }
+
+    private func toServer(from now: ContinuousClock.Instant, _ arrival: @escaping @Sendable () -> Void) {
+        let instant = self.state.withLock { state in
+            let instant = max(now + state.script.delayToServer(), state.lastToServer ?? now)
+            state.lastToServer = instant
+            return instant
+        }
+        self.scheduler.schedule(at: instant, arrival)
+    }
+
+    private func arrive(_ message: OutboundMessage, at peer: ScriptedPeer) {
+        guard self.isHeard(by: peer) else { return }
+        let isRead = self.state.withLock { state in
+            guard state.script.capacity == nil else {
+                state.unread.append(message)
+                return false
+            }
+            state.outstanding -= 1
+            return true
+        }
+        if isRead { self.transport.arrived(message, at: peer) }
+    }
+
+    private func isHeard(by peer: ScriptedPeer) -> Bool {
+        self.state.withLock { state in
+            guard !self.isHalfOpen(state) else { return false }
+            return state.phase == .open || state.script.outlivesDrop
+        }
+    }
+
+    private func isHalfOpen(_ state: State) -> Bool {
+        guard let after = state.script.isHalfOpenAfter, let openedAt = state.openedAt else { return false }
+        return openedAt.duration(to: self.scheduler.now) >= after
+    }
+
+    // MARK: From the server
+
+    func read(_ count: Int?) {
+        let (messages, peer, hasRoom) = self.state.withLock { state -> ([OutboundMessage], ScriptedPeer?, Bool) in
+            let taken = Array(state.unread.prefix(count ?? .max))
+            state.unread.removeFirst(taken.count)
+            state.outstanding -= taken.count
+            let hasRoom = state.isFull && state.outstanding < state.script.capacity ?? .max
+            if hasRoom { state.isFull = false }
+            return (taken, state.peer, hasRoom)
+        }
+        guard let peer else { return }
+        for message in messages { self.transport.arrived(message, at: peer) }
+        if hasRoom { self.deliver(.writable) }
+    }
+
+    func deliver(_ event: LinkEvent) {
+        let now = self.scheduler.now
+        let copies = self.state.withLock { state -> (count: Int, instant: ContinuousClock.Instant)? in
+            guard state.phase == .open || state.script.speaksAfterDrop else { return nil }
+            let instant = max(now + state.script.delayToClient(), state.lastToClient ?? now)
+            state.lastToClient = instant
+            return (Self.copies(of: event, state.script), instant)
+        }
+        guard let copies else { return }
+        for _ in 0..<copies.count { self.scheduler.schedule(at: copies.instant) { self.tell(event) } }
+    }
+
+    private static func copies(of event: LinkEvent, _ script: LinkScript) -> Int {
+        switch event {
+        case .opened: 1
+        case .message: script.isDeaf ? 0 : script.copiesOfMessages
+        case .reply: script.isDeaf ? 0 : script.copiesOfReplies
+        case .writable, .closed: script.isDeaf ? 0 : 1
+        }
+    }
+
+    private func tell(_ event: LinkEvent) {
+        let isHeard = self.state.withLock { state in
+            if case .opened = event { return state.phase == .open }
+            return (state.phase == .open && !self.isHalfOpen(state)) || state.script.speaksAfterDrop
+        }
+        if isHeard { self.receiver.receive([event]) }
+    }
+
+    /// Ends the link behind what is under way to the client.
+    func finish(_ error: LinkspanError) {
+        let now = self.scheduler.now
+        let instant = self.state.withLock { max(now + $0.script.delayToClient(), $0.lastToClient ?? now) }
+        self.scheduler.schedule(at: instant) { self.drop(error) }
+    }
+
+    func drop(_ error: LinkspanError) {
+        let isFirst = self.state.withLock { state in
+            defer { state.phase = .ended }
+            return state.phase != .ended
+        }
+        guard isFirst else { return }
+        self.scheduler.schedule(after: .zero) { self.receiver.receive([.closed(error)]) }
+    }
+}

@@ -1,0 +1,142 @@
+public import Linkspan
+internal import LinkspanLock
+
+/// A transport whose links do what their scripts say, over virtual time, to a server made of closures.
+///
+/// Nothing happens before the scheduler runs: neither opening nor sending calls back at once. All server closures and all
+/// link events run on the thread that moves the clock.
+public final class ScriptedTransport: Transport {
+    /// Decides about a link that opens: throw to refuse it.
+    public typealias ConnectHandler = @Sendable (ScriptedPeer) throws(LinkspanError) -> Void
+    /// Handles a message that has arrived at the server.
+    public typealias MessageHandler = @Sendable (ScriptedMessage) -> Void
+
+    /// A message on its way, as it was recorded.
+    public struct Record: Sendable {
+        /// Which link it was on, counted from 1.
+        public let link: Int
+        /// When, on the virtual clock, counted from its start.
+        public let time: Duration
+        /// The name of the event.
+        public let event: String
+        /// Its arguments.
+        public let payload: Payload
+        /// The request's number, when a reply is wanted.
+        public let requestID: UInt64?
+    }
+
+    private struct State: Sendable {
+        var onConnect: ConnectHandler?
+        var onMessage: MessageHandler?
+        var peers: [ScriptedPeer] = []
+        var sent: [Record] = []
+        var received: [Record] = []
+    }
+
+    /// `scripted`.
+    public let name: String
+    /// `scripted`, as in `scripted://server`.
+    public let schemes: Set<String>
+    let scheduler: VirtualScheduler
+    private let script: @Sendable (Int) -> LinkScript
+    private let state = Lock(State())
+
+    /// Makes a transport.
+    ///
+    /// - Parameters:
+    ///   - scheduler: the clock that drives it.
+    ///   - name: the name of the transport; also its URL scheme.
+    ///   - script: what each link goes through, by its number from 1. Every link is perfect by default.
+    public init(
+        scheduler: VirtualScheduler, name: String = "scripted",
+        script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }
+    ) {
+        self.scheduler = scheduler
+        self.name = name
+        self.schemes = [name]
+        self.script = script
+    }
+
+    /// Sets what the server does when a link opens, before the client is told.
+    public func onConnect(_ handler: @escaping ConnectHandler) { self.state.withLock { $0.onConnect = handler } }
+
+    /// Sets what the server does with each message.
+    public func onMessage(_ handler: @escaping MessageHandler) { self.state.withLock { $0.onMessage = handler } }
+
+    /// The links so far, in the order in which they began to open.
+    public var peers: [ScriptedPeer] { self.state.withLock { $0.peers } }
+
+    /// The links that are open.
+    public var openPeers: [ScriptedPeer] { self.peers.filter(\.isOpen) }
+
+    /// What the links have accepted, in order.
+    public var sent: [Record] { self.state.withLock { $0.sent } }
+
+    /// What has arrived at the server, in order.
+    public var received: [Record] { self.state.withLock { $0.received } }
+
+    /// Makes a link to the scripted server.
+    public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        ScriptedLink(request: request, receiver: receiver, transport: self)
+    }
+
+    // MARK: For links
+
+    /// Registers a link that has begun to open.
+    func register(_ link: ScriptedLink) -> (peer: ScriptedPeer, script: LinkScript) {
+        let peer = self.state.withLock { state in
+            let peer = ScriptedPeer(number: state.peers.count + 1, request: link.request, link: link)
+            state.peers.append(peer)
+            return peer
+        }
+        return (peer, self.script(peer.number))
+    }
+
+    func admit(_ peer: ScriptedPeer) throws(LinkspanError) {
+        try self.state.withLock { $0.onConnect }?(peer)
+    }
+
+    func accepted(_ message: OutboundMessage, link: Int) {
+        let record = self.record(message, link)
+        self.state.withLock { $0.sent.append(record) }
+    }
+
+    func arrived(_ message: OutboundMessage, at peer: ScriptedPeer) {
+        let record = self.record(message, peer.number)
+        let handler = self.state.withLock { state in
+            state.received.append(record)
+            return state.onMessage
+        }
+        handler?(ScriptedMessage(peer: peer, message: message))
+    }
+
+    private func record(_ message: OutboundMessage, _ link: Int) -> Record {
+        Record(
+            link: link, time: self.scheduler.elapsed, event: message.event, payload: message.payload,
+            requestID: message.requestID)
+    }
+}
+
+/// A message that has arrived at a scripted server.
+public struct ScriptedMessage: Sendable {
+    /// The link it came over.
+    public let peer: ScriptedPeer
+    private let message: OutboundMessage
+
+    init(peer: ScriptedPeer, message: OutboundMessage) {
+        self.peer = peer
+        self.message = message
+    }
+
+    /// The name of the event.
+    public var event: String { self.message.event }
+    /// Its arguments.
+    public var payload: Payload { self.message.payload }
+    /// The request's number, when the client wants a reply.
+    public var requestID: UInt64? { self.message.requestID }
+
+    /// Answers the client; does nothing when it did not ask.
+    public func reply(_ payload: Payload = .empty) {
+        if let requestID { self.peer.reply(requestID, payload) }
+    }
+}

@@ -1,0 +1,89 @@
+internal import Linkspan
+public import Testing
+
+/// What every transport promises, as checks that anyone can run over theirs.
+///
+/// ```swift
+/// @Test(arguments: TransportConformance.Check.allCases)
+/// func `the carrier pigeon conforms`(check: TransportConformance.Check) async {
+///     await TransportConformance.run(check, over: PigeonFixture())
+/// }
+/// ```
+public enum TransportConformance {
+    /// How long a check waits, in real time, for something that is due.
+    static let patience = Duration.seconds(10)
+
+    /// One promise.
+    public enum Check: String, Sendable, CaseIterable, CustomTestStringConvertible {
+        /// `opened` comes once, before everything else.
+        case opensOnceBeforeAnythingElse
+        /// A thousand events come back in order.
+        case keepsTheOrderOfEvents
+        /// A thousand events of the server come in order, and the reply behind them.
+        case keepsTheOrderOfAFlood
+        /// Requests are answered, each with its own reply.
+        case bringsRepliesToRequests
+        /// The server's questions are answered.
+        case takesAnswersToQuestions
+        /// Blobs travel both ways.
+        case carriesBinaryBothWays
+        /// No argument, several arguments and every kind of character survive.
+        case carriesArgumentsUnchanged
+        /// Messages of 1 MiB travel both ways.
+        case carriesLargeMessages
+        /// The auth payload reaches the server.
+        case showsCredentials
+        /// Refused credentials end the link with code `credentialsRefused`.
+        case reportsRefusedCredentials
+        /// What the server says before it accepts comes behind `opened`, in order.
+        case holdsEarlyEvents
+        /// Where nobody listens the link ends with a code that allows another attempt.
+        case reportsUnreachablePeers
+        /// `close` sends what was accepted, and ends the link exactly once.
+        case closesPolitely
+        /// `abort` ends the link exactly once, at whatever moment, also from inside the receiver.
+        case abortsAtAnyMoment
+        /// After its end a link refuses sends and ignores replies.
+        case refusesSendsAfterTheEnd
+        /// Before it is open a link refuses sends.
+        case refusesSendsBeforeOpening
+        /// A server that ends the link on purpose is understood.
+        case reportsKicks
+        /// A link that dies is reported, with a code that allows another attempt.
+        case reportsLosses
+        /// Links of one transport do not mix.
+        case keepsLinksApart
+
+        /// The promise in words.
+        public var testDescription: String {
+            self.rawValue.reduce(into: "") { text, character in
+                text += character.isUppercase ? " \(character.lowercased())" : String(character)
+            }
+        }
+    }
+
+    /// Runs one check and reports what is wrong as issues of the running test.
+    ///
+    /// - Parameters:
+    ///   - check: the promise.
+    ///   - fixture: the transport and its peer.
+    ///   - sourceLocation: where issues are shown.
+    public static func run(
+        _ check: Check, over fixture: some TransportFixture, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        do throws(ConformanceFailure) {
+            try await self.verify(check, over: fixture)
+        } catch {
+            Issue.record("\(check.testDescription): \(error)", sourceLocation: sourceLocation)
+        }
+    }
+
+    /// Runs one check, for frameworks of other kinds.
+    ///
+    /// - Throws: ``ConformanceFailure`` with what is wrong.
+    public static func verify(_ check: Check, over fixture: some TransportFixture) async throws(ConformanceFailure) {
+        let run = ConformanceRun(fixture: fixture)
+        try await run.perform(check)
+        try run.conclude()
+    }
+}

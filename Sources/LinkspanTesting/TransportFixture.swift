@@ -1,0 +1,51 @@
+public import Linkspan
+
+/// A transport together with a peer that it can reach, for ``TransportConformance``.
+///
+/// The peer speaks this small contract; the Socket.IO server of the interoperability tests is one such peer:
+///
+/// | event | what the peer does |
+/// | --- | --- |
+/// | `echo` … | emits `echo` with the same arguments |
+/// | `req` … | replies with the same arguments |
+/// | `ask` … | asks `question` with the same arguments, then emits `answered` with what the reply had |
+/// | `binary3` a b c | emits `binary3` with c b a, and replies with c b a |
+/// | `flood` {n, bytes} | emits `item` {id, pad} n times, pad having so many characters, then replies with n |
+/// | `whoami` | emits `whoami` with the auth payload, or null, and replies with it |
+/// | `kick` | ends the link on purpose, without a reply |
+/// | `kill_engine` | lets the link die, without a reply |
+public protocol TransportFixture: Sendable {
+    /// Makes the transport under test.
+    func makeTransport() -> any Transport
+
+    /// What opens a link to the peer.
+    var request: LinkRequest { get }
+
+    /// What the peer refuses with code `credentialsRefused`, or nil when it refuses nobody.
+    var refusedRequest: LinkRequest? { get }
+
+    /// What makes the peer emit `early` 1, 2 and 3 before it accepts, or nil when it cannot.
+    var earlyRequest: LinkRequest? { get }
+
+    /// Where nobody listens, or nil when there is no such place.
+    var unreachableRequest: LinkRequest? { get }
+
+    /// Whether `kick` is told apart from a loss: the link then ends with code `closedByServer`.
+    var tellsKicks: Bool { get }
+
+    /// Lets virtual time pass. Called while a check waits.
+    func passTime()
+}
+
+extension TransportFixture {
+    /// Nobody is refused.
+    public var refusedRequest: LinkRequest? { nil }
+    /// Nothing comes early.
+    public var earlyRequest: LinkRequest? { nil }
+    /// Everything is reachable.
+    public var unreachableRequest: LinkRequest? { nil }
+    /// Kicks are told.
+    public var tellsKicks: Bool { true }
+    /// Time passes by itself.
+    public func passTime() {}
+}
