@@ -79,8 +79,32 @@ let samples: [Target] = [
             "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanWebSocket",
             "LinkspanSocketIO", "LinkspanLogging", logging, argumentParser,
         ],
-        path: "Samples/Chat", exclude: ["PROTOCOL.md", "server.py", "chat.yaml"], packageAccess: false,
-        swiftSettings: settings)
+        path: "Samples/Chat", exclude: ["PROTOCOL.md", "server.py", "requirements.txt", "chat.yaml"],
+        packageAccess: false, swiftSettings: settings)
+]
+
+let benchmarks: [Target] = [
+    .executableTarget(name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false),
+    .executableTarget(
+        name: "workloads", dependencies: ["Linkspan", "LinkspanWebSocket", "LinkspanSocketIO"],
+        path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
+]
+
+let tests: [Target] = [
+    test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanLock"]),
+    test("Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanLock", logging]),
+    test("LinkspanConfiguration", ["LinkspanConfiguration", "Linkspan", "LinkspanLifecycle"]),
+    test("LinkspanLogging", ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanLock", logging]),
+    test("LinkspanLWS", ["LinkspanLWS", "LinkspanLock"]),
+    test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
+    test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"]),
+    .testTarget(
+        name: "InteropTests",
+        dependencies: [
+            "Linkspan", "LinkspanLock", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
+            "LinkspanWebSocketClient",
+        ],
+        path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
 ]
 
 let package = Package(
@@ -95,5 +119,5 @@ let package = Package(
             traits: [.defaults, "YAML", "CommandLineArguments"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     ],
-    targets: sources + plugins + samples
+    targets: sources + plugins + samples + benchmarks + tests
 )

@@ -76,7 +76,7 @@ private struct DemoGuest {
         self.news = news
         let (heard, ear) = AsyncStream<String>.makeStream()
         self.heard = heard
-        // The guest owns the task: `leave` ends it.
+        // No parent can own this task: it has the life of the guest, and `leave` ends it.
         self.following = Task {
             await room.follow { event in
                 guard case .line(let line) = event else { return }

@@ -1,0 +1,57 @@
+# `make demo` shows what the product does, `make test` proves it. Both install what is missing on Debian, as root or
+# with sudo. The rest is for those who work on the product.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# Where the Python servers of tests and demos live.
+VENV := .venv
+PACKAGES := libwebsockets-dev python3 python3-venv openssl
+FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
+
+.PHONY: help demo test prerequisites venv sanitize benchmark lint format
+
+help:  ## Lists the targets.
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: prerequisites  ## Builds the chat and runs its demo.
+	@swift build --quiet --product chat
+	@swift run --quiet --skip-build chat demo
+	@echo
+	@echo "To chat for real, over a Socket.IO server:"
+	@echo "  make venv && $(VENV)/bin/python Samples/Chat/server.py --port 3000 --websocket-port 3001"
+	@echo "and in two more terminals:"
+	@echo "  swift run chat join --name ann --transport socketio  --url http://127.0.0.1:3000"
+	@echo "  swift run chat join --name bob --transport websocket --url ws://127.0.0.1:3001"
+
+test: prerequisites venv  ## Runs every test, those against real servers included.
+	swift build --build-tests
+	swift test --skip-build
+
+sanitize: prerequisites venv  ## Runs the tests under the thread sanitizer.
+	TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt" \
+	swift test --sanitize=thread --scratch-path .build-tsan
+
+benchmark: prerequisites  ## Runs the standard workloads against the echo server.
+	swift build -c release --product echo-server
+	swift build -c release --product workloads
+	swift run -c release --skip-build workloads
+
+lint: ## Checks format, documentation and import rules.
+	swift format lint --strict --recursive $(FOLDERS)
+	.ci/imports
+
+format:  ## Formats the Swift code.
+	swift format --in-place --recursive $(FOLDERS)
+
+prerequisites:
+	@.ci/prerequisites $(PACKAGES)
+
+venv: $(VENV)/.ready  ## Makes the Python virtual environment with the servers that tests and demos talk to.
+
+$(VENV)/.ready: Tests/requirements.txt Samples/Chat/requirements.txt
+	@.ci/prerequisites python3 python3-venv
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r Tests/requirements.txt
+	@touch $@
