@@ -14,6 +14,8 @@ import logging
 import os
 import signal
 import socket
+import ssl
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
@@ -63,6 +65,7 @@ class Peer:
             "flood": self.flood,
             "raw": self.raw,
             "whoami": self.whoami,
+            "engines": self.engines,
         }
         for event, handler in handlers.items():
             server.on(event, self._adapted(handler), namespace=namespace)
@@ -134,24 +137,40 @@ class Peer:
         await self._emit(sid, "whoami", self._auth.get(sid))
         return self._auth.get(sid)
 
+    async def engines(self, sid: str) -> dict[str, int]:
+        return {"open": len(self._server.eio.sockets), "ever": self._server.eio.sessions_ever}
+
 
 def make_socketio(kind: type[Any], **options: Any) -> Any:
     """A server of the class `kind` with all namespaces."""
     # Handlers in order, so that what tests see of them is determined.
     server = kind(async_handlers=False, cors_allowed_origins="*", max_http_buffer_size=BUFFER_SIZE, **options)
+    count_sessions(server.eio)
     for namespace in NAMESPACES:
         Peer(server, namespace)
     return server
 
 
-async def serve_aiohttp(listener: socket.socket, options: dict[str, Any]) -> None:
+def count_sessions(engine: Any) -> None:
+    """Lets an Engine.IO server count the sessions it has ever had."""
+    make_id = engine.generate_id
+    engine.sessions_ever = 0
+
+    def generate_id() -> str:
+        engine.sessions_ever += 1
+        return str(make_id())
+
+    engine.generate_id = generate_id
+
+
+async def serve_aiohttp(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
     """Serves on aiohttp until SIGINT or SIGTERM."""
     server = make_socketio(socketio.AsyncServer, async_mode="aiohttp", **options)
     application = web.Application(client_max_size=BUFFER_SIZE)
     server.attach(application)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
-    await web.SockSite(runner, listener).start()
+    await web.SockSite(runner, listener, ssl_context=tls).start()
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -176,7 +195,7 @@ class QuietUvicorn(uvicorn.Server):
         yield
 
 
-async def serve_uvicorn(listener: socket.socket, options: dict[str, Any]) -> None:
+async def serve_uvicorn(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
     """Serves on uvicorn until SIGINT or SIGTERM."""
     server = make_socketio(socketio.AsyncServer, async_mode="asgi", **options)
     config = uvicorn.Config(
@@ -186,16 +205,17 @@ async def serve_uvicorn(listener: socket.socket, options: dict[str, Any]) -> Non
         ws_max_size=BUFFER_SIZE,
         ws_ping_interval=None,  # Engine.IO has pings of its own
         timeout_graceful_shutdown=1,
+        ssl_context_factory=None if tls is None else lambda *_: tls,
     )
     await QuietUvicorn(config).serve(sockets=[listener])
 
 
-def serve_threaded(listener: socket.socket, options: dict[str, Any]) -> None:
+def serve_threaded(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
     """Serves on werkzeug, a thread for each connection, until SIGINT or SIGTERM."""
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     server = make_socketio(socketio.Server, async_mode="threading", **options)
     host, port = listener.getsockname()
-    site = make_server(host, port, socketio.WSGIApp(server), threaded=True, fd=listener.fileno())
+    site = make_server(host, port, socketio.WSGIApp(server), threaded=True, fd=listener.fileno(), ssl_context=tls)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: threading.Thread(target=site.shutdown).start())
     announce(listener)
@@ -208,23 +228,44 @@ def announce(listener: socket.socket) -> None:
     print(f"listening {listener.getsockname()[1]}", flush=True)
 
 
+def end_with_input() -> None:
+    """Ends the process when its standard input does, which is when whoever started it is gone."""
+
+    def watch() -> None:
+        sys.stdin.buffer.read()
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def main() -> None:
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description="A Socket.IO server for interoperability tests.")
     parser.add_argument("--kind", choices=("aiohttp", "uvicorn", "threaded"), default="aiohttp")
     parser.add_argument("--port", type=int, default=0, help="0, the default, picks a free one")
+    parser.add_argument("--ssl-cert", metavar="FILE", help="certificate chain (PEM); turns TLS on")
+    parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=int, default=25, metavar="SECONDS", help="whole seconds")
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
     arguments = parser.parse_args()
+    if (arguments.ssl_cert is None) != (arguments.ssl_key is None):
+        parser.error("--ssl-cert and --ssl-key go together")
+    if arguments.until_eof:
+        end_with_input()
+    tls = None
+    if arguments.ssl_cert is not None:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(arguments.ssl_cert, arguments.ssl_key)
     listener = socket.create_server((HOST, arguments.port), backlog=128)
     options = {"ping_interval": arguments.ping_interval, "ping_timeout": arguments.ping_timeout}
     match arguments.kind:
         case "aiohttp":
-            asyncio.run(serve_aiohttp(listener, options))
+            asyncio.run(serve_aiohttp(listener, tls, options))
         case "uvicorn":
-            asyncio.run(serve_uvicorn(listener, options))
+            asyncio.run(serve_uvicorn(listener, tls, options))
         case "threaded":
-            serve_threaded(listener, options)
+            serve_threaded(listener, tls, options)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,12 @@ import asyncio
 import contextlib
 import http
 import json
+import os
 import signal
 import socket
 import ssl
+import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +26,9 @@ HOST = "127.0.0.1"
 SUBPROTOCOLS = (Subprotocol("linkspan.json"), Subprotocol("other"))
 FRAME_SIZE = 16 * 1024 * 1024
 ATTACHMENT_LIMIT = 100
+
+# How many HTTP requests have come, whatever became of them.
+REQUESTS = {"seen": 0}
 
 Payload = dict[str, Any]
 
@@ -149,6 +155,8 @@ class EnvelopeSession:
             case "close":
                 await self._connection.close(args[0]["code"], args[0].get("reason", ""))
                 return None
+            case "requests":
+                return [REQUESTS["seen"]]
             case _:
                 return None
         return []
@@ -172,6 +180,7 @@ async def handle(connection: ServerConnection) -> None:
 
 def check_path(connection: ServerConnection, request: Request) -> Response | None:
     """Refuses other paths with 404."""
+    REQUESTS["seen"] += 1
     if request.path.partition("?")[0] in ("/echo", "/envelope"):
         return None
     return connection.respond(http.HTTPStatus.NOT_FOUND, "no such path\n")
@@ -208,6 +217,16 @@ async def run(options: argparse.Namespace) -> None:
         await stop.wait()
 
 
+def end_with_input() -> None:
+    """Ends the process when its standard input does, which is when whoever started it is gone."""
+
+    def watch() -> None:
+        sys.stdin.buffer.read()
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def main() -> None:
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description="A WebSocket server for interoperability tests.")
@@ -216,7 +235,10 @@ def main() -> None:
     parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=float, default=25.0, metavar="SECONDS")
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
+    parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
     options = parser.parse_args()
+    if options.until_eof:
+        end_with_input()
     if (options.ssl_cert is None) != (options.ssl_key is None):
         parser.error("--ssl-cert and --ssl-key go together")
     asyncio.run(run(options))

@@ -1,0 +1,77 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanSocketIO
+internal import LinkspanWebSocket
+
+/// What one test connects with: a loop and a manager of its own, so that it shares no socket with another test.
+final class Bench: Sendable {
+    let loop = EventLoop(name: "interop")
+    let manager = ConnectionManager()
+
+    /// Runs a test, then ends its connections and its loop.
+    static func use<Outcome: Sendable>(_ body: (Bench) async throws -> Outcome) async throws -> Outcome {
+        let bench = Bench()
+        let outcome: Result<Outcome, any Error>
+        do {
+            outcome = .success(try await body(bench))
+        } catch {
+            outcome = .failure(error)
+        }
+        await bench.manager.shutdown()
+        bench.loop.shutdown()
+        return try outcome.get()
+    }
+
+    /// Connects to a namespace of a Socket.IO server.
+    func socketIO(
+        _ server: PythonServer, _ namespace: String = "/", scheme: String = "http",
+        credentials: CredentialSource = .none, configuration: SocketIOTransport.Configuration = .defaults(),
+        options: (inout ConnectionOptions) -> Void = { _ in }
+    ) async throws -> Client {
+        try await self.client(
+            "\(scheme)://127.0.0.1:\(server.port)\(namespace)", SocketIOTransport(configuration, loop: self.loop),
+            credentials, options)
+    }
+
+    /// Connects to a raw WebSocket server.
+    func webSocket(
+        _ server: PythonServer, _ path: String = "/envelope", scheme: String = "ws",
+        credentials: CredentialSource = .none, configuration: WebSocketTransport.Configuration = .defaults(),
+        options: (inout ConnectionOptions) -> Void = { _ in }
+    ) async throws -> Client {
+        try await self.client(
+            "\(scheme)://127.0.0.1:\(server.port)\(path)", WebSocketTransport(configuration, loop: self.loop),
+            credentials, options)
+    }
+
+    /// Connects to a URL.
+    func client(
+        _ url: String, _ transport: some Transport, _ credentials: CredentialSource = .none,
+        _ options: (inout ConnectionOptions) -> Void = { _ in }
+    ) async throws -> Client {
+        let configuration = try ConnectionBuilder(url)
+            .transport(transport)
+            .credentials(credentials)
+            .options {
+                $0.retry = .backoff(.quick)
+                $0.retryName = "quick"
+                options(&$0)
+            }
+            .build()
+        // On the loop's thread nothing can happen to the connection before its journals listen.
+        let client: Result<Client, any Error> = await withCheckedContinuation { continuation in
+            self.loop.execute {
+                continuation.resume(
+                    returning: Result { try Client(configuration.connect(by: self.manager), loop: self.loop) })
+            }
+        }
+        return try client.get()
+    }
+}
+
+extension Backoff {
+    /// Comes back at once, for tests.
+    static let quick = Self(
+        firstSpread: .milliseconds(50), initial: .milliseconds(50), earlyCap: .milliseconds(200),
+        cap: .milliseconds(200))
+}

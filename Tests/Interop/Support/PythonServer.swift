@@ -1,0 +1,125 @@
+internal import Foundation
+internal import LinkspanLock
+
+/// A server script in a process of its own.
+///
+/// The process ends with ``stop()``, and on its own when this process is gone: it watches its standard input.
+final class PythonServer: Sendable {
+    /// A server that could not be had, and what to do about it.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private struct Run: Sendable {
+        let process: Process
+        /// Holds the writing end, whose closing ends the server.
+        let input: Pipe
+        let exit: Journal<Int32>
+    }
+
+    private let script: String
+    private let arguments: [String]
+    private let errors = Journal<Data>("errors of the server")
+    private let run = Lock<Run?>(nil)
+    private let chosenPort = Lock(0)
+
+    /// - Parameters:
+    ///   - script: the file's name in the folder of servers.
+    ///   - arguments: its options besides the port.
+    init(_ script: String, _ arguments: [String] = []) {
+        self.script = script
+        self.arguments = arguments
+    }
+
+    /// Where it listens; the same after a restart.
+    var port: Int { self.chosenPort.withLock { $0 } }
+
+    /// What it wrote to standard error.
+    var errorText: String { String(decoding: self.errors.entries.reduce(into: Data()) { $0 += $1 }, as: UTF8.self) }
+
+    /// Starts it and returns when it listens.
+    func start() async throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: try Self.python())
+        let options = ["--until-eof", "--port", String(self.port)] + self.arguments
+        process.arguments = ["-u", "\(Self.folder)/servers/\(self.script)"] + options
+        let (input, output, errors) = (Pipe(), Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = errors
+        let lines = Journal<Data>("the port of \(self.script)")
+        Self.read(output, into: lines)
+        Self.read(errors, into: self.errors)
+        let exit = Journal<Int32>("the end of \(self.script)")
+        process.terminationHandler = { exit.append($0.terminationStatus) }
+        try process.run()
+        self.run.withLock { $0 = Run(process: process, input: input, exit: exit) }
+        do {
+            try await self.readPort(lines)
+        } catch {
+            await self.stop()
+            throw Failure(description: "\(self.script) does not listen: \(error)\n\(self.errorText)")
+        }
+    }
+
+    /// Ends it without a chance to say goodbye, and returns when it is gone.
+    func stop() async {
+        let run = self.run.withLock { run in
+            defer { run = nil }
+            return run
+        }
+        guard let run else { return }
+        kill(run.process.processIdentifier, SIGKILL)
+        _ = try? await run.exit.first(1)
+    }
+
+    /// Ends it and starts it again on the same port.
+    func restart() async throws {
+        await self.stop()
+        try await self.start()
+    }
+
+    /// Stops it from running, its sockets staying open.
+    func pause() { self.signal(SIGSTOP) }
+
+    /// Lets it run on.
+    func resume() { self.signal(SIGCONT) }
+
+    private func signal(_ number: Int32) {
+        if let run = self.run.withLock({ $0 }) { kill(run.process.processIdentifier, number) }
+    }
+
+    private func readPort(_ lines: Journal<Data>) async throws {
+        let newline = UInt8(ascii: "\n")
+        // The end of the file comes as empty data.
+        let chunks = try await lines.entries { $0.contains { $0.contains(newline) || $0.isEmpty } }
+        let line = String(decoding: chunks.reduce(into: Data()) { $0 += $1 }.prefix { $0 != newline }, as: UTF8.self)
+        let words = line.split(separator: " ")
+        guard words.count == 2, words[0] == "listening", let port = Int(words[1]) else {
+            throw Failure(description: "it said '\(line)'")
+        }
+        self.chosenPort.withLock { $0 = port }
+    }
+
+    private static func read(_ pipe: Pipe, into journal: Journal<Data>) {
+        pipe.fileHandleForReading.readabilityHandler = { file in
+            let data = file.availableData
+            if data.isEmpty { file.readabilityHandler = nil }
+            journal.append(data)
+        }
+    }
+
+    /// The folder of this test target.
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .path
+
+    private static func python() throws -> String {
+        let root = URL(fileURLWithPath: self.folder).deletingLastPathComponent().deletingLastPathComponent().path
+        let venv = ProcessInfo.processInfo.environment["LINKSPAN_VENV"] ?? "\(root)/.venv"
+        let python = "\(venv)/bin/python"
+        guard FileManager.default.isExecutableFile(atPath: python) else {
+            throw Failure(description: "there is no \(python): run `make venv`, or name another one in LINKSPAN_VENV")
+        }
+        return python
+    }
+}

@@ -1,0 +1,88 @@
+internal import Testing
+
+/// The servers there are.
+enum ServerKind: String, Sendable, CaseIterable {
+    case aiohttp
+    case uvicorn
+    case threaded
+    case webSocket
+
+    /// The two common asyncio servers, which most Socket.IO tests run against.
+    static let asyncio: [Self] = [.aiohttp, .uvicorn]
+    /// All that speak Socket.IO.
+    static let socketIO: [Self] = [.aiohttp, .uvicorn, .threaded]
+
+    fileprivate func makeServer(_ arguments: [String]) -> PythonServer {
+        switch self {
+        case .aiohttp, .uvicorn, .threaded:
+            PythonServer("socketio_server.py", ["--kind", self.rawValue] + arguments)
+        case .webSocket:
+            PythonServer("websocket_server.py", arguments)
+        }
+    }
+}
+
+/// Runs a test against a server of its own, which it may kill.
+func withServer(
+    _ kind: ServerKind, _ arguments: String..., body: (PythonServer) async throws -> Void
+) async throws {
+    let server = kind.makeServer(arguments)
+    try await server.start()
+    do {
+        try await body(server)
+    } catch {
+        await server.stop()
+        throw error
+    }
+    await server.stop()
+}
+
+/// Servers that tests share, each started when it is first wanted.
+actor SharedServers {
+    @TaskLocal fileprivate static var current: SharedServers?
+
+    private var servers: [ServerKind: Task<PythonServer, any Error>] = [:]
+
+    /// The shared server of a kind.
+    static func server(_ kind: ServerKind) async throws -> PythonServer {
+        let servers = try #require(Self.current, "the test is outside the suite that has the servers")
+        return try await servers.started(kind)
+    }
+
+    private func started(_ kind: ServerKind) async throws -> PythonServer {
+        if let starting = self.servers[kind] { return try await starting.value }
+        let starting = Task {
+            let server = kind.makeServer([])
+            try await server.start()
+            return server
+        }
+        self.servers[kind] = starting
+        return try await starting.value
+    }
+
+    fileprivate func stop() async {
+        for starting in self.servers.values { try? await starting.value.stop() }
+        self.servers = [:]
+    }
+}
+
+/// Keeps the shared servers for as long as a suite runs.
+struct SharedServersTrait: SuiteTrait, TestScoping {
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        let servers = SharedServers()
+        do {
+            try await SharedServers.$current.withValue(servers) { try await function() }
+        } catch {
+            await servers.stop()
+            throw error
+        }
+        await servers.stop()
+    }
+}
+
+extension Trait where Self == SharedServersTrait {
+    /// One server of each kind for the whole suite.
+    static var sharedServers: Self { Self() }
+}
