@@ -30,7 +30,7 @@ public final class EventRecorder: Sendable {
         /// One sentence, and what was recorded.
         public var description: String {
             let list = self.entries.suffix(20).map { "  \($0.summary)" }.joined(separator: "\n")
-            return "\(self.what) did not happen within \(self.deadline). The latest of \(self.entries.count) entries:\n\(list)"
+            return "\(self.what) did not happen within \(self.deadline). The latest of \(self.entries.count):\n\(list)"
         }
     }
 

@@ -24,38 +24,39 @@ public struct LinkScript: Sendable {
         case hangs
     }
 
-    /// How the server answers a link that opens. Default: it accepts.
+    /// How the server answers a link that opens; default: it accepts.
     public var opening = Opening.accepts
-    /// How long opening takes. Default zero.
+    /// How long opening takes; default: zero.
     public var openingDelay = Duration.zero
-    /// How long a message is under way to the server, asked for each. Order is kept within the link. Default zero.
+    /// How long a message is under way to the server, asked for each, order kept; default: zero.
     public var delayToServer: @Sendable () -> Duration = { .zero }
-    /// How long a message is under way to the client, asked for each. Order is kept within the link. Default zero.
+    /// How long a message is under way to the client, asked for each, order kept; default: zero.
     public var delayToClient: @Sendable () -> Duration = { .zero }
-    /// When the link is lost, counted from its opening. Default never.
+    /// When the link is lost, counted from its opening; default: never.
     public var dropsAfter: Duration?
-    /// With how many messages from the client the link is lost, the last of them included. Default never.
+    /// With how many messages from the client the link is lost, the last of them included; default: never.
     public var dropsAfterMessages: Int?
     /// What the client is told when the link is lost.
     public var dropError = LinkspanError(.connectionLost, "the script dropped the link")
     /// Whether messages that were under way to the server when the link was lost still arrive, perhaps after those of a
-    /// newer link. Default false: they are lost.
+    /// newer link; by default they are lost.
     public var outlivesDrop = false
-    /// Whether the former link's messages to the client still come in after its end, against the rules. Default false.
+    /// Whether the former link's messages to the client still come in after its end, against the rules; default: false.
     public var speaksAfterDrop = false
     /// From when on, counted from the opening, nothing arrives any more in either direction although the link looks
-    /// open. Default never.
+    /// open; default: never.
     public var isHalfOpenAfter: Duration?
-    /// Whether the client hears nothing from the server, which hears everything. Default false.
+    /// Whether the client hears nothing from the server, which hears everything; default: false.
     public var isDeaf = false
-    /// How many times each reply arrives. Default 1.
+    /// How many times each reply arrives; default: 1.
     public var copiesOfReplies = 1
-    /// How many times each message arrives at the client. Default 1.
+    /// How many times each message arrives at the client; default: 1.
     public var copiesOfMessages = 1
-    /// Makes a slow reader: the server reads only by ``ScriptedPeer/read(_:)``, and the link is full with so many
-    /// messages unread. Default nil: it reads everything at once.
+    /// With how many unread messages the link is full; default: nil, nothing stays unread.
+    ///
+    /// A server with a capacity is a slow reader: it reads only by ``ScriptedPeer/read(_:)``.
     public var capacity: Int?
-    /// Which messages the link will not carry, and why. Default none.
+    /// Which messages the link will not carry, and why; default: none.
     public var rejects: @Sendable (OutboundMessage) -> LinkspanError? = { _ in nil }
 
     /// A perfect link, changed by `configure`.

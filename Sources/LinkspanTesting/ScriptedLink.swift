@@ -1,7 +1,9 @@
 internal import Linkspan
 internal import LinkspanLock
 
-/// The client's end of a scripted link. Whatever it tells its receiver, it tells from inside the scheduler.
+/// The client's end of a scripted link.
+///
+/// Whatever it tells its receiver, it tells from inside the scheduler.
 final class ScriptedLink: Link {
     private enum Phase: Sendable {
         case idle
