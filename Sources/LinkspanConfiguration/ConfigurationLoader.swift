@@ -1,0 +1,88 @@
+#if canImport(FoundationEssentials)
+private import FoundationEssentials
+#else
+private import Foundation
+#endif
+public import Linkspan
+
+/// Turns a file, the environment and the command line into a checked plan.
+///
+/// ```swift
+/// let loader = ConfigurationLoader(catalog: catalog)
+/// let loaded = try loader.load(
+///     file: "chat.yaml", overrides: [Override(path: "transport.adapter", value: "memory", origin: "--transport")])
+/// ```
+///
+/// The strongest source that has a key decides it: overrides, arguments, environment, file, defaults. Lists are
+/// replaced as a whole; `services.add` and `services.remove` change the list of services after that. Nothing global is
+/// kept, and nothing is started.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+public struct ConfigurationLoader: Sendable {
+    private let catalog: Catalog
+    private let schema: Schema
+    private let spelling: Spelling
+
+    /// Makes a loader for what `catalog` holds.
+    public init(catalog: Catalog) {
+        self.catalog = catalog
+        self.schema = Schema(catalog)
+        self.spelling = Spelling(self.schema)
+    }
+
+    /// Reads, merges and checks all sources.
+    ///
+    /// - Parameters:
+    ///   - file: the path of a `.yaml`, `.yml` or `.json` file with a section `linkspan`; nil for none.
+    ///   - environment: variables such as `LINKSPAN_TRANSPORT_ADAPTER`; nil for those of the process.
+    ///   - arguments: a command line, in which `--linkspan-transport-adapter=…` and the like are looked at and all
+    ///     others are not.
+    ///   - overrides: values from flags of the app; of two for one key, the last one wins.
+    /// - Returns: the plan, made and not started, with the origin of each value.
+    /// - Throws: ``ConfigurationError`` with everything that is wrong in any of the sources.
+    public func load(
+        file: String? = nil, environment: [String: String]? = nil, arguments: [String] = [],
+        overrides: [Override] = []
+    ) throws(ConfigurationError) -> LoadedPlan {
+        let text = TextLayers(schema: self.schema, spelling: self.spelling)
+        var layers = text.overrides(overrides)
+        layers.append(text.arguments(arguments))
+        layers.append(text.environment(environment ?? ProcessInfo.processInfo.environment))
+        if let file { layers.append(FileLayer.read(file, self.schema)) }
+        var resolver = Resolver(self.catalog, self.schema, layers)
+        let plan = resolver.plan()
+        // From the bottom up: who mends the first line may have mended those behind it.
+        var problems = self.schema.problems + self.spelling.problems
+        for layer in layers.reversed() { problems += layer.problems }
+        problems += resolver.problems
+        guard problems.isEmpty, let plan else { throw ConfigurationError(problems: problems) }
+        return plan
+    }
+
+    /// Every key that may be given, with its variable and flag, for a help text.
+    public var reference: [KeyReference] {
+        self.spelling.variables.map { variable, path in
+            KeyReference(
+                path: ConfigurationPath.full(path), variable: variable,
+                flag: self.spelling.flags.first { $0.value == path }?.key ?? "",
+                expectation: self.schema.keys[path]?.expectation ?? "",
+                fallback: self.schema.keys[path]?.fallback, summary: self.schema.keys[path]?.summary ?? "")
+        }
+        .sorted { $0.path < $1.path }
+    }
+}
+
+/// A key that may be given, and how.
+public struct KeyReference: Sendable, Hashable {
+    /// The full key, such as `linkspan.transport.adapter`.
+    public let path: String
+    /// The environment variable.
+    public let variable: String
+    /// The command line argument.
+    public let flag: String
+    /// What values look like.
+    public let expectation: String
+    /// What holds without it; nil when it must be given.
+    public let fallback: String?
+    /// What it is for.
+    public let summary: String
+}

@@ -1,0 +1,45 @@
+/// A value as it was given, before anybody knows what it should be.
+enum RawValue: Sendable, Hashable {
+    /// A single value; empty is the same as not given, except for lists.
+    case text(String)
+    /// A list.
+    case list([String])
+
+    /// The value for a person.
+    var text: String {
+        switch self {
+        case .text(let text): text
+        case .list(let items): "[\(items.joined(separator: ", "))]"
+        }
+    }
+}
+
+/// The values of one source.
+struct Layer: Sendable {
+    /// A value and where it was given.
+    struct Entry: Sendable {
+        var value: RawValue
+        var origin: String
+    }
+
+    /// Whether it is a file, which people copy and commit, so that secrets do not belong there.
+    var isFile = false
+    /// Whether values are missing because the source could not be read.
+    var isBroken = false
+    /// The values by key, without the root.
+    var entries: [String: Entry] = [:]
+    /// What is wrong with the source, apart from the values.
+    var problems: [ConfigurationProblem] = []
+
+    /// Text sources give lists with commas.
+    static func split(_ text: String) -> RawValue {
+        .list(text.split(separator: ",").map { Self.trim($0) }.filter { !$0.isEmpty })
+    }
+
+    private static func trim(_ text: Substring) -> String {
+        var text = text
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}

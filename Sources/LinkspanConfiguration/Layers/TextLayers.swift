@@ -1,0 +1,80 @@
+internal import Linkspan
+
+/// Reads the sources whose values are all text.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+struct TextLayers: Sendable {
+    let schema: Schema
+    let spelling: Spelling
+
+    /// Variables that begin with `LINKSPAN_`; each must be known.
+    func environment(_ variables: [String: String]) -> Layer {
+        var layer = Layer()
+        for (name, value) in variables.sorted(by: { $0.key < $1.key }) where name.hasPrefix("LINKSPAN_") {
+            guard let path = self.spelling.variables[name] else {
+                layer.problems.append(self.unknown("environment variable", name, among: self.spelling.variables))
+                continue
+            }
+            layer.entries[path] = self.entry(path, value, origin: name)
+        }
+        return layer
+    }
+
+    /// Arguments that begin with `--linkspan-`; each must be known and have its value behind an equals sign, since
+    /// nobody could tell whether the argument behind it belongs to it.
+    func arguments(_ arguments: [String]) -> Layer {
+        var layer = Layer()
+        for argument in arguments where argument.hasPrefix("--linkspan-") {
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = parts.first.map(String.init) ?? argument
+            guard let path = self.spelling.flags[name] else {
+                layer.problems.append(self.unknown("argument", name, among: self.spelling.flags))
+                continue
+            }
+            guard parts.count == 2 else {
+                layer.problems.append(
+                    ConfigurationProblem(
+                        .wrongValue, ConfigurationPath.full(path), "expected a value as in \(name)=…", origin: name))
+                continue
+            }
+            guard layer.entries[path] == nil else {
+                layer.problems.append(
+                    ConfigurationProblem(.ambiguous, ConfigurationPath.full(path), "given twice", origin: name))
+                continue
+            }
+            layer.entries[path] = self.entry(path, String(parts[1]), origin: name)
+        }
+        return layer
+    }
+
+    /// Overrides, the strongest first: the last one wins.
+    func overrides(_ overrides: [Override]) -> [Layer] {
+        overrides.reversed().map { override in
+            var layer = Layer()
+            let path = ConfigurationPath.withoutRoot(override.path)
+            let origin = Wording.shown(override.origin)
+            if let wrong = self.schema.diagnose(path) {
+                layer.problems.append(
+                    ConfigurationProblem(
+                        .unknownName, ConfigurationPath.full(wrong.path), wrong.message, origin: origin))
+            } else {
+                layer.entries[path] = self.entry(path, override.value, origin: origin)
+            }
+            return layer
+        }
+    }
+
+    private func entry(_ path: String, _ value: String, origin: String) -> Layer.Entry {
+        let isList = self.schema.keys[path]?.kind == .list
+        return Layer.Entry(value: isList ? Layer.split(value) : .text(value), origin: origin)
+    }
+
+    private func unknown(_ noun: String, _ name: String, among known: [String: String]) -> ConfigurationProblem {
+        // All spellings would fill a screen; the keys they stand for are in the documentation.
+        let prefix = name.prefix(name.hasPrefix("-") ? "--linkspan-".count : "LINKSPAN_".count)
+        let guess = Wording.nearest(
+            to: String(name.dropFirst(prefix.count)), among: known.keys.map { String($0.dropFirst(prefix.count)) })
+        return ConfigurationProblem(
+            .unknownName, ConfigurationPath.root,
+            "unknown \(noun) '\(Wording.shown(name))'\(guess.map { " (did you mean '\(prefix)\($0)'?)" } ?? "")")
+    }
+}

@@ -1,0 +1,52 @@
+public import Linkspan
+
+/// A checked configuration, ready to run, with where each of its values came from.
+///
+/// Transport and services are made, not started. Services are used up by running them: load again to run again.
+public struct LoadedPlan: Sendable {
+    /// What to run; its credentials are for the app to set.
+    public var plan: MessagingPlan
+    /// The name of the chosen transport.
+    public let adapter: String
+    /// The names of the services, in the order of the plan.
+    public let services: [String]
+    /// Every declared key in alphabetical order, with its value and origin.
+    public let settings: [Setting]
+
+    /// Tells what holds for a key and why; the root `linkspan.` may be left out. Nil for a key that nobody declares.
+    public func explain(_ path: String) -> Setting? {
+        let full = "linkspan.\(ConfigurationPath.withoutRoot(path))"
+        return self.settings.first { $0.path == full }
+    }
+}
+
+/// A declared key, what holds for it, and why.
+public struct Setting: Sendable, Hashable {
+    /// The full key, such as `linkspan.transport.adapter`.
+    public let path: String
+    /// The value as text, redacted for secrets and for queries of URLs; without one, the default in words, or nil.
+    public let value: String?
+    /// Where the value was given: `file:line`, the variable, the flag; `default` if nowhere.
+    public let origin: String
+    /// The values that lost, the strongest first.
+    public let hidden: [Hidden]
+    /// What the key is for.
+    public let summary: String
+
+    /// A value that lost to another.
+    public struct Hidden: Sendable, Hashable {
+        /// The value as text, redacted like ``Setting/value``.
+        public let value: String
+        /// Where it was given.
+        public let origin: String
+    }
+}
+
+extension Setting: CustomStringConvertible {
+    /// The setting in one line, such as `linkspan.transport.adapter = memory  from --transport; hides socketio in a.yaml`.
+    public var description: String {
+        var text = "\(self.path) = \(self.value ?? "(none)")  from \(self.origin)"
+        for hidden in self.hidden { text += "; hides \(hidden.value) in \(hidden.origin)" }
+        return text
+    }
+}

@@ -1,0 +1,251 @@
+internal import Linkspan
+internal import LinkspanLifecycle
+
+/// Picks the value of each key from the layers, checks it, and collects everything that is wrong.
+struct Resolver {
+    private let catalog: Catalog
+    private let schema: Schema
+    /// The sources, the strongest first.
+    private let layers: [Layer]
+    private(set) var problems: [ConfigurationProblem] = []
+    private(set) var settings: [Setting] = []
+    /// The checked values by key.
+    private var values: [String: OptionValue] = [:]
+    /// The winning entry of each key, checked or not.
+    private var winners: [String: Layer.Entry] = [:]
+
+    init(_ catalog: Catalog, _ schema: Schema, _ layers: [Layer]) {
+        self.catalog = catalog
+        self.schema = schema
+        self.layers = layers
+        for path in schema.keys.keys.sorted() {
+            guard let option = schema.keys[path] else { continue }
+            self.check(path, option)
+        }
+    }
+
+    /// The plan, if nothing is wrong with it; otherwise there are problems.
+    mutating func plan() -> LoadedPlan? {
+        let adapter = self.adapter()
+        let endpoint = adapter.flatMap { self.endpoint(of: $0) }
+        let names = self.serviceNames()
+        let transport = adapter.flatMap { self.makeTransport($0) }
+        let services = names.map { self.makeService($0) }
+        var options = ConnectionOptions.defaults()
+        options.apply(self.options(of: "connection", ConnectionOptions.declared))
+        guard self.problems.isEmpty, let adapter, let endpoint, let transport else { return nil }
+        return LoadedPlan(
+            plan: MessagingPlan(
+                url: endpoint, transport: transport, options: options, services: services.compactMap { $0 }),
+            adapter: adapter, services: names, settings: self.settings)
+    }
+}
+
+// MARK: - Values
+
+extension Resolver {
+    /// The given values of a key, the strongest first.
+    private func candidates(_ path: String, _ option: Option) -> [Layer.Entry] {
+        self.layers.compactMap { layer in
+            guard let entry = layer.entries[path] else { return nil }
+            // An empty variable is how people take one back.
+            return option.kind != .list && entry.value == .text("") ? nil : entry
+        }
+    }
+
+    private mutating func check(_ path: String, _ option: Option) {
+        let candidates = self.candidates(path, option)
+        self.refuseSecretsInFiles(path, option)
+        let hidden = candidates.dropFirst().map {
+            Setting.Hidden(value: self.shown($0.value, path, option), origin: $0.origin)
+        }
+        let winner = candidates.first
+        self.settings.append(
+            Setting(
+                path: ConfigurationPath.full(path),
+                value: winner.map { self.shown($0.value, path, option) } ?? option.fallback,
+                origin: winner?.origin ?? "default", hidden: hidden, summary: option.summary))
+        guard let winner else { return }
+        self.winners[path] = winner
+        // The names in these have their own messages.
+        guard path != "transport.adapter" else { return }
+        if let value = option.parse(winner.value) {
+            self.values[path] = value
+        } else {
+            self.report(.wrongValue, path, option.mismatch(winner.value))
+        }
+    }
+
+    private mutating func refuseSecretsInFiles(_ path: String, _ option: Option) {
+        guard option.isSecret else { return }
+        for layer in self.layers where layer.isFile {
+            guard let entry = layer.entries[path] else { continue }
+            self.problems.append(
+                ConfigurationProblem(
+                    .secretInFile, ConfigurationPath.full(path),
+                    "is a secret and must not stand in a file; give it by an environment variable",
+                    origin: entry.origin))
+        }
+    }
+
+    /// Reports something about the winning value of a key.
+    private mutating func report(
+        _ code: ConfigurationProblem.Code, _ path: String, element: Int? = nil, _ message: String
+    ) {
+        let full = ConfigurationPath.full(path)
+        let loser = self.settings.first { $0.path == full }?.hidden.first
+        self.problems.append(
+            ConfigurationProblem(
+                code, full + (element.map { "[\($0)]" } ?? ""), message, origin: self.winners[path]?.origin,
+                hides: loser.map { "\($0.value) in \($0.origin)" }))
+    }
+
+    private func shown(_ value: RawValue, _ path: String, _ option: Option) -> String {
+        guard !option.isSecret else { return "(secret)" }
+        guard path.hasSuffix(".url") else { return Wording.shown(value.text) }
+        // What is no URL could be anything, also something with a password in it.
+        guard let url = try? ConnectionURL(value.text) else { return "(unreadable)" }
+        return url.redacted
+    }
+
+    /// The checked values of a section.
+    private func options(of section: String, _ declared: [Option]) -> OptionValues {
+        var values = OptionValues.none
+        for option in declared { values.values[option.name] = self.values["\(section).\(option.name)"] }
+        return values
+    }
+}
+
+// MARK: - Transport
+
+extension Resolver {
+    private mutating func adapter() -> String? {
+        let path = "transport.adapter"
+        let known = self.schema.transports
+        guard let winner = self.winners[path] else {
+            self.reportMissing(path, "one of \(known.joined(separator: ", "))")
+            return nil
+        }
+        guard case .text(let name) = winner.value else {
+            self.report(.wrongValue, path, "expected one of \(known.joined(separator: ", ")), found a list")
+            return nil
+        }
+        guard known.contains(name) else {
+            self.report(.unknownName, path, Wording.unknown("transport", name, known: known))
+            return nil
+        }
+        return name
+    }
+
+    /// The endpoint of the chosen transport: the strongest of its own and the one for whichever transport.
+    private mutating func endpoint(of adapter: String) -> String? {
+        let own = "transport.\(adapter).url"
+        let schemes = (self.catalog.transports[adapter]?.schemes ?? []).sorted()
+        let shape = "a URL beginning with " + schemes.map { "\($0)://" }.joined(separator: " or ")
+        for layer in self.layers {
+            for path in [own, "transport.url"] {
+                guard let given = layer.entries[path]?.value, given != .text("") else { continue }
+                // A list has been reported by now.
+                guard let text = self.values[path].flatMap(Self.text) else { return nil }
+                return self.check(url: text, path, adapter, schemes: schemes, shape)
+            }
+        }
+        self.reportMissing(own, shape)
+        return nil
+    }
+
+    private mutating func check(
+        url text: String, _ path: String, _ adapter: String, schemes: [String], _ shape: String
+    ) -> String? {
+        do {
+            let url = try ConnectionURL(text)
+            guard schemes.contains(url.scheme) else {
+                self.report(
+                    .wrongValue, path, "expected \(shape) for transport '\(adapter)', found \"\(url.redacted)\"")
+                return nil
+            }
+            return text
+        } catch {
+            self.report(.wrongValue, path, "expected \(shape); \(error.message)")
+            return nil
+        }
+    }
+
+    private static func text(_ value: OptionValue) -> String? {
+        if case .text(let text) = value { text } else { nil }
+    }
+
+    private mutating func reportMissing(_ path: String, _ shape: String) {
+        // What cannot be read may well have it.
+        guard !self.layers.contains(where: { $0.isBroken }) else { return }
+        self.report(.missing, path, "is missing: expected \(shape)")
+    }
+}
+
+// MARK: - Services
+
+extension Resolver {
+    /// The enabled and added services without the removed ones.
+    private mutating func serviceNames() -> [String] {
+        var names: [String] = []
+        for path in ["services.enabled", "services.add"] {
+            for name in self.known(path) {
+                if !names.contains(name.text) {
+                    names.append(name.text)
+                } else if path == "services.enabled" {
+                    self.report(.ambiguous, path, element: name.index, "service '\(name.text)' is listed twice")
+                }
+            }
+        }
+        let removed = Set(self.known("services.remove").map { $0.text })
+        return names.filter { !removed.contains($0) }
+    }
+
+    private mutating func known(_ path: String) -> [(index: Int, text: String)] {
+        guard case .list(let names) = self.values[path] else { return [] }
+        var known: [(index: Int, text: String)] = []
+        for (index, name) in names.enumerated() {
+            if self.schema.services.contains(name) {
+                known.append((index, name))
+            } else {
+                self.report(
+                    .unknownName, path, element: index,
+                    Wording.unknown("service", name, known: self.schema.services))
+            }
+        }
+        return known
+    }
+
+    private mutating func makeService(_ name: String) -> (any LifecycleService)? {
+        guard let factory = self.catalog.services[name] else { return nil }
+        return self.make("services.\(name)", factory.options) { values throws(LinkspanError) in
+            try factory.make(values)
+        }
+    }
+
+    private mutating func makeTransport(_ name: String) -> (any Transport)? {
+        guard let factory = self.catalog.transports[name] else { return nil }
+        return self.make("transport.\(name)", factory.options) { values throws(LinkspanError) in
+            try factory.make(values)
+        }
+    }
+
+    /// Makes a part, if all that it needs is there and right.
+    private mutating func make<Part>(
+        _ section: String, _ declared: [Option], _ make: (OptionValues) throws(LinkspanError) -> Part
+    ) -> Part? {
+        let before = self.problems.count
+        for option in declared where option.fallback == nil && self.winners["\(section).\(option.name)"] == nil {
+            self.reportMissing("\(section).\(option.name)", option.expectation)
+        }
+        let full = ConfigurationPath.full(section)
+        let isRight = before == self.problems.count && !self.problems.contains { $0.path.hasPrefix("\(full).") }
+        guard isRight, !self.layers.contains(where: { $0.isBroken }) else { return nil }
+        do {
+            return try make(self.options(of: section, declared))
+        } catch {
+            self.problems.append(ConfigurationProblem(.refused, full, error.message))
+            return nil
+        }
+    }
+}

@@ -1,0 +1,81 @@
+public import Linkspan
+
+extension ConnectionOptions {
+    /// The keys of `linkspan.connection`.
+    public static let declared: [Option] = [
+        Option(
+            "openDeadline", .seconds(0.001...3_600), fallback: "10",
+            "How long opening a link may take, from the look-up of the name to the server's consent."),
+        Option(
+            "credentialDeadline", .seconds(0.001...3_600), fallback: "10",
+            "How long the credential provider may take."),
+        Option(
+            "healthyAfter", .seconds(0...86_400), fallback: "10",
+            "How long a link must have been up before its loss begins a new count of failures."),
+        Option(
+            "linger", .seconds(0...86_400), fallback: "5",
+            "How long a connection stays up when nobody holds it any more."),
+        Option(
+            "bufferCommands", .number(1...10_000_000), fallback: "1000",
+            "How many commands may wait while the connection is down."),
+        Option(
+            "bufferBytes", .number(1...(1 << 40)), fallback: "4194304",
+            "How many bytes may wait while the connection is down."),
+        Option(
+            "bufferOverflow", .choice(["refuse", "dropOldest", "dropNewest"]), fallback: "refuse",
+            "What happens to commands when there is no room."),
+        Option(
+            "deliveryCommands", .number(1...10_000_000), fallback: "10000",
+            "How many deliveries may wait for their replies."),
+        Option(
+            "deliveryBytes", .number(1...(1 << 40)), fallback: "67108864",
+            "How many bytes of deliveries may wait for their replies."),
+        Option("retry", .choice(["backoff", "never"]), fallback: "backoff", "Whether a lost link is opened again."),
+        Option(
+            "retryFirstSpread", .seconds(0...86_400), fallback: "2", "The span over which first attempts are spread."),
+        Option("retryInitial", .seconds(0.01...86_400), fallback: "2", "The wait that doubles."),
+        Option(
+            "retryEarlyCap", .seconds(0.01...86_400), fallback: "5", "The longest wait while the outage is young."),
+        Option("retryEarlyPeriod", .seconds(0...86_400), fallback: "60", "How long an outage counts as young."),
+        Option("retryCap", .seconds(0.01...86_400), fallback: "30", "The longest wait afterwards."),
+        Option(
+            "retryLimit", .number(1...1_000_000), fallback: "no limit",
+            "After how many attempts in a row it gives up."),
+    ]
+
+    /// Takes over what was given; the rest stays.
+    mutating func apply(_ values: OptionValues) {
+        self.openDeadline = values.duration("openDeadline") ?? self.openDeadline
+        self.credentialDeadline = values.duration("credentialDeadline") ?? self.credentialDeadline
+        self.healthyAfter = values.duration("healthyAfter") ?? self.healthyAfter
+        self.linger = values.duration("linger") ?? self.linger
+        self.buffer.commands = values.number("bufferCommands") ?? self.buffer.commands
+        self.buffer.bytes = values.number("bufferBytes") ?? self.buffer.bytes
+        self.buffer.overflow =
+            values.text("bufferOverflow").flatMap(BufferLimits.Overflow.init(rawValue:)) ?? self.buffer.overflow
+        self.deliveries.commands = values.number("deliveryCommands") ?? self.deliveries.commands
+        self.deliveries.bytes = values.number("deliveryBytes") ?? self.deliveries.bytes
+        self.applyRetry(values)
+    }
+
+    private mutating func applyRetry(_ values: OptionValues) {
+        guard values.text("retry") != "never" else {
+            self.retry = .never
+            self.retryName = "never"
+            return
+        }
+        guard values.values.keys.contains(where: { $0.hasPrefix("retry") && $0 != "retry" }) else { return }
+        var backoff = Backoff()
+        backoff.firstSpread = values.duration("retryFirstSpread") ?? backoff.firstSpread
+        backoff.initial = values.duration("retryInitial") ?? backoff.initial
+        backoff.earlyCap = values.duration("retryEarlyCap") ?? backoff.earlyCap
+        backoff.earlyPeriod = values.duration("retryEarlyPeriod") ?? backoff.earlyPeriod
+        backoff.cap = values.duration("retryCap") ?? backoff.cap
+        let limit = values.number("retryLimit")
+        self.retry = .backoff(backoff, limit: limit)
+        // Connections with equal schedules may be shared, so the name must tell the schedule and nothing else.
+        self.retryName =
+            "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
+            + "\(backoff.cap) limit \(limit.map { "\($0)" } ?? "none")"
+    }
+}

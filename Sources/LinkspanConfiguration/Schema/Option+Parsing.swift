@@ -1,0 +1,73 @@
+internal import Linkspan
+
+extension Option {
+    /// Reads a value as the option declares it; nil if it is something else.
+    func parse(_ value: RawValue) -> OptionValue? {
+        switch (self.kind, value) {
+        case (.list, .list(let items)): .list(items)
+        case (.list, .text), (_, .list): nil
+        case (.text, .text(let text)): .text(text)
+        case (.choice(let choices), .text(let text)): choices.contains(text) ? .text(text) : nil
+        case (.number(let range), .text(let text)): Self.number(text, in: range)
+        case (.flag, .text(let text)): Self.flag(text)
+        case (.seconds(let range), .text(let text)): Self.duration(text, in: range)
+        }
+    }
+
+    /// What values look like, for a message.
+    var expectation: String {
+        switch self.kind {
+        case .text: "text"
+        case .choice(let choices): "one of \(choices.joined(separator: ", "))"
+        case .number(let range) where range.upperBound == .max: "a whole number of at least \(range.lowerBound)"
+        case .number(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .flag: "true or false"
+        case .seconds(let range):
+            "seconds (a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound)))"
+        case .list: "a list"
+        }
+    }
+
+    /// Why a value was not accepted, without showing secrets.
+    func mismatch(_ value: RawValue) -> String {
+        let found =
+            switch value {
+            case .list: "a list"
+            case .text where self.isSecret: "something else"
+            case .text(let text): "\"\(Wording.shown(text))\""
+            }
+        var message = "expected \(self.expectation), found \(found)"
+        if !self.isSecret, case .choice(let choices) = self.kind, case .text(let text) = value,
+            let guess = Wording.nearest(to: text, among: choices)
+        {
+            message += " (did you mean '\(guess)'?)"
+        }
+        return message
+    }
+
+    private static func number(_ text: String, in range: ClosedRange<Int>) -> OptionValue? {
+        // JSON makes no difference between 10 and 10.0, so nobody does.
+        guard let number = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }), range.contains(number) else {
+            return nil
+        }
+        return .number(number)
+    }
+
+    private static func flag(_ text: String) -> OptionValue? {
+        switch text.lowercased() {
+        case "true", "yes", "on", "1": .flag(true)
+        case "false", "no", "off", "0": .flag(false)
+        default: nil
+        }
+    }
+
+    private static func duration(_ text: String, in range: ClosedRange<Double>) -> OptionValue? {
+        // The bound of thirty years keeps the nanoseconds below in 64 bits, whatever range a plug-in declares.
+        guard let seconds = Double(text), range.contains(seconds), abs(seconds) < 1e9 else { return nil }
+        return .duration(.nanoseconds(Int64((seconds * 1e9).rounded())))
+    }
+
+    private static func plain(_ number: Double) -> String {
+        Int(exactly: number).map { "\($0)" } ?? "\(number)"
+    }
+}

@@ -1,0 +1,118 @@
+internal import Linkspan
+
+/// Every key that the catalog makes legal, and what is wrong with keys that are not.
+struct Schema: Sendable {
+    /// The keys that take a value.
+    private(set) var keys: [String: Option] = [:]
+    /// The names that may follow each section.
+    private var children: [String: [String]] = ["": []]
+    /// What is wrong with the declarations themselves.
+    private(set) var problems: [ConfigurationProblem] = []
+
+    let transports: [String]
+    let services: [String]
+
+    init(_ catalog: Catalog) {
+        self.transports = catalog.transports.keys.sorted()
+        self.services = catalog.services.keys.sorted()
+        self.declare(Self.adapter(self.transports), in: "transport")
+        self.declare(Self.url("The endpoint, whichever the transport."), in: "transport")
+        for name in self.transports {
+            guard let factory = catalog.transports[name], self.accept(name, as: "transport") else { continue }
+            self.declare(Self.url("The endpoint of this transport."), in: "transport.\(name)")
+            for option in factory.options { self.declare(option, in: "transport.\(name)") }
+        }
+        for option in ConnectionOptions.declared { self.declare(option, in: "connection") }
+        for option in Self.lists { self.declare(option, in: "services") }
+        for name in self.services {
+            guard let factory = catalog.services[name], self.accept(name, as: "service") else { continue }
+            // A service without options may still have an empty section.
+            self.open("services.\(name)")
+            for option in factory.options { self.declare(option, in: "services.\(name)") }
+        }
+    }
+
+    /// What is wrong with a key that was given; nil if it is declared.
+    ///
+    /// - Returns: the shortest part of the key that is wrong, and why.
+    func diagnose(_ path: String) -> (path: String, message: String)? {
+        var prefix = ""
+        for name in ConfigurationPath.components(path) {
+            if let option = self.keys[prefix] { return (prefix, "expected \(option.expectation), found a section") }
+            let known = self.children[prefix] ?? []
+            let own = ConfigurationPath.join(prefix, name)
+            guard known.contains(name) else {
+                return (Wording.shown(own), Wording.unknown(Self.noun(in: prefix), name, known: known))
+            }
+            prefix = own
+        }
+        guard self.keys[prefix] == nil else { return nil }
+        let known = (self.children[prefix] ?? []).sorted().joined(separator: ", ")
+        return (prefix, "expected a section (known: \(known)), found a value")
+    }
+
+    private static func noun(in prefix: String) -> String {
+        switch prefix {
+        case "": "section"
+        case "transport": "transport or key"
+        case "services": "service or key"
+        default: "option"
+        }
+    }
+
+    /// Checks the name of a plug-in, which becomes part of keys, variables and flags.
+    private mutating func accept(_ name: String, as noun: String) -> Bool {
+        let section = noun == "transport" ? "transport" : "services"
+        let isPlain = name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+        guard isPlain, let first = name.utf8.first, first >= 0x61 else {
+            self.problems.append(
+                ConfigurationProblem(
+                    .refused, ConfigurationPath.full(section),
+                    "a \(noun) cannot be called '\(Wording.shown(name))': names are lower case letters and digits",
+                    origin: "the catalog"))
+            return false
+        }
+        guard self.keys["\(section).\(name)"] == nil else {
+            self.problems.append(
+                ConfigurationProblem(
+                    .ambiguous, ConfigurationPath.full("\(section).\(name)"),
+                    "a \(noun) cannot be called '\(name)': the key has another meaning", origin: "the catalog"))
+            return false
+        }
+        return true
+    }
+
+    private mutating func open(_ section: String) {
+        guard self.children[section] == nil else { return }
+        self.children[section] = []
+        var parent = ConfigurationPath.components(section)
+        let name = parent.removeLast()
+        let above = parent.joined(separator: ".")
+        if !parent.isEmpty { self.open(above) }
+        self.children[above, default: []].append(name)
+    }
+
+    private mutating func declare(_ option: Option, in section: String) {
+        self.open(section)
+        let path = "\(section).\(option.name)"
+        guard self.keys.updateValue(option, forKey: path) == nil else {
+            self.problems.append(
+                ConfigurationProblem(
+                    .ambiguous, ConfigurationPath.full(path), "the option is declared twice", origin: "the catalog"))
+            return
+        }
+        self.children[section, default: []].append(option.name)
+    }
+
+    private static func adapter(_ names: [String]) -> Option {
+        Option("adapter", .choice(names), "The transport that carries the traffic.")
+    }
+
+    private static func url(_ summary: String) -> Option { Option("url", .text, fallback: "none", summary) }
+
+    private static let lists = [
+        Option("enabled", .list, fallback: "none", "The services to run, in this order."),
+        Option("add", .list, fallback: "none", "Services to run besides the enabled ones."),
+        Option("remove", .list, fallback: "none", "Services not to run though they are enabled or added."),
+    ]
+}
