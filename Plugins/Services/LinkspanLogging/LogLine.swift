@@ -1,0 +1,122 @@
+internal import LinkspanLifecycle
+internal import Logging
+
+/// What is written about an event.
+struct LogLine {
+    let level: Logger.Level
+    let sentence: Logger.Message
+    var metadata: Logger.Metadata
+
+    private init(_ level: Logger.Level, _ sentence: Logger.Message, _ metadata: Logger.Metadata = [:]) {
+        self.level = level
+        self.sentence = sentence
+        self.metadata = metadata
+    }
+}
+
+extension LogLine {
+    init(_ event: ConnectionEvent) {
+        switch event.kind {
+        case .created:
+            self.init(.debug, "connection created")
+        case .connecting(let attempt):
+            self.init(.debug, "connecting", ["attempt": "\(attempt)"])
+        case .connected(let attempt, let handshake, let resumed, let transport):
+            self.init(
+                .info, "connected",
+                [
+                    "attempt": "\(attempt)", "handshake": "\(handshake)", "resumed": "\(resumed)",
+                    "transport": "\(transport)",
+                ])
+        case .disconnected(let reason, let code, let willRetry):
+            self.init(willRetry ? .notice : .info, "disconnected", ["reason": "\(reason)", "willRetry": "\(willRetry)"])
+            if let code { self.metadata["code"] = "\(code)" }
+        case .reconnecting(let attempt, let delay):
+            self.init(.info, "reconnecting", ["attempt": "\(attempt)", "delay": "\(delay)"])
+        case .occupancyChanged(let from, let to):
+            self.init(.trace, "holders of connection changed", ["from": "\(from)", "to": "\(to)"])
+        case .released:
+            self.init(.info, "connection released")
+        @unknown default:
+            self.init(.debug, "connection changed")
+        }
+        self.metadata["connection"] = "\(event.connection)"
+        self.metadata["endpoint"] = "\(event.endpoint)"
+    }
+
+    init(_ event: FaultEvent) {
+        let level: Logger.Level =
+            switch event.severity {
+            case .notice: .notice
+            case .warning: .warning
+            case .error: .error
+            }
+        self.init(
+            level, "fault",
+            ["path": "\(event.path)", "code": "\(event.code.rawValue)", "message": "\(event.message)"])
+        if let hint = event.hint { self.metadata["hint"] = "\(hint)" }
+    }
+
+    init(_ event: RegistryEvent) {
+        switch event {
+        case .willStart:
+            self.init(.debug, "services starting")
+        case .started(let time):
+            self.init(.info, "services started", ["after": "\(time)"])
+        case .degraded(let paths):
+            self.init(.warning, "services degraded", ["missing": "\(paths.joined(separator: ", "))"])
+        case .serviceChanged(let path, let from, let to):
+            self.init(
+                Self.level(of: to), "service changed", ["path": "\(path)", "from": "\(from)", "to": "\(to)"])
+        case .willStop(let budget):
+            self.init(.info, "services stopping", ["budget": "\(budget)"])
+        @unknown default:
+            self.init(.debug, "services changed")
+        }
+    }
+
+    private static func level(of state: ServiceState) -> Logger.Level {
+        switch state {
+        case .registered, .starting, .ready, .quiescing, .stopping, .stopped: .debug
+        case .skipped: .notice
+        case .failed, .abandoned: .warning
+        }
+    }
+
+    init(_ event: AuthenticationEvent) {
+        switch event {
+        case .refreshed(let time, let attempt):
+            self.init(.debug, "credentials refreshed", ["attempt": "\(attempt)"])
+            if let time { self.metadata["validFor"] = "\(time)" }
+        case .refreshFailed(let attempt, let reason, let delay):
+            self.init(.warning, "credentials not refreshed", ["attempt": "\(attempt)", "reason": "\(reason)"])
+            if let delay { self.metadata["retryAfter"] = "\(delay)" }
+        case .revoked:
+            self.init(.notice, "credentials revoked")
+        case .userChanged(let old, let new):
+            // Who they are is nobody's business who reads logs.
+            self.init(.info, "user changed", ["hadUser": "\(old != nil)", "hasUser": "\(new != nil)"])
+        @unknown default:
+            self.init(.debug, "credentials changed")
+        }
+    }
+
+    init(_ event: BufferEvent) {
+        switch event.kind {
+        case .highWater:
+            self.init(.notice, "queue nearly full")
+        case .lowWater:
+            self.init(.debug, "queue has room again")
+        case .overflow(let dropped):
+            self.init(.warning, "queue overflowed", ["dropped": "\(dropped)"])
+        case .flushed(let count, let time):
+            self.init(.debug, "queue flushed", ["count": "\(count)", "time": "\(time)"])
+        @unknown default:
+            self.init(.debug, "queue changed")
+        }
+        self.metadata["queue"] = "\(event.queue.rawValue)"
+        self.metadata["depth"] = "\(event.depth)"
+        self.metadata["limit"] = "\(event.limit)"
+        if let connection = event.connection { self.metadata["connection"] = "\(connection)" }
+    }
+}

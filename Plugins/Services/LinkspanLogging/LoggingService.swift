@@ -1,0 +1,95 @@
+public import LinkspanLifecycle
+public import Logging
+
+/// Writes what happens to connections, services and credentials as structured log lines.
+///
+/// Every line is a fixed sentence with metadata, so that lines can be counted and searched. Payloads, credentials,
+/// queries of URLs and names of users are never written.
+public struct LoggingService: LifecycleService {
+    /// The name in registries and configuration.
+    public let name: ServiceName = "logging"
+    /// First of all, so that it sees the others start.
+    public let placement = Placement(phase: .core, priority: 100)
+    /// What is written.
+    public let families: Set<Family>
+
+    private let logger: Logger
+
+    /// Makes the service.
+    ///
+    /// - Parameters:
+    ///   - logger: where lines go.
+    ///   - level: the lowest level that is written; nil for the one that `logger` has.
+    ///   - families: what is written.
+    public init(logger: Logger, level: Logger.Level? = nil, families: Set<Family> = Family.standard) {
+        var logger = logger
+        if let level { logger.logLevel = level }
+        self.logger = logger
+        self.families = families
+    }
+
+    /// What lines are about.
+    public enum Family: String, Sendable, Hashable, CaseIterable {
+        /// States of connections.
+        case connection
+        /// Faults that were not returned to a caller.
+        case fault
+        /// Start, stop and states of services.
+        case registry
+        /// Renewal and loss of credentials.
+        case authentication
+        /// Queues that fill up or lose something.
+        case buffer
+
+        /// What is written unless told otherwise: connections, faults and services.
+        public static let standard: Set<Self> = [.connection, .fault, .registry]
+    }
+}
+
+extension LoggingService {
+    /// Writes a line, with where its event stands among all others.
+    func write<Event>(_ line: LogLine, _ family: Family, _ event: Stamped<Event>) {
+        guard self.families.contains(family) else { return }
+        var metadata = line.metadata
+        metadata["seq"] = "\(event.seq)"
+        if let cause = event.cause { metadata["cause"] = "\(cause)" }
+        if event.replayed { metadata["replayed"] = "true" }
+        if event.gap > 0 { metadata["gap"] = "\(event.gap)" }
+        self.logger.log(level: line.level, line.sentence, metadata: metadata)
+    }
+}
+
+extension LoggingService: ConnectionObserving {
+    /// Writes a connection's event.
+    public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+        self.write(LogLine(event.event), .connection, event)
+    }
+}
+
+extension LoggingService: FaultObserving {
+    /// Writes a fault.
+    public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
+        self.write(LogLine(event.event), .fault, event)
+    }
+}
+
+extension LoggingService: RegistryObserving {
+    /// Writes an event of the registry.
+    public func on(_ event: Stamped<RegistryEvent>, _ scope: ServiceScope) async throws {
+        self.write(LogLine(event.event), .registry, event)
+    }
+}
+
+extension LoggingService: AuthenticationObserving {
+    /// Writes an event about credentials.
+    public func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws {
+        self.write(LogLine(event.event), .authentication, event)
+    }
+}
+
+extension LoggingService: BufferObserving {
+    /// Writes a queue's event.
+    public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
+        self.write(LogLine(event.event), .buffer, event)
+    }
+}
