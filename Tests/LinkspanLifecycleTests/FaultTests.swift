@@ -200,7 +200,8 @@ struct FaultTests {
             #expect(bad.journal.all(with: "message ") == ["bad", "next"])
         case .ignoresCancellation, .blocksThread:
             await eventually { registry.state(of: "services.bad") == .quiescing }
-            await self.advance(until: { registry.state(of: "services.bad") != .quiescing })
+            // Up to where the good one, the first in the reverse order, is stopped.
+            await self.advance(until: { registry.state(of: "services.good") != .quiescing })
             guard case .abandoned(let steps) = await stop.fate(of: "services.bad") else {
                 Issue.record("a handler that is still going on is not named")
                 return

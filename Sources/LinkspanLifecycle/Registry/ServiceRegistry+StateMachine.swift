@@ -289,7 +289,9 @@ extension ServiceRegistry.StateMachine {
             self.abortStart(.startFailed)
         }
         result.late = self.claimLate()
-        result.waiters = self.settleWaiters.removeValue(forKey: id) ?? []
+        if !member.isRemoved {
+            result.waiters = self.settleWaiters.removeValue(forKey: id) ?? []
+        }
         return result
     }
 
@@ -347,15 +349,22 @@ extension ServiceRegistry.StateMachine {
 
     /// Calls `waiter` once the service is no longer being started or stopped; `false` if it is not now.
     mutating func whenSettled(_ id: ServiceID, _ waiter: @escaping @Sendable () -> Void) -> Bool {
-        switch self.members[id]?.state {
-        case .registered, .starting, .quiescing, .stopping:
-            if case .stopped = self.state {
+        guard let member = self.members[id] else {
+            return false
+        }
+        if case .stopped = self.state {
+            return false
+        }
+        switch member.state {
+        case .registered, .starting, .quiescing, .stopping: ()
+        case .ready, .stopped, .failed, .skipped, .abandoned:
+            // Removed, and about to be stopped.
+            guard member.isRemoved else {
                 return false
             }
-            self.settleWaiters[id, default: []].append(waiter)
-            return true
-        case nil, .ready, .stopped, .failed, .skipped, .abandoned: return false
         }
+        self.settleWaiters[id, default: []].append(waiter)
+        return true
     }
 }
 

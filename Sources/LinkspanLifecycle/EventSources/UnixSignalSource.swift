@@ -1,0 +1,167 @@
+internal import LinkspanLock
+
+#if canImport(Darwin)
+private import Darwin
+#elseif canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+
+/// Turns Unix signals into ``AppEvent/willTerminate(reason:grace:)``, so that servers end as apps do.
+///
+/// While a source runs, the signals no longer end the process: whoever installs it must stop on the event. Afterwards
+/// the former dispositions are back.
+public struct UnixSignalSource: EventSource {
+    /// A signal that asks the process to end.
+    public struct Signal: RawRepresentable, Sendable, Hashable {
+        /// The number of the signal.
+        public var rawValue: Int32
+
+        /// Makes a signal of its number.
+        public init(rawValue: Int32) { self.rawValue = rawValue }
+
+        /// A supervisor asks.
+        public static let terminate = Signal(rawValue: SIGTERM)
+        /// Somebody at the keyboard asks.
+        public static let interrupt = Signal(rawValue: SIGINT)
+        /// The terminal has gone.
+        public static let hangUp = Signal(rawValue: SIGHUP)
+
+        var reason: String {
+            switch self {
+            case .terminate: "SIGTERM"
+            case .interrupt: "SIGINT"
+            case .hangUp: "SIGHUP"
+            default: "signal \(self.rawValue)"
+            }
+        }
+    }
+
+    private let signals: Set<Signal>
+    private let grace: Duration?
+
+    /// Makes a source for `signals`; `grace` is what the supervisor is known to wait before it kills.
+    public init(_ signals: Set<Signal> = [.terminate, .interrupt], grace: Duration? = nil) {
+        self.signals = signals
+        self.grace = grace
+    }
+
+    /// Hands signals on until the task is cancelled.
+    public func run(_ emit: @escaping @Sendable (AppEvent) -> Void) async throws {
+        let grace = self.grace
+        let token = SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
+            emit(.willTerminate(reason: Signal(rawValue: number).reason, grace: grace))
+        }
+        let end = OnceReply<Void>()
+        await withTaskCancellationHandler {
+            await end.value
+        } onCancel: {
+            end.send(())
+        }
+        SignalPipe.shared.forget(token)
+    }
+}
+
+/// Brings signals from where almost nothing is allowed to a thread where everything is.
+private final class SignalPipe: Sendable {
+    static let shared = SignalPipe()
+
+    private struct Listener: Sendable {
+        var numbers: [Int32]
+        var handler: @Sendable (Int32) -> Void
+    }
+
+    private struct State: Sendable {
+        var last = 0
+        var listeners: [Int: Listener] = [:]
+        var former: [Int32: sigaction] = [:]
+        var hasThread = false
+    }
+
+    private let state = Lock(State())
+    private let reading: Int32
+    private let writing: Int32
+
+    private init() {
+        var ends: [Int32] = [-1, -1]
+        precondition(pipe(&ends) == 0, "no pipe to be had for signals")
+        self.reading = ends[0]
+        self.writing = ends[1]
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        // A full pipe must not hold up the thread that a signal has interrupted.
+        _ = fcntl(self.writing, F_SETFL, O_NONBLOCK)
+    }
+
+    func listen(to numbers: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) -> Int {
+        let (token, needsThread) = self.state.withLock { state in
+            state.last += 1
+            state.listeners[state.last] = Listener(numbers: numbers, handler: handler)
+            for number in numbers where state.former[number] == nil {
+                state.former[number] = Self.install(number)
+            }
+            defer { state.hasThread = true }
+            return (state.last, !state.hasThread)
+        }
+        if needsThread {
+            let began = ServiceThread.begin { self.serve() }
+            precondition(began, "no thread to be had for signals")
+        }
+        return token
+    }
+
+    func forget(_ token: Int) {
+        let gone = self.state.withLock { state in
+            let gone = state.listeners.removeValue(forKey: token)
+            let wanted = Set(state.listeners.values.flatMap { $0.numbers })
+            for (number, former) in state.former where !wanted.contains(number) {
+                var former = former
+                sigaction(number, &former, nil)
+                state.former[number] = nil
+            }
+            return gone
+        }
+        withExtendedLifetime(gone) {}
+    }
+
+    private static func install(_ number: Int32) -> sigaction {
+        var action = sigaction()
+        sigemptyset(&action.sa_mask)
+        action.sa_flags = Int32(SA_RESTART)
+        // `shared` exists by now, so reading it here takes no lock and no memory.
+        let handler: @convention(c) (Int32) -> Void = { number in
+            let saved = errno
+            var byte = UInt8(truncatingIfNeeded: number)
+            _ = write(SignalPipe.shared.writing, &byte, 1)
+            errno = saved
+        }
+        #if canImport(Darwin)
+        action.__sigaction_u.__sa_handler = handler
+        #elseif canImport(Musl)
+        action.__sa_handler.sa_handler = handler
+        #else
+        action.__sigaction_handler.sa_handler = handler
+        #endif
+        var former = sigaction()
+        sigaction(number, &action, &former)
+        return former
+    }
+
+    private func serve() {
+        while true {
+            var byte: UInt8 = 0
+            guard read(self.reading, &byte, 1) == 1 else {
+                continue
+            }
+            let number = Int32(byte)
+            let listeners = self.state.withLock { state in
+                state.listeners.values.filter { $0.numbers.contains(number) }
+            }
+            for listener in listeners {
+                listener.handler(number)
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import LinkspanLifecycle
+internal import Testing
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+private struct PhaseFollower: AppObserving {
+    let name: ServiceName = "follower"
+    let journal: Journal
+
+    func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws {
+        self.journal.add("\(event.event)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)), .serialized)
+struct EventSourceTests {
+    @Test("what a source is told reaches the services, also what was told before it ran")
+    func manual() async throws {
+        let registry = ServiceRegistry()
+        let source = ManualSource<AppEvent>()
+        let journal = Journal()
+        source.send(.didBecomeActive)
+        try registry.register(PhaseFollower(journal: journal)).keep()
+        try registry.register(SourceService("app", source)).keep()
+        #expect(try await registry.start().waves == [["services.app"], ["services.follower"]])
+        await eventually { journal.all.count == 1 }
+        source.send(.willResignActive)
+        await eventually { journal.all.count == 2 }
+        #expect(journal.all == ["didBecomeActive", "willResignActive"])
+        #expect(await registry.stop().isClean)
+        source.send(.didBecomeActive)
+        #expect(journal.all.count == 2)
+    }
+
+    @Test("a signal becomes an event, and the former disposition comes back")
+    func signals() async throws {
+        let registry = ServiceRegistry()
+        let journal = Journal()
+        try registry.register(PhaseFollower(journal: journal)).keep()
+        // Not one that would end the tests if it were not caught.
+        let harmless = UnixSignalSource.Signal(rawValue: SIGWINCH)
+        try registry.register(SourceService("signals", UnixSignalSource([harmless]))).keep()
+        try await registry.start()
+        while journal.all.isEmpty {
+            kill(getpid(), SIGWINCH)
+            await Task.yield()
+        }
+        #expect(journal.all.first == "willTerminate(reason: \"signal \(SIGWINCH)\", grace: nil)")
+        #expect(await registry.stop().isClean)
+        var action = sigaction()
+        sigaction(SIGWINCH, nil, &action)
+        #if canImport(Glibc)
+        #expect(action.__sigaction_handler.sa_handler == nil)
+        #endif
+    }
+}
