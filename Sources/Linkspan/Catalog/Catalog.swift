@@ -31,7 +31,7 @@ public struct TransportFactory: Sendable {
     /// The URL schemes that the transport carries.
     public let schemes: Set<String>
     /// The options it understands, besides `url`.
-    public let options: [Option]
+    public let options: [PluginOption]
     /// Makes the transport.
     public let make: @Sendable (OptionValues) throws(LinkspanError) -> any Transport
 
@@ -43,7 +43,7 @@ public struct TransportFactory: Sendable {
     ///   - options: the options it understands.
     ///   - make: makes the transport from checked options; throws code `invalidConfiguration` with a sentence.
     public init(
-        _ name: String, schemes: Set<String>, options: [Option] = [],
+        _ name: String, schemes: Set<String>, options: [PluginOption] = [],
         make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> any Transport
     ) {
         self.name = name
@@ -58,7 +58,7 @@ public struct ServiceFactory: Sendable {
     /// The name in configuration, and of the service in its registry.
     public let name: String
     /// The options it understands.
-    public let options: [Option]
+    public let options: [PluginOption]
     /// Makes the service.
     public let make: @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
 
@@ -69,7 +69,7 @@ public struct ServiceFactory: Sendable {
     ///   - options: the options it understands.
     ///   - make: makes the service from checked options; throws code `invalidConfiguration` with a sentence.
     public init(
-        _ name: String, options: [Option] = [],
+        _ name: String, options: [PluginOption] = [],
         make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
     ) {
         self.name = name

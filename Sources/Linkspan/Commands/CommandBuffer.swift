@@ -78,7 +78,7 @@ struct CommandBuffer: Sendable {
         return command
     }
 
-    func contains(_ id: Command.ID) -> Bool { self.commands.contains { $0.id == id } }
+    var ids: [Command.ID] { self.commands.map(\.id) }
 
     mutating func removeAll() -> [Command] {
         defer {

@@ -6,6 +6,8 @@ struct DeliveryLanes: Sendable {
     private struct Lane {
         var waiting: Deque<Command> = []
         var underWay: Bool = false
+        /// Whether the head has been given to a link, be it this one or an earlier one.
+        var headWasSent: Bool = false
     }
 
     private let limits: BufferLimits
@@ -30,6 +32,7 @@ struct DeliveryLanes: Sendable {
     mutating func begin(lane: String) -> Command? {
         guard var entry = self.lanes[lane], !entry.underWay, let head = entry.waiting.first else { return nil }
         entry.underWay = true
+        entry.headWasSent = true
         self.lanes[lane] = entry
         return head
     }
@@ -47,34 +50,38 @@ struct DeliveryLanes: Sendable {
     }
 
     /// Takes a command out, because it is done or given up.
-    mutating func remove(_ id: Command.ID, lane: String) -> Command? {
+    mutating func remove(_ id: Command.ID, lane: String) -> (command: Command, wasSent: Bool)? {
         guard var entry = self.lanes[lane], let index = entry.waiting.firstIndex(where: { $0.id == id }) else {
             return nil
         }
         let command = entry.waiting.remove(at: index)
-        if index == entry.waiting.startIndex { entry.underWay = false }
+        let wasSent = index == entry.waiting.startIndex && entry.headWasSent
+        if index == entry.waiting.startIndex {
+            entry.underWay = false
+            entry.headWasSent = false
+        }
         self.lanes[lane] = entry.waiting.isEmpty ? nil : entry
         self.count -= 1
         self.byteCount -= command.byteCount
-        return command
+        return (command, wasSent)
     }
 
     /// Takes a command out of whichever lane it is in.
-    mutating func remove(_ id: Command.ID) -> Command? {
+    mutating func remove(_ id: Command.ID) -> (command: Command, wasSent: Bool)? {
         guard let lane = self.lanes.first(where: { $0.value.waiting.contains { $0.id == id } })?.key else { return nil }
         return self.remove(id, lane: lane)
     }
 
-    func contains(_ id: Command.ID) -> Bool {
-        self.lanes.values.contains { $0.waiting.contains { $0.id == id } }
-    }
+    var ids: [Command.ID] { self.lanes.values.flatMap { $0.waiting.map(\.id) } }
 
-    mutating func removeAll() -> [Command] {
+    mutating func removeAll() -> [(command: Command, wasSent: Bool)] {
         defer {
             self.lanes = [:]
             self.count = 0
             self.byteCount = 0
         }
-        return self.lanes.values.flatMap(\.waiting).sorted { $0.id < $1.id }
+        return self.lanes.values
+            .flatMap { lane in lane.waiting.enumerated().map { ($1, $0 == 0 && lane.headWasSent) } }
+            .sorted { $0.0.id < $1.0.id }
     }
 }

@@ -115,6 +115,9 @@ extension ConnectionCore {
         return true
     }
 
+    /// The link, if it is that of `epoch`.
+    func link(of epoch: UInt64) -> (any Link)? { self.machine.isCurrent(epoch) ? self.link : nil }
+
     private mutating func carryOut(_ action: ConnectionStateMachine.Action) {
         switch action {
         case .announce(let change):
@@ -170,7 +173,11 @@ extension ConnectionCore {
             guard case .failed(let error) = change.reason else { return }
             self.failAll(self.buffer.removeAll(), .disconnected, "was given up", cause: error)
         case .released:
-            self.failAll(self.buffer.removeAll() + self.lanes.removeAll(), .released, "was given up: released", cause: nil)
+            self.failAll(self.buffer.removeAll(), .released, "was given up: released", cause: nil)
+            for (command, wasSent) in self.lanes.removeAll() {
+                self.effects.append(
+                    command.fail(.released, wasSent ? .unknown : .notSent, "was given up: released"))
+            }
         case .created, .reconnecting:
             ()
         }
@@ -248,8 +255,8 @@ extension ConnectionCore {
     }
 
     /// The link has no room: everything waits until it says otherwise, unless it has done so meanwhile.
-    mutating func linkIsFull(writables: UInt64) {
-        guard self.writables == writables, self.isOpen else { return }
+    mutating func linkIsFull(_ link: any Link, writables: UInt64) {
+        guard self.writables == writables, self.isOpen, self.link === link else { return }
         self.isFull = true
         self.isFlushing = true
     }
@@ -265,7 +272,8 @@ extension ConnectionCore {
     /// - Parameters:
     ///   - outgoing: the command.
     ///   - refuser: the link that would not have it; nil when it was not asked.
-    mutating func takeBack(_ outgoing: Outgoing, refusedBy refuser: (any Link)?) {
+    ///   - writables: how often a link had said that it has room, when this one was asked.
+    mutating func takeBack(_ outgoing: Outgoing, refusedBy refuser: (any Link)?, writables: UInt64) {
         let command = outgoing.command
         let wasAwaited = outgoing.message.requestID.map { self.awaited.removeValue(forKey: $0) != nil }
         if case .deliver(let lane) = command.kind {
@@ -286,8 +294,8 @@ extension ConnectionCore {
         }
         guard self.isOpen else { return }
         self.isFlushing = true
-        if let refuser, self.link === refuser {
-            // Its end is near: to try again before that is known would go round in circles.
+        if let refuser, self.link === refuser, self.writables == writables {
+            // It will end or say that it has room: to try again before would go round in circles.
             self.isFull = true
         } else if !self.isFull {
             self.effects.append(.flush)
@@ -356,10 +364,8 @@ extension ConnectionCore {
     }
 
     private mutating func compactDeadlines() {
-        let alive = Set(self.awaited.values.map(\.command.id))
-        let buffer = self.buffer
-        let lanes = self.lanes
-        self.deadlines.compact { alive.contains($0) || buffer.contains($0) || lanes.contains($0) }
+        let alive = Set(self.awaited.values.map(\.command.id) + self.buffer.ids + self.lanes.ids)
+        self.deadlines.compact { alive.contains($0) }
     }
 
     /// Takes a command out, wherever it is.
@@ -374,6 +380,6 @@ extension ConnectionCore {
             return (entry.command, .unknown)
         }
         // A delivery that waits may have been sent over an earlier link.
-        return self.lanes.remove(id).map { ($0, .unknown) }
+        return self.lanes.remove(id).map { ($0.command, $0.wasSent ? .unknown : .notSent) }
     }
 }

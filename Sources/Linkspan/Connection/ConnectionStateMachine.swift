@@ -46,6 +46,7 @@ struct ConnectionStateMachine: Sendable {
     private var outageStart: ContinuousClock.Instant?
     private var wasEverAttempted = false
     private var wasRefused = false
+    private var mustRenew = false
     private(set) var lastError: LinkspanError?
 
     init(timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool) {
@@ -91,14 +92,6 @@ extension ConnectionStateMachine {
         }
     }
 
-    /// Whether the keeper should bring the connection back: it is down, and not because someone wanted it so.
-    var wantsRevival: Bool {
-        switch self.phase {
-        case .created(nil): true
-        case .created, .connected, .disconnected, .waiting, .attempting, .released: false
-        }
-    }
-
     func isCurrent(_ epoch: UInt64) -> Bool { self.currentEpoch == epoch }
 
     private var currentEpoch: UInt64? {
@@ -121,6 +114,7 @@ extension ConnectionStateMachine {
         case .disconnected:
             self.failures = 0
             self.attempts = 0
+            self.mustRenew = self.mustRenew || self.wasRefused
             self.wasRefused = false
             self.outageStart = now
             let change = self.change(from: .disconnected, to: .reconnecting, .requested, now: now, nextAttempt: now)
@@ -258,8 +252,9 @@ extension ConnectionStateMachine {
         let attempt = Attempt(
             epoch: self.lastEpoch, step: .credentials, deadline: now + self.timing.credentialDeadline)
         let reason: CredentialRequest.Reason =
-            self.wasRefused ? .refused : self.wasEverAttempted ? .retry : .first
+            self.mustRenew ? .refused : self.wasEverAttempted ? .retry : .first
         self.wasEverAttempted = true
+        self.mustRenew = false
         if case .created = self.phase {
             self.phase = .created(attempt)
         } else {
@@ -299,6 +294,7 @@ extension ConnectionStateMachine {
         if error.code == .credentialsRefused, self.canRenew, !self.wasRefused {
             // One renewal: asked for at once, spread a little, because a herd may have been refused together.
             self.wasRefused = true
+            self.mustRenew = true
             return .milliseconds(250) * random
         }
         let outage = self.outageStart?.duration(to: now) ?? .zero

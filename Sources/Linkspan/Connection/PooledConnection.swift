@@ -38,7 +38,6 @@ final class PooledConnection: Connection {
     var progress: ConnectionProgress { self.core.withLock { $0.machine.progress } }
     var waitingCommands: Int { self.core.withLock { $0.waitingCommands } }
     var stateChanges: StateChanges { StateChanges(board: self.board) }
-    var wantsRevival: Bool { self.core.withLock { $0.machine.wantsRevival } }
 
     var transportName: String { self.transport.name }
 
@@ -128,6 +127,8 @@ extension PooledConnection {
                 messages.cancel()
                 ending.cancel()
             })
+        // Released since the question above: the change to it was announced before anyone listened for it here.
+        if self.core.withLock({ $0.isReleased }) { queue.finish() }
         return EventStream(queue: queue)
     }
 
@@ -143,7 +144,7 @@ extension PooledConnection {
                 }
                 let rest = batch[(index + 1)...]
                 self.update { core in
-                    for outgoing in rest { core.takeBack(outgoing, refusedBy: nil) }
+                    for outgoing in rest { core.takeBack(outgoing, refusedBy: nil, writables: writables) }
                 }
                 break
             }
@@ -157,16 +158,21 @@ extension PooledConnection {
         case .accepted:
             ()
         case .acceptedAndFull:
-            self.core.withLock { $0.linkIsFull(writables: writables) }
+            self.core.withLock { $0.linkIsFull(link, writables: writables) }
         case .refused:
-            self.update { $0.takeBack(outgoing, refusedBy: link) }
+            self.update { $0.takeBack(outgoing, refusedBy: link, writables: writables) }
             return
         case .rejected(let error):
             self.update { $0.reject(outgoing, error) }
             return
         }
         self.environment.observer?.sent(self, outgoing.command)
-        if outgoing.command.kind == .send { outgoing.command.finish(.success(.empty)) }
+        if outgoing.command.kind == .send { self.finish(outgoing.command, .success(.empty)) }
+    }
+
+    private func finish(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
+        self.environment.observer?.finished(self, command, outcome)
+        command.finish(outcome)
     }
 }
 
@@ -181,7 +187,7 @@ extension PooledConnection {
         for event in events {
             switch event {
             case .message(let message):
-                self.deliver(message)
+                self.deliver(message, from: link)
             case .reply(let id, let payload):
                 self.reply(id, payload)
             case .opened(let info):
@@ -189,20 +195,27 @@ extension PooledConnection {
             case .writable:
                 self.update { $0.linkIsWritable() }
             case .closed(let error):
-                let random = self.environment.random()
-                self.happen { $0.linkClosed(epoch: link.epoch, error, now: $1, random: random) }
+                self.closed(error, link)
                 return
             }
         }
+    }
+
+    private func closed(_ error: LinkspanError, _ link: LinkAdapter) {
+        // Given up by a listener of this very batch: then it is an end that was asked for.
+        guard self.core.withLock({ $0.machine.isCurrent(link.epoch) }) else { return self.formerLinkEnded() }
+        let random = self.environment.random()
+        self.happen { $0.linkClosed(epoch: link.epoch, error, now: $1, random: random) }
     }
 
     private func formerLinkEnded() {
         for waiter in self.core.withLock({ $0.formerLinkEnded() }) { waiter.set(()) }
     }
 
-    private func deliver(_ inbound: InboundMessage) {
+    private func deliver(_ inbound: InboundMessage, from adapter: LinkAdapter) {
         var replier: Replier?
-        if let replyID = inbound.replyID, let link = self.core.withLock({ $0.link }) {
+        // Of a former link nothing can be answered, least of all over a newer one.
+        if let replyID = inbound.replyID, let link = self.core.withLock({ $0.link(of: adapter.epoch) }) {
             replier = Replier(id: replyID, link: link)
         }
         self.environment.observer?.received(self, inbound)
@@ -211,7 +224,7 @@ extension PooledConnection {
 
     private func reply(_ id: UInt64, _ payload: Payload) {
         let (command, mustDrain) = self.core.withLock { core in (core.takeAwaited(id), core.beginDraining()) }
-        command?.finish(.success(payload))
+        if let command { self.finish(command, .success(payload)) }
         if mustDrain { self.drain() }
     }
 }
@@ -262,9 +275,7 @@ extension PooledConnection {
         case .openLink(let epoch, let attempt, let credentials): self.open(epoch: epoch, attempt, credentials)
         case .endLink(let link, let politely): politely ? link.close() : link.abort()
         case .cancelTask(let task): task.cancel()
-        case .finish(let command, let outcome):
-            self.environment.observer?.finished(self, command, outcome)
-            command.finish(outcome)
+        case .finish(let command, let outcome): self.finish(command, outcome)
         case .flush: self.flush()
         case .arm(let instant): self.arm(instant)
         }

@@ -54,7 +54,10 @@ public struct Credentials: Sendable {
     }
 }
 
-extension Credentials: CustomStringConvertible {
+extension Credentials: CustomStringConvertible, CustomReflectable {
+    /// Nothing to look into.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
     /// Which kinds there are, never what they are.
     public var description: String {
         "credentials(auth: \(self.auth == nil ? "none" : "<redacted>"), headers: \(self.headers.map(\.name)), "

@@ -4,7 +4,7 @@ internal import LinkspanLock
 /// Brings messages to listeners, and keeps those that come before their first listener.
 ///
 /// Order: one event's messages reach each listener in the order of the wire, held ones first. One lock is taken once per
-/// message; no listener is called under it.
+/// message, and once more for each further listener; no listener is called under it.
 final class EventRouter: Sendable {
     typealias Handler = @Sendable (Message) -> Void
 
@@ -50,8 +50,16 @@ final class EventRouter: Sendable {
         let (everything, listeners) = self.state.withLock { state in
             (state.everything, self.listeners(for: message, &state))
         }
-        for listener in everything { listener.handler(message) }
-        for listener in listeners { listener.handler(message) }
+        // Only a listener that was called before can have cancelled one that was not, on this thread.
+        var isFirst = true
+        for listener in everything where isFirst || self.isListening(listener.id, nil) {
+            isFirst = false
+            listener.handler(message)
+        }
+        for listener in listeners where isFirst || self.isListening(listener.id, message.event) {
+            isFirst = false
+            listener.handler(message)
+        }
     }
 
     /// Adds a listener for one event. Held messages of that event reach it before this returns.
@@ -141,7 +149,17 @@ final class EventRouter: Sendable {
             }
             guard !batch.isEmpty else { return }
             for message in batch {
-                for listener in listeners { listener.handler(message) }
+                for listener in listeners where self.isListening(listener.id, event) { listener.handler(message) }
+            }
+        }
+    }
+
+    private func isListening(_ id: UInt64, _ event: String?) -> Bool {
+        self.state.withLock { state in
+            guard let event else { return state.everything.contains { $0.id == id } }
+            switch state.channels[event] {
+            case .replaying(let listeners, _), .live(let listeners): return listeners.contains { $0.id == id }
+            case .holding, nil: return false
             }
         }
     }

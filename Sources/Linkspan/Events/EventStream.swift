@@ -53,14 +53,22 @@ final class EventQueue: Sendable {
 
     private let capacity: Int
     private let state = Lock(State())
-    private let subscription = Lock<Subscription?>(nil)
+    private let subscriptions = Lock<[Subscription]>([])
 
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
-    deinit { self.subscription.withLock { $0 }?.cancel() }
+    deinit { self.cancelSubscriptions() }
 
-    /// Keeps the subscription that feeds the queue, to cancel it with the queue.
-    func own(_ subscription: Subscription) { self.subscription.withLock { $0 = subscription } }
+    /// Keeps a subscription, to cancel it with the queue.
+    func own(_ subscription: Subscription) { self.subscriptions.withLock { $0.append(subscription) } }
+
+    private func cancelSubscriptions() {
+        let subscriptions = self.subscriptions.withLock { subscriptions in
+            defer { subscriptions = [] }
+            return subscriptions
+        }
+        for subscription in subscriptions { subscription.cancel() }
+    }
 
     func push(_ message: Message) {
         let wake = self.state.withLock { state -> (UnsafeContinuation<Deque<EventStream.Element>?, Never>,
@@ -93,7 +101,7 @@ final class EventQueue: Sendable {
             return state.consumer
         }
         consumer?.resume(returning: nil)
-        self.subscription.withLock { $0 }?.cancel()
+        self.cancelSubscriptions()
     }
 
     func take(isolation actor: isolated (any Actor)?) async -> Deque<EventStream.Element>? {

@@ -5,13 +5,19 @@ internal import LinkspanLock
 /// Handlers of one URL share one connection. ``release()``, or letting go of the handler, ends this holder's
 /// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its linger.
 public final class ConnectionHandler: MessageChannel {
+    private struct Holding: Sendable {
+        /// Nil once the connection has been given back.
+        var giveBack: (@Sendable () -> Void)?
+        var subscriptions: [UInt64: Subscription] = [:]
+        var lastID: UInt64 = 0
+    }
+
     private let connection: any Connection
-    private let subscriptions = Lock<[Subscription]>([])
-    private let giveBack: Lock<(@Sendable () -> Void)?>
+    private let holding: Lock<Holding>
 
     init(connection: any Connection, giveBack: @escaping @Sendable () -> Void) {
         self.connection = connection
-        self.giveBack = Lock(giveBack)
+        self.holding = Lock(Holding(giveBack: giveBack))
     }
 
     deinit { self.release() }
@@ -29,16 +35,12 @@ public final class ConnectionHandler: MessageChannel {
 
     /// Gives the connection back. Further calls to send or listen throw `released`.
     public func release() {
-        let giveBack = self.giveBack.withLock { giveBack in
-            defer { giveBack = nil }
-            return giveBack
+        let holding = self.holding.withLock { holding in
+            defer { holding = Holding() }
+            return holding
         }
-        let subscriptions = self.subscriptions.withLock { subscriptions in
-            defer { subscriptions = [] }
-            return subscriptions
-        }
-        for subscription in subscriptions { subscription.cancel() }
-        giveBack?()
+        for subscription in holding.subscriptions.values { subscription.cancel() }
+        holding.giveBack?()
     }
 
     /// Connects the shared connection; see ``MessageChannel/connect()``.
@@ -79,17 +81,31 @@ public final class ConnectionHandler: MessageChannel {
     public func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream {
         try self.checkHeld()
         let stream = try self.connection.events(event, capacity: capacity)
-        _ = self.own(Subscription { [weak queue = stream.queue] in queue?.finish() })
+        stream.queue.own(self.own(Subscription { [weak queue = stream.queue] in queue?.finish() }))
         return stream
     }
 
+    /// Keeps a subscription until it is cancelled or the connection is given back.
     private func own(_ subscription: Subscription) -> Subscription {
-        self.subscriptions.withLock { $0.append(subscription) }
-        return subscription
+        let id = self.holding.withLock { holding -> UInt64? in
+            guard holding.giveBack != nil else { return nil }
+            holding.lastID += 1
+            holding.subscriptions[holding.lastID] = subscription
+            return holding.lastID
+        }
+        guard let id else {
+            subscription.cancel()
+            return subscription
+        }
+        return Subscription { [weak self] in
+            subscription.cancel()
+            // Let go of outside the lock.
+            _ = self?.holding.withLock { $0.subscriptions.removeValue(forKey: id) }
+        }
     }
 
     private func checkHeld() throws(LinkspanError) {
-        guard self.giveBack.withLock({ $0 != nil }) else {
+        guard self.holding.withLock({ $0.giveBack != nil }) else {
             throw LinkspanError(.released, "this handler has been released", certainty: .notSent)
         }
     }

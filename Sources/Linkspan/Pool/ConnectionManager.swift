@@ -14,7 +14,6 @@ public final class ConnectionManager: Sendable {
     private let rules: [any KeeperRule]
     private let keeperPeriod: Duration
     private let pool = Lock(ConnectionPool())
-    private let isKeeping = Lock(false)
 
     /// Makes a manager.
     ///
@@ -47,14 +46,20 @@ public final class ConnectionManager: Sendable {
     /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message names
     ///   them.
     public func connect(_ configuration: ConnectionConfiguration) throws(LinkspanError) -> ConnectionHandler {
-        let (connection, isNew) = try self.pool.withLock { pool throws(LinkspanError) in
+        let (connection, mustConnect) = try self.pool.withLock { pool throws(LinkspanError) in
             try pool.occupy(configuration) { self.factory.makeConnection(configuration) }
         }
-        if isNew {
-            try connection.connect()
+        // The handler keeps the manager, so that a connection that is held is also looked after.
+        let handler = ConnectionHandler(connection: connection) { self.vacate(connection) }
+        if mustConnect {
+            do throws(LinkspanError) {
+                try connection.connect()
+            } catch where error.code == .wrongState {
+                // The keeper or another holder was faster.
+            }
             self.keep()
         }
-        return ConnectionHandler(connection: connection) { [weak self] in self?.vacate(connection) }
+        return handler
     }
 
     /// The connections in the pool, with how many hold each.
@@ -73,17 +78,19 @@ public final class ConnectionManager: Sendable {
     ///
     /// - Parameter limit: how long to wait.
     public func shutdown(within limit: Duration = .seconds(5)) async {
-        let connections = self.pool.withLock { pool in
-            let connections = pool.entries.values.map(\.connection)
-            pool = ConnectionPool()
-            return connections
-        }
+        for connection in self.releaseAll() { await connection.settle(within: limit) }
+    }
+
+    deinit { _ = self.releaseAll() }
+
+    private func releaseAll() -> [any Connection] {
+        let connections = self.pool.withLock { $0.removeAll() }
         for connection in connections {
             connection.retire()
             // Refused only when it has been released already.
             try? connection.release()
         }
-        for connection in connections { await connection.settle(within: limit) }
+        return connections
     }
 
     private func vacate(_ connection: any Connection) {
@@ -98,23 +105,14 @@ public final class ConnectionManager: Sendable {
 
     /// Begins to look at the pool every now and then, as long as there is something in it.
     private func keep() {
-        let mustBegin = self.isKeeping.withLock { isKeeping in
-            defer { isKeeping = true }
-            return !isKeeping
-        }
-        if mustBegin { self.scanPeriodically() }
+        if self.pool.withLock({ $0.beginKeeping() }) { self.scanPeriodically() }
     }
 
     private func scanPeriodically() {
         _ = self.scheduler.schedule(at: self.scheduler.now + self.keeperPeriod) { [weak self] in
             guard let self else { return }
             self.scan()
-            let isEmpty = self.pool.withLock { $0.entries.isEmpty }
-            guard !isEmpty else {
-                self.isKeeping.withLock { $0 = false }
-                return
-            }
-            self.scanPeriodically()
+            if !self.pool.withLock({ $0.endKeepingIfEmpty() }) { self.scanPeriodically() }
         }
     }
 
@@ -133,10 +131,19 @@ public final class ConnectionManager: Sendable {
                 let kept = self.kept(entry, now: now)
                 guard let rule = self.rules.first(where: { $0.canExecute(kept) }) else { continue }
                 rule.execute(kept)
+                self.reviveIfOccupied(entry, kept, before: before)
                 // A rule that changed the state may have made work for the next one.
                 if entry.connection.state != before, entry.connection.state != .released { hasMore = true }
             }
         }
+    }
+
+    /// Brings back a connection that a rule took down for having no holder, while it got one.
+    private func reviveIfOccupied(_ entry: ConnectionPool.Entry, _ kept: KeptConnection, before: ConnectionState) {
+        guard !kept.isOccupied, before != .disconnected, entry.connection.state == .disconnected else { return }
+        guard self.pool.withLock({ $0.isOccupied(entry.connection) }) else { return }
+        // Refused only when the new holder was faster.
+        try? entry.connection.connect()
     }
 
     private func kept(_ entry: ConnectionPool.Entry, now: ContinuousClock.Instant) -> KeptConnection {

@@ -10,25 +10,53 @@ struct ConnectionPool: Sendable {
     }
 
     private(set) var entries: [ConnectionURL: Entry] = [:]
+    /// Whether someone looks at the pool every now and then.
+    private(set) var isKept = false
+
+    /// Says that someone will look at the pool; false when someone does already.
+    mutating func beginKeeping() -> Bool {
+        defer { self.isKept = true }
+        return !self.isKept
+    }
+
+    /// Whether looking at the pool may end, because nothing is in it.
+    mutating func endKeepingIfEmpty() -> Bool {
+        if self.entries.isEmpty { self.isKept = false }
+        return !self.isKept
+    }
+
+    /// Forgets all connections.
+    mutating func removeAll() -> [any Connection] {
+        defer { self.entries = [:] }
+        return self.entries.values.map(\.connection)
+    }
+
+    func isOccupied(_ connection: any Connection) -> Bool {
+        guard let entry = self.entries[connection.url], entry.connection === connection else { return false }
+        return entry.holders > 0
+    }
 
     /// Takes the connection for a URL, made by `make` when there is none yet.
+    ///
+    /// - Returns: the connection, and whether it has to be connected: it is new, or went down while nobody held it.
     mutating func occupy(
         _ configuration: ConnectionConfiguration, make: () -> any Connection
-    ) throws(LinkspanError) -> (connection: any Connection, isNew: Bool) {
+    ) throws(LinkspanError) -> (connection: any Connection, mustConnect: Bool) {
         let described = configuration.described
         var entry: Entry
-        var isNew = false
+        var mustConnect = false
         if let found = self.entries[configuration.url], found.connection.state != .released {
             try Self.compare(found.described, described, url: configuration.url)
             entry = found
+            mustConnect = found.holders == 0 && found.connection.state == .disconnected
         } else {
-            isNew = true
+            mustConnect = true
             entry = Entry(connection: make(), described: described, linger: configuration.options.linger)
         }
         entry.holders += 1
         entry.idleSince = nil
         self.entries[configuration.url] = entry
-        return (entry.connection, isNew)
+        return (entry.connection, mustConnect)
     }
 
     /// One holder less.

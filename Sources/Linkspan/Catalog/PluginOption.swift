@@ -1,5 +1,5 @@
 /// An option that a plug-in understands: declared once, and from then on checked, documented and explained.
-public struct Option: Sendable, Hashable {
+public struct PluginOption: Sendable, Hashable {
     /// The name in configuration files: lower camel case.
     public var name: String
     /// What values look like.
