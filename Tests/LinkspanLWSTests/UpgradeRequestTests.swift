@@ -1,5 +1,6 @@
-import LinkspanLWS
 import Testing
+
+@testable import LinkspanLWS
 
 @Suite("An upgrade request")
 struct UpgradeRequestTests {
@@ -107,6 +108,17 @@ struct UpgradeRequestTests {
         let request = self.request { $0.target = "/?token=" + String(repeating: "a", count: 2_000) }
         let error = #expect(throws: ByteStreamError.self) { try request.validated() }
         #expect(error?.message.contains("token") == true)
+    }
+
+    @Test(
+        "names the port in its host unless it is the scheme's, and always for an IPv4 address",
+        arguments: [
+            ("example.com", 80, false, "example.com"), ("example.com", 443, true, "example.com"),
+            ("example.com", 443, false, "example.com:443"), ("::1", 443, true, "[::1]"), ("[::1]", 8, true, "[::1]:8"),
+            ("10.0.0.1", 80, false, "10.0.0.1:80"), ("10.0.0.1", 443, true, "10.0.0.1:443"),
+        ])
+    func hostHeader(host: String, port: Int, isSecure: Bool, header: String) {
+        #expect(UpgradeRequest(host: host, port: port, isSecure: isSecure).hostHeader == header)
     }
 
     @Test("arrives whole at its longest")

@@ -98,9 +98,13 @@ extension UpgradeRequest {
     }
 
     /// The value of `Host` (RFC 9110 section 7.2): an IPv6 address in brackets, the port unless it is the scheme's.
+    ///
+    /// An IPv4 address always has its port: version 4.1 of the library takes a connection whose host is spelled like its
+    /// address for one that can wait for another to the same place, and an upgraded one is never done.
     var hostHeader: String {
         let name = NumericAddress.isIPv6(self.bareHost) ? "[\(self.bareHost)]" : self.bareHost
-        return self.port == (self.isSecure ? 443 : 80) ? name : "\(name):\(self.port)"
+        let isUsual = self.port == (self.isSecure ? 443 : 80)
+        return isUsual && !NumericAddress.isIPv4(self.bareHost) ? name : "\(name):\(self.port)"
     }
 
     /// The header lines that the library does not write itself.

@@ -45,12 +45,13 @@ final class LoopbackServer: Sendable {
 
     /// Ends all connections and stops listening.
     func stop() {
-        let open = self.state.withLock { state in
+        // Under the lock, or a number could be closed by its thread and be another's by the time it is used here.
+        self.state.withLock { state in
+            guard !state.isStopped else { return }
             state.isStopped = true
-            return state.accepted
+            shutdown(self.listener, Int32(SHUT_RDWR))
+            for descriptor in state.accepted { shutdown(descriptor, Int32(SHUT_RDWR)) }
         }
-        shutdown(self.listener, Int32(SHUT_RDWR))
-        for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
     private func acceptAll(_ serve: @escaping @Sendable (Peer) -> Void) {
