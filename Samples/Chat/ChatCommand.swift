@@ -1,6 +1,7 @@
 import ArgumentParser
 
 /// The command line of the chat.
+@available(macOS 15, *)
 struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "A chat that shows what Linkspan does.",
@@ -8,6 +9,7 @@ struct ChatCommand: AsyncParsableCommand {
 }
 
 /// Runs the command; every mistake in the arguments is one line on standard error and status 64.
+@available(macOS 15, *)
 @main
 enum Main {
     static func main() async {

@@ -15,8 +15,8 @@ struct ChatSession: Sendable {
     private let transport: String
 
     /// Prepares a visit.
-    init(room: String, over channel: any MessageChannel, transport: String) throws(LinkspanError) {
-        self.room = try ChatRoom(room, over: channel)
+    init(_ visitor: Visitor, over channel: any MessageChannel, transport: String) throws(LinkspanError) {
+        self.room = try ChatRoom(visitor, over: channel)
         self.channel = channel
         self.transport = transport
     }
@@ -67,6 +67,7 @@ struct ChatSession: Sendable {
         case .line(let line): LineOutput.show("\(line.from): \(line.text)")
         case .joined(let name): LineOutput.news("\(name) joined")
         case .left(let name): LineOutput.news("\(name) left")
+        case .missed(let lines): LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
         case .rejected(let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
         case .confirmed: ()
         }

@@ -3,6 +3,7 @@ import Linkspan
 import LinkspanInMemory
 
 /// `chat demo`
+@available(macOS 15, *)
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",

@@ -2,6 +2,7 @@ import Linkspan
 import LinkspanInMemory
 
 /// The tour that `chat demo` gives.
+@available(macOS 15, *)
 struct DemoTour {
     private let server = ChatHub()
 
@@ -49,6 +50,7 @@ struct DemoTour {
 }
 
 /// One of the two people of the tour.
+@available(macOS 15, *)
 private struct DemoGuest {
     private let name: String
     private let room: ChatRoom
@@ -59,14 +61,15 @@ private struct DemoGuest {
 
     static func enter(_ name: String, _ server: ChatHub) async throws -> DemoGuest {
         var plan = MessagingPlan(url: "memory://lobby", transport: InMemoryTransport(hub: server.hub))
-        plan.credentials = .fixed(try Credentials(auth: ChatVocabulary.Entry(name: name, rooms: ["lobby"])))
+        let visitor = Visitor(name: name, room: "lobby")
+        plan.credentials = visitor.credentials
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         let news = connection.onStateChange { change in
             let sentence = ConnectionNews.sentence(for: change, over: "memory")
             if let sentence { LineOutput.news("\(name): \(sentence)") }
         }
-        return DemoGuest(name: name, room: try ChatRoom("lobby", over: connection), messaging: messaging, news: news)
+        return DemoGuest(name: name, room: try ChatRoom(visitor, over: connection), messaging: messaging, news: news)
     }
 
     private init(name: String, room: ChatRoom, messaging: Messaging, news: Subscription) {

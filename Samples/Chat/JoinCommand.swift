@@ -3,6 +3,7 @@ import Linkspan
 import LinkspanConfiguration
 
 /// `chat join`
+@available(macOS 15, *)
 struct JoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Joins a room: lines from standard input go to it.",
@@ -38,7 +39,8 @@ struct JoinCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = ChatConfiguration(file: self.config, transport: self.transport, url: self.url)
-        let (plan, transport) = try await configuration.plan(for: .init(name: self.name, rooms: [self.room]))
+        let visitor = Visitor(name: self.name, room: self.room)
+        let (plan, transport) = try configuration.plan(for: visitor)
         let messaging: Messaging
         do {
             messaging = try await Messaging.start(plan)
@@ -46,7 +48,7 @@ struct JoinCommand: AsyncParsableCommand {
             LineOutput.complain(error.message)
             throw ExitCode(64)
         }
-        let session = try ChatSession(room: self.room, over: try messaging.connect(), transport: transport)
+        let session = try ChatSession(visitor, over: try messaging.connect(), transport: transport)
         let ending = await session.run(lines: LineInput.lines(), patience: .seconds(self.drain))
         await messaging.stop()
         switch ending {

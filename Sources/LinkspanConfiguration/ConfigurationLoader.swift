@@ -37,17 +37,19 @@ public struct ConfigurationLoader: Sendable {
     ///   - arguments: a command line, in which `--linkspan-transport-adapter=…` and the like are looked at and all
     ///     others are not.
     ///   - overrides: values from flags of the app; of two for one key, the last one wins.
+    ///   - defaults: what the app wants where nobody says otherwise; weaker than the file.
     /// - Returns: the plan, made and not started, with the origin of each value.
     /// - Throws: ``ConfigurationError`` with everything that is wrong in any of the sources.
     public func load(
         file: String? = nil, environment: [String: String]? = nil, arguments: [String] = [],
-        overrides: [Override] = []
+        overrides: [Override] = [], defaults: [Override] = []
     ) throws(ConfigurationError) -> LoadedPlan {
         let text = TextLayers(schema: self.schema, spelling: self.spelling)
         var layers = text.overrides(overrides)
         layers.append(text.arguments(arguments))
         layers.append(text.environment(environment ?? ProcessInfo.processInfo.environment))
         if let file { layers.append(FileLayer.read(file, self.schema)) }
+        layers += text.overrides(defaults)
         var resolver = Resolver(self.catalog, self.schema, layers)
         let plan = resolver.plan()
         // From the bottom up: who mends the first line may have mended those behind it.

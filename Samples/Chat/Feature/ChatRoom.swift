@@ -10,35 +10,41 @@ struct ChatRoom: Sendable {
         case line(ChatVocabulary.Line)
         case joined(String)
         case left(String)
+        /// Lines that were said while we were away and are gone; nil when their number is not known.
+        case missed(Int?)
         /// A line of ours is in the room.
         case confirmed
         /// A line of ours was refused or given up.
         case rejected(text: String, why: String)
     }
 
-    /// The name of the room.
-    let name: String
+    /// What the listeners hand to ``follow(_:)``.
+    private enum Report: Sendable {
+        case event(Event)
+        case stands(at: Int)
+    }
+
+    private let visitor: Visitor
     private let channel: any MessageChannel
     private let tally = LineTally()
-    private let session = String(UInt64.random(in: .min ... .max), radix: 36)
-    private let events: AsyncStream<Event>
-    private let report: AsyncStream<Event>.Continuation
+    private let reports: AsyncStream<Report>
+    private let report: AsyncStream<Report>.Continuation
 
-    /// Listens in a room. The server has been told name and room by the credentials.
-    init(_ name: String, over channel: any MessageChannel) throws(LinkspanError) {
-        self.name = name
+    /// Listens in a visitor's room. The server has been told who visits by ``Visitor/credentials``.
+    init(_ visitor: Visitor, over channel: any MessageChannel) throws(LinkspanError) {
+        self.visitor = visitor
         self.channel = channel
-        (self.events, self.report) = AsyncStream.makeStream()
+        (self.reports, self.report) = AsyncStream.makeStream()
         try self.listen()
     }
 
     /// Says a line: now, or as soon as it can be. Waits only while very many are under way.
     func say(_ text: String) async throws(LinkspanError) {
         let number = await self.tally.begin()
-        let say = ChatVocabulary.Say(room: self.name, text: text, id: "\(self.session)-\(number)")
+        let say = ChatVocabulary.Say(room: self.visitor.room, text: text, id: "\(self.visitor.session)-\(number)")
         let report = self.report
         let command = Command(.deliver(lane: "say"), event: "say", payload: try Payload(say)) { outcome in
-            report.yield(Self.fate(of: text, outcome))
+            report.yield(.event(Self.fate(of: text, outcome)))
         }
         try self.channel.perform(command)
     }
@@ -46,17 +52,22 @@ struct ChatRoom: Sendable {
     /// Shows what happens, until the task is cancelled.
     func follow(_ show: @Sendable (Event) -> Void) async {
         var recent = RecentLines()
-        for await event in self.events {
-            switch event {
-            case .line(let line):
-                // The sender may have repeated a line that was under way when a connection broke.
-                guard recent.isNew(line) else { continue }
-            case .confirmed, .rejected:
-                await self.tally.end()
-            case .joined, .left:
-                ()
+        for await report in self.reports {
+            switch report {
+            case .stands(let position):
+                await self.visitor.bookmark.begin(at: position)
+            case .event(.line(let line)):
+                await self.visitor.bookmark.advance(to: line.seq)
+                // The server repeats what we may have missed: our own lines, and lines that we have seen after all.
+                guard !line.id.hasPrefix("\(self.visitor.session)-"), recent.isNew(line) else { continue }
+                show(.line(line))
+            case .event(let event):
+                switch event {
+                case .confirmed, .rejected: await self.tally.end()
+                case .line, .joined, .left, .missed: ()
+                }
+                show(event)
             }
-            show(event)
         }
     }
 
@@ -66,15 +77,21 @@ struct ChatRoom: Sendable {
     func drain(within limit: Duration) async -> Int { await self.tally.drain(within: limit) }
 
     private func listen() throws(LinkspanError) {
-        let (room, report) = (self.name, self.report)
+        let (room, report) = (self.visitor.room, self.report)
         try self.channel.on("message", as: ChatVocabulary.Line.self) { line in
-            if case .success(let line) = line, line.room == room { report.yield(.line(line)) }
+            if case .success(let line) = line, line.room == room { report.yield(.event(.line(line))) }
+        }
+        try self.channel.on("room", as: ChatVocabulary.Position.self) { position in
+            if case .success(let position) = position, position.room == room { report.yield(.stands(at: position.seq)) }
+        }
+        try self.channel.on("gap", as: ChatVocabulary.Gap.self) { gap in
+            if case .success(let gap) = gap, gap.room == room { report.yield(.event(.missed(gap.lines))) }
         }
         try self.channel.on("joined", as: ChatVocabulary.Presence.self) { who in
-            if case .success(let who) = who, who.room == room { report.yield(.joined(who.name)) }
+            if case .success(let who) = who, who.room == room { report.yield(.event(.joined(who.name))) }
         }
         try self.channel.on("left", as: ChatVocabulary.Presence.self) { who in
-            if case .success(let who) = who, who.room == room { report.yield(.left(who.name)) }
+            if case .success(let who) = who, who.room == room { report.yield(.event(.left(who.name))) }
         }
     }
 

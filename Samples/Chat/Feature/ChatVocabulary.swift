@@ -4,6 +4,8 @@ enum ChatVocabulary {
     struct Entry: Codable, Sendable {
         var name: String
         var rooms: [String]
+        /// The number of the last line that was seen, by room.
+        var seen: [String: Int]?
     }
 
     /// A line on its way out.
@@ -19,6 +21,21 @@ enum ChatVocabulary {
         var from: String
         var text: String
         var id: String
+        /// Counts the lines of the room, from 1.
+        var seq: Int
+    }
+
+    /// Where a room's conversation stands.
+    struct Position: Codable, Sendable {
+        var room: String
+        var seq: Int
+    }
+
+    /// Lines that were missed and cannot be had any more.
+    struct Gap: Codable, Sendable {
+        var room: String
+        /// How many, if that is known.
+        var lines: Int?
     }
 
     /// Somebody who came, went or types.

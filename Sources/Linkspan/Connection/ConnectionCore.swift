@@ -74,6 +74,13 @@ extension ConnectionCore {
         return self.effects
     }
 
+    /// Lines events up behind the effects that are being performed; false when there are none.
+    mutating func deferIfDraining(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) -> Bool {
+        guard self.isDraining, !events.isEmpty else { return false }
+        self.effects.append(.process(events, from: link))
+        return true
+    }
+
     /// Makes sure that a timer runs for the earliest deadline.
     mutating func rearm() {
         guard let wanted = [self.machine.deadline, self.deadlines.earliest].compactMap({ $0 }).min() else { return }

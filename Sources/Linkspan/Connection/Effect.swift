@@ -7,5 +7,6 @@ enum Effect: Sendable {
     case cancelTask(Task<Void, Never>)
     case finish(Command, Result<Payload, LinkspanError>)
     case flush
+    case process(ArraySlice<LinkEvent>, from: LinkAdapter)
     case arm(ContinuousClock.Instant)
 }

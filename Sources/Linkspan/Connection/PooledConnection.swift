@@ -180,11 +180,17 @@ extension PooledConnection {
 
 extension PooledConnection {
     func receive(_ events: [LinkEvent], from link: LinkAdapter) {
+        // What was decided before this arrived is announced before it, whichever thread does the announcing.
+        let isDeferred = self.core.withLock { $0.deferIfDraining(events[...], from: link) }
+        if !isDeferred { self.process(events[...], from: link) }
+    }
+
+    private func process(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) {
         guard self.core.withLock({ $0.machine.isCurrent(link.epoch) }) else {
             if case .closed = events.last { self.formerLinkEnded() }
             return
         }
-        for event in events {
+        for (index, event) in zip(events.indices, events) {
             switch event {
             case .message(let message):
                 self.deliver(message, from: link)
@@ -192,6 +198,8 @@ extension PooledConnection {
                 self.reply(id, payload)
             case .opened(let info):
                 self.happen { $0.linkOpened(epoch: link.epoch, info, now: $1) }
+                let rest = events[(index + 1)...]
+                if self.core.withLock({ $0.deferIfDraining(rest, from: link) }) { return }
             case .writable:
                 self.update { $0.linkIsWritable() }
             case .closed(let error):
@@ -277,6 +285,7 @@ extension PooledConnection {
         case .cancelTask(let task): task.cancel()
         case .finish(let command, let outcome): self.finish(command, outcome)
         case .flush: self.flush()
+        case .process(let events, let link): self.process(events, from: link)
         case .arm(let instant): self.arm(instant)
         }
     }

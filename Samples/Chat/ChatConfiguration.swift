@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import Linkspan
+import LinkspanConfiguration
+import LinkspanInMemory
+import LinkspanLogging
+import LinkspanSocketIO
+import LinkspanWebSocket
+import Logging
+
+/// Which transport, which endpoint, which services: from a file, the environment and the command line.
+@available(macOS 15, *)
+struct ChatConfiguration {
+    /// The configuration file, when one was named.
+    var file: String?
+    /// What `--transport` says.
+    var transport: String?
+    /// What `--url` says.
+    var url: String?
+
+    /// Makes the plan for a visitor, and names the chosen transport.
+    ///
+    /// - Throws: the exit with status 64, after everything that is wrong was printed.
+    func plan(for visitor: Visitor) throws -> (plan: MessagingPlan, transport: String) {
+        let catalog = Self.catalog()
+        do {
+            let loaded = try ConfigurationLoader(catalog: catalog)
+                .load(file: self.file, overrides: self.overrides(catalog), defaults: Self.defaults)
+            var plan = loaded.plan
+            plan.credentials = visitor.credentials
+            return (plan, loaded.adapter)
+        } catch {
+            LineOutput.complain("\(error)")
+            throw ExitCode.validationFailure
+        }
+    }
+
+    /// What may be named in the configuration. An app adds its own transports and services here.
+    private static func catalog() -> Catalog {
+        var logger = Logger(label: "chat") { StreamLogHandler.standardError(label: $0) }
+        // Which lines are written is the service's option.
+        logger.logLevel = .trace
+        var catalog = Catalog()
+        catalog.add(.inMemory(ChatHub().hub))
+        catalog.add(.socketIO)
+        catalog.add(.webSocket)
+        catalog.add(.logging(logger: logger))
+        return catalog
+    }
+
+    /// What holds when nobody says otherwise.
+    private static let defaults = [
+        Override(path: "transport.adapter", value: "memory", origin: "default"),
+        Override(path: "transport.memory.url", value: "memory://lobby", origin: "default"),
+        Override(path: "services.enabled", value: "logging", origin: "default"),
+        Override(path: "services.logging.level", value: "warning", origin: "default"),
+    ]
+
+    /// What the flags say. The endpoint is that of the transport named beside it; alone, that of whichever is chosen.
+    private func overrides(_ catalog: Catalog) -> [Override] {
+        var overrides: [Override] = []
+        if let transport = self.transport {
+            overrides.append(Override(path: "transport.adapter", value: transport, origin: "--transport"))
+        }
+        if let url = self.url {
+            let known = catalog.transports.keys.sorted()
+            for name in known where self.transport == nil || self.transport == name {
+                overrides.append(Override(path: "transport.\(name).url", value: url, origin: "--url"))
+            }
+        }
+        return overrides
+    }
+}
