@@ -31,7 +31,8 @@ public protocol MessageChannel: AnyObject, Sendable {
         to event: String?, _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription
 
-    /// Hears of each state change, in order. The handler must return quickly.
+    /// Hears of each state change, in order, beginning with the latest if there has been one. The handler must return
+    /// quickly.
     func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription
 
     /// Messages of one event, or of all when `event` is nil, as a sequence that holds at most `capacity` of them.

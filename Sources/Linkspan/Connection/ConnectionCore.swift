@@ -81,6 +81,9 @@ extension ConnectionCore {
         return true
     }
 
+    /// Lets an observer of states hear the latest, behind the effects that are being performed.
+    mutating func introduce(observer: UInt64) { self.effects.append(.introduce(observer: observer)) }
+
     /// Makes sure that a timer runs for the earliest deadline.
     mutating func rearm() {
         guard let wanted = [self.machine.deadline, self.deadlines.earliest].compactMap({ $0 }).min() else { return }

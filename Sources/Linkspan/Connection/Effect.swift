@@ -7,6 +7,7 @@ enum Effect: Sendable {
     case cancelTask(Task<Void, Never>)
     case finish(Command, Result<Payload, LinkspanError>)
     case flush
+    case introduce(observer: UInt64)
     case process(ArraySlice<LinkEvent>, from: LinkAdapter)
     case arm(ContinuousClock.Instant)
 }

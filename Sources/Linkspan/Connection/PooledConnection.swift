@@ -15,7 +15,7 @@ final class PooledConnection: Connection {
     private let environment: ConnectionEnvironment
     private let router = EventRouter()
     private let board = StateBoard()
-    private let observers = Lock<[(id: UInt64, handler: @Sendable (StateChange) -> Void)]>([])
+    private let observers = Lock(StateObservers())
     private let core: Lock<ConnectionCore>
 
     init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
@@ -37,6 +37,8 @@ final class PooledConnection: Connection {
     var state: ConnectionState { self.core.withLock { $0.machine.state } }
     var progress: ConnectionProgress { self.core.withLock { $0.machine.progress } }
     var waitingCommands: Int { self.core.withLock { $0.waitingCommands } }
+    /// Replies that nobody waited for any more.
+    var lateReplies: UInt64 { self.core.withLock { $0.lateReplies } }
     var stateChanges: StateChanges { StateChanges(board: self.board) }
 
     var transportName: String { self.transport.name }
@@ -79,14 +81,15 @@ extension PooledConnection {
     }
 
     func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
-        let id = self.observers.withLock { observers in
-            let id = (observers.last?.id ?? 0) + 1
-            observers.append((id, handler))
-            return id
-        }
-        return Subscription { [weak self] in
-            self?.observers.withLock { observers in observers.removeAll { $0.id == id } }
-        }
+        let id = self.observers.withLock { $0.add(handler) }
+        // Through the effects, so that the latest change comes neither twice nor after a newer one.
+        self.update { $0.introduce(observer: id) }
+        return Subscription { [weak self] in self?.observers.withLock { $0.remove(id) } }
+    }
+
+    private func introduce(_ id: UInt64) {
+        let handler = self.observers.withLock { $0.introduce(id) }
+        if let handler, let latest = self.board.latest { handler(latest) }
     }
 }
 
@@ -285,6 +288,7 @@ extension PooledConnection {
         case .cancelTask(let task): task.cancel()
         case .finish(let command, let outcome): self.finish(command, outcome)
         case .flush: self.flush()
+        case .introduce(let observer): self.introduce(observer)
         case .process(let events, let link): self.process(events, from: link)
         case .arm(let instant): self.arm(instant)
         }
@@ -299,7 +303,7 @@ extension PooledConnection {
             ])
         self.environment.observer?.changed(self, change)
         self.board.post(change)
-        for observer in self.observers.withLock({ $0 }) { observer.handler(change) }
+        for handler in self.observers.withLock({ $0.introduced }) { handler(change) }
         if change.to == .released { self.router.finish() }
     }
 

@@ -43,6 +43,9 @@ final class StateBoard: Sendable {
 
     private let state = Lock(State())
 
+    /// The newest change, nil before the first.
+    var latest: StateChange? { self.state.withLock { $0.latest } }
+
     func post(_ change: StateChange) {
         let waiters = self.state.withLock { state in
             state.latest = change
