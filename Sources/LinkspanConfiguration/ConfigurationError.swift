@@ -1,6 +1,6 @@
-/// Everything that is wrong with a configuration, found at once. Nothing was started.
+/// Everything that is wrong with a configuration, found at once.
 ///
-/// Its text is one line for one problem, and a headline with a line per problem for more. It never holds the values of
+/// Nothing was started. Its text is one line for one problem, and a headline with a line per problem for more. It never holds the values of
 /// secrets, nor the queries of URLs.
 public struct ConfigurationError: Error, Sendable, Hashable {
     /// What is wrong; never empty.
@@ -45,7 +45,9 @@ public struct ConfigurationProblem: Sendable, Hashable {
         self.hides = hides
     }
 
-    /// The kind of a ``ConfigurationProblem``. A struct, so that new kinds are not a breaking change.
+    /// The kind of a ``ConfigurationProblem``.
+    ///
+    /// A struct, so that new kinds are not a breaking change.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The name of the kind.
         public var rawValue: String

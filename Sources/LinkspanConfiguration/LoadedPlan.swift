@@ -13,7 +13,7 @@ public struct LoadedPlan: Sendable {
     /// Every declared key in alphabetical order, with its value and origin.
     public let settings: [Setting]
 
-    /// Tells what holds for a key and why; the root `linkspan.` may be left out. Nil for a key that nobody declares.
+    /// Tells what holds for a key and why, or nil for a key that nobody declares; the root `linkspan.` may be left out.
     public func explain(_ path: String) -> Setting? {
         let full = "linkspan.\(ConfigurationPath.withoutRoot(path))"
         return self.settings.first { $0.path == full }

@@ -45,7 +45,7 @@ struct Resolver {
 
 extension Resolver {
     /// The given values of a key, the strongest first.
-    private func candidates(_ path: String, _ option: Option) -> [Layer.Entry] {
+    private func candidates(_ path: String, _ option: PluginOption) -> [Layer.Entry] {
         self.layers.compactMap { layer in
             guard let entry = layer.entries[path] else { return nil }
             // An empty variable is how people take one back.
@@ -53,7 +53,7 @@ extension Resolver {
         }
     }
 
-    private mutating func check(_ path: String, _ option: Option) {
+    private mutating func check(_ path: String, _ option: PluginOption) {
         let candidates = self.candidates(path, option)
         self.refuseSecretsInFiles(path, option)
         let hidden = candidates.dropFirst().map {
@@ -76,7 +76,7 @@ extension Resolver {
         }
     }
 
-    private mutating func refuseSecretsInFiles(_ path: String, _ option: Option) {
+    private mutating func refuseSecretsInFiles(_ path: String, _ option: PluginOption) {
         guard option.isSecret else { return }
         for layer in self.layers where layer.isFile {
             guard let entry = layer.entries[path] else { continue }
@@ -100,7 +100,7 @@ extension Resolver {
                 hides: loser.map { "\($0.value) in \($0.origin)" }))
     }
 
-    private func shown(_ value: RawValue, _ path: String, _ option: Option) -> String {
+    private func shown(_ value: RawValue, _ path: String, _ option: PluginOption) -> String {
         guard !option.isSecret else { return "(secret)" }
         guard path.hasSuffix(".url") else { return Wording.shown(value.text) }
         // What is no URL could be anything, also something with a password in it.
@@ -109,7 +109,7 @@ extension Resolver {
     }
 
     /// The checked values of a section.
-    private func options(of section: String, _ declared: [Option]) -> OptionValues {
+    private func options(of section: String, _ declared: [PluginOption]) -> OptionValues {
         var values = OptionValues.none
         for option in declared { values.values[option.name] = self.values["\(section).\(option.name)"] }
         return values
@@ -232,7 +232,7 @@ extension Resolver {
 
     /// Makes a part, if all that it needs is there and right.
     private mutating func make<Part>(
-        _ section: String, _ declared: [Option], _ make: (OptionValues) throws(LinkspanError) -> Part
+        _ section: String, _ declared: [PluginOption], _ make: (OptionValues) throws(LinkspanError) -> Part
     ) -> Part? {
         let before = self.problems.count
         for option in declared where option.fallback == nil && self.winners["\(section).\(option.name)"] == nil {
@@ -244,7 +244,7 @@ extension Resolver {
         do {
             return try make(self.options(of: section, declared))
         } catch {
-            self.problems.append(ConfigurationProblem(.refused, full, error.message))
+            self.problems.append(ConfigurationProblem(.refused, full, Wording.shown(error.message, limit: 300)))
             return nil
         }
     }

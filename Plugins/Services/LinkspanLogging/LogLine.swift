@@ -29,7 +29,8 @@ extension LogLine {
                     "transport": "\(transport)",
                 ])
         case .disconnected(let reason, let code, let willRetry):
-            self.init(willRetry ? .notice : .info, "disconnected", ["reason": "\(reason)", "willRetry": "\(willRetry)"])
+            self.init(
+                willRetry ? .notice : .info, "disconnected", ["reason": "\(reason)", "willRetry": "\(willRetry)"])
             if let code { self.metadata["code"] = "\(code)" }
         case .reconnecting(let attempt, let delay):
             self.init(.info, "reconnecting", ["attempt": "\(attempt)", "delay": "\(delay)"])

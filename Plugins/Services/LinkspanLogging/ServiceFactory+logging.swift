@@ -15,10 +15,10 @@ extension ServiceFactory {
     }
 
     private static let loggingOptions = [
-        Option(
+        PluginOption(
             "level", .choice(Logger.Level.allCases.map { $0.rawValue }), fallback: "info",
             "The lowest level that is written."),
-        Option(
+        PluginOption(
             "families", .list, fallback: "connection, fault, registry",
             "What is written: connection, fault, registry, authentication, buffer."),
     ]

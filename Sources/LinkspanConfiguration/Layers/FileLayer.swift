@@ -15,7 +15,7 @@ struct FileLayer {
 
     /// The values of a file, and all that is wrong with it.
     static func read(_ path: String, _ schema: Schema) -> Layer {
-        var reader = Self(name: Wording.shown(path), schema: schema)
+        var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
         do {
             reader.read(try FileText(path: path), format: path)
         } catch {
@@ -98,7 +98,7 @@ struct FileLayer {
         for key in Set(content.keys).sorted() {
             let origin = self.origin(key, locator)
             guard Self.isOurs(key) else {
-                self.checkRoot(key, origin, &reported)
+                self.checkRoot(key, locator, &reported)
                 continue
             }
             let path = ConfigurationPath.withoutRoot(key)
@@ -115,7 +115,7 @@ struct FileLayer {
     }
 
     /// The file may belong to others too, but `linkspam:` is a slip.
-    private mutating func checkRoot(_ key: String, _ origin: String, _ reported: inout Set<String>) {
+    private mutating func checkRoot(_ key: String, _ locator: KeyLocator, _ reported: inout Set<String>) {
         let name = ConfigurationPath.components(key).first ?? key
         let isRoot = name == ConfigurationPath.root
         guard isRoot || Wording.nearest(to: name, among: [ConfigurationPath.root]) != nil,
@@ -125,7 +125,9 @@ struct FileLayer {
             isRoot
             ? "expected a section, found a value"
             : "unknown section (did you mean '\(ConfigurationPath.root)'?)"
-        self.layer.problems.append(ConfigurationProblem(.unknownName, Wording.shown(name), message, origin: origin))
+        self.layer.problems.append(
+            ConfigurationProblem(
+                .unknownName, Wording.shown(name), message, origin: self.origin(name, locator)))
     }
 
     private func origin(_ key: String, _ locator: KeyLocator) -> String {

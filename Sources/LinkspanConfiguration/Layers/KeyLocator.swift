@@ -123,7 +123,9 @@ extension KeyLocator {
         return self.index - start
     }
 
-    /// Reads a quoted text, over lines if need be. Escapes stay as they are: no key of ours has any.
+    /// Reads a quoted text, over lines if need be.
+    ///
+    /// Escapes stay as they are: no key of ours has any.
     private mutating func readQuoted() -> String {
         let mark = self.byte
         self.advance()

@@ -7,9 +7,13 @@ struct NestingLimit {
     static let depth = 64
     /// How many brackets may be opened in all, where nesting cannot be followed.
     static let brackets = 200
-    /// How far to the right a line may begin. Every column can hold two levels.
+    /// How far to the right a line may begin.
+    ///
+    /// Every column can hold two levels.
     static let column = 100
-    /// How many aliases may stand in a text. Ten of them can multiply it by forty at most.
+    /// How many aliases may stand in a text.
+    ///
+    /// Ten of them can multiply it by forty at most.
     static let aliases = 10
 
     private var depth = 0

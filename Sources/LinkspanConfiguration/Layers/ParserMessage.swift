@@ -62,7 +62,7 @@ struct ParserMessage {
         return Int(rest.dropFirst(mark.count).prefix { $0.isASCII && $0.isNumber })
     }
 
-    /// The list's key at the end of `… at a.b.0` or `… at a.b at index: 0.`
+    /// The list that a text is about, which ends in `at a.b.0` or `at a.b at index: 0`.
     private static func list(_ text: String) -> String {
         let words = text.split(separator: " ")
         guard let at = words.firstIndex(of: "at"), at + 1 < words.count else { return "a list" }

@@ -1,4 +1,4 @@
-/// Keys as dotted text. Inside the module they stand without the root.
+/// Keys as dotted text, which inside the module stand without the root.
 enum ConfigurationPath {
     static let root = "linkspan"
 

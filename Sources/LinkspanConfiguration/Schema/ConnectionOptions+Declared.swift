@@ -2,43 +2,44 @@ public import Linkspan
 
 extension ConnectionOptions {
     /// The keys of `linkspan.connection`.
-    public static let declared: [Option] = [
-        Option(
+    public static let declared: [PluginOption] = [
+        PluginOption(
             "openDeadline", .seconds(0.001...3_600), fallback: "10",
             "How long opening a link may take, from the look-up of the name to the server's consent."),
-        Option(
+        PluginOption(
             "credentialDeadline", .seconds(0.001...3_600), fallback: "10",
             "How long the credential provider may take."),
-        Option(
+        PluginOption(
             "healthyAfter", .seconds(0...86_400), fallback: "10",
             "How long a link must have been up before its loss begins a new count of failures."),
-        Option(
+        PluginOption(
             "linger", .seconds(0...86_400), fallback: "5",
             "How long a connection stays up when nobody holds it any more."),
-        Option(
+        PluginOption(
             "bufferCommands", .number(1...10_000_000), fallback: "1000",
             "How many commands may wait while the connection is down."),
-        Option(
+        PluginOption(
             "bufferBytes", .number(1...(1 << 40)), fallback: "4194304",
             "How many bytes may wait while the connection is down."),
-        Option(
+        PluginOption(
             "bufferOverflow", .choice(["refuse", "dropOldest", "dropNewest"]), fallback: "refuse",
             "What happens to commands when there is no room."),
-        Option(
+        PluginOption(
             "deliveryCommands", .number(1...10_000_000), fallback: "10000",
             "How many deliveries may wait for their replies."),
-        Option(
+        PluginOption(
             "deliveryBytes", .number(1...(1 << 40)), fallback: "67108864",
             "How many bytes of deliveries may wait for their replies."),
-        Option("retry", .choice(["backoff", "never"]), fallback: "backoff", "Whether a lost link is opened again."),
-        Option(
+        PluginOption(
+            "retry", .choice(["backoff", "never"]), fallback: "backoff", "Whether a lost link is opened again."),
+        PluginOption(
             "retryFirstSpread", .seconds(0...86_400), fallback: "2", "The span over which first attempts are spread."),
-        Option("retryInitial", .seconds(0.01...86_400), fallback: "2", "The wait that doubles."),
-        Option(
+        PluginOption("retryInitial", .seconds(0.01...86_400), fallback: "2", "The wait that doubles."),
+        PluginOption(
             "retryEarlyCap", .seconds(0.01...86_400), fallback: "5", "The longest wait while the outage is young."),
-        Option("retryEarlyPeriod", .seconds(0...86_400), fallback: "60", "How long an outage counts as young."),
-        Option("retryCap", .seconds(0.01...86_400), fallback: "30", "The longest wait afterwards."),
-        Option(
+        PluginOption("retryEarlyPeriod", .seconds(0...86_400), fallback: "60", "How long an outage counts as young."),
+        PluginOption("retryCap", .seconds(0.01...86_400), fallback: "30", "The longest wait afterwards."),
+        PluginOption(
             "retryLimit", .number(1...1_000_000), fallback: "no limit",
             "After how many attempts in a row it gives up."),
     ]

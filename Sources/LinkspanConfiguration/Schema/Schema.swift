@@ -3,7 +3,7 @@ internal import Linkspan
 /// Every key that the catalog makes legal, and what is wrong with keys that are not.
 struct Schema: Sendable {
     /// The keys that take a value.
-    private(set) var keys: [String: Option] = [:]
+    private(set) var keys: [String: PluginOption] = [:]
     /// The names that may follow each section.
     private var children: [String: [String]] = ["": []]
     /// What is wrong with the declarations themselves.
@@ -92,7 +92,7 @@ struct Schema: Sendable {
         self.children[above, default: []].append(name)
     }
 
-    private mutating func declare(_ option: Option, in section: String) {
+    private mutating func declare(_ option: PluginOption, in section: String) {
         self.open(section)
         let path = "\(section).\(option.name)"
         guard self.keys.updateValue(option, forKey: path) == nil else {
@@ -104,15 +104,15 @@ struct Schema: Sendable {
         self.children[section, default: []].append(option.name)
     }
 
-    private static func adapter(_ names: [String]) -> Option {
-        Option("adapter", .choice(names), "The transport that carries the traffic.")
+    private static func adapter(_ names: [String]) -> PluginOption {
+        PluginOption("adapter", .choice(names), "The transport that carries the traffic.")
     }
 
-    private static func url(_ summary: String) -> Option { Option("url", .text, fallback: "none", summary) }
+    private static func url(_ summary: String) -> PluginOption { PluginOption("url", .text, fallback: "none", summary) }
 
     private static let lists = [
-        Option("enabled", .list, fallback: "none", "The services to run, in this order."),
-        Option("add", .list, fallback: "none", "Services to run besides the enabled ones."),
-        Option("remove", .list, fallback: "none", "Services not to run though they are enabled or added."),
+        PluginOption("enabled", .list, fallback: "none", "The services to run, in this order."),
+        PluginOption("add", .list, fallback: "none", "Services to run besides the enabled ones."),
+        PluginOption("remove", .list, fallback: "none", "Services not to run though they are enabled or added."),
     ]
 }

@@ -1,6 +1,6 @@
 internal import Linkspan
 
-extension Option {
+extension PluginOption {
     /// Reads a value as the option declares it; nil if it is something else.
     func parse(_ value: RawValue) -> OptionValue? {
         switch (self.kind, value) {

@@ -1,0 +1,115 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanConfiguration
+internal import Testing
+
+@Suite("Broken configurations")
+struct BrokenConfigurationTests {
+    @Test("every mistake has its line", arguments: BrokenConfiguration.all)
+    func message(broken: BrokenConfiguration) throws {
+        let text = try failure(
+            broken.file, as: broken.name, environment: broken.environment, arguments: broken.arguments,
+            overrides: broken.overrides)
+        #expect(text == broken.expected)
+    }
+
+    @Test("several mistakes are told at once, from the file up")
+    func several() throws {
+        let text = try failure(
+            """
+            linkspan:
+              transport:
+                adapter: websocket
+                websocket:
+                  url: "ws://127.0.0.1:3001"
+                  pingIntervall: 20
+              services:
+                enabled: [logging]
+                presence:
+                  awayAfter: 300
+            """,
+            environment: [
+                "LINKSPAN_SERVICES_ENABLED": "logging,presense", "LINKSPAN_SERVICES_PRESENCE_AWAY_AFTER": "abc",
+            ])
+        #expect(
+            text == """
+                3 problems in configuration, nothing was started:
+                 linkspan.transport.websocket.pingIntervall  unknown option 'pingIntervall' (did you mean 'pingInterval'? known: compression, pingInterval, token, url)  from chat.yaml:6
+                 linkspan.services.presence.awayAfter  expected seconds (a number from 1 to 86400), found "abc"  from LINKSPAN_SERVICES_PRESENCE_AWAY_AFTER; hides 300 in chat.yaml:10
+                 linkspan.services.enabled[1]  unknown service 'presense' (did you mean 'presence'? known: logging, outbox, presence)  from LINKSPAN_SERVICES_ENABLED; hides [logging] in chat.yaml:8
+                """)
+    }
+
+    @Test("a missing file is one clear line")
+    func missingFile() {
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationLoader(catalog: .sample()).load(file: "/nowhere/chat.yaml", environment: [:])
+        }
+        #expect(
+            error?.description
+                == "1 problem in configuration, nothing was started: /nowhere/chat.yaml  cannot be read: No such file or directory"
+        )
+    }
+
+    @Test("a directory is no file")
+    func directory() throws {
+        try withDirectory { files in
+            let error = #expect(throws: ConfigurationError.self) {
+                try ConfigurationLoader(catalog: .sample()).load(file: files.directory.path, environment: [:])
+            }
+            #expect(error?.problems.map { $0.message } == ["cannot be read: Is a directory"])
+        }
+    }
+
+    @Test("two options with one spelling are refused before anybody is confused")
+    func collision() throws {
+        var catalog = Catalog.sample()
+        catalog.add(
+            TransportFactory(
+                "custom", schemes: ["custom"],
+                options: [
+                    PluginOption("pingInterval", .text, fallback: "", "One."),
+                    PluginOption("ping_interval", .text, fallback: "", "Two."),
+                ]
+            ) { OptionTransport(name: "custom", values: $0) })
+        let given = ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"]
+        #expect(
+            try failure(environment: given, catalog: catalog)
+                == "1 problem in configuration, nothing was started: linkspan.transport.custom.ping_interval  cannot be told from 'linkspan.transport.custom.pingInterval': both are spelt LINKSPAN_TRANSPORT_CUSTOM_PING_INTERVAL  from the catalog"
+        )
+    }
+
+    @Test(
+        "plug-ins cannot take names that break keys",
+        arguments: [
+            ("My-Transport", "a transport cannot be called 'My-Transport': names are lower case letters and digits"),
+            ("url", "a transport cannot be called 'url': the key has another meaning"),
+            ("", "a transport cannot be called '': names are lower case letters and digits"),
+        ])
+    func pluginNames(name: String, message: String) throws {
+        var catalog = Catalog.sample()
+        catalog.add(TransportFactory(name, schemes: []) { OptionTransport(name: "x", values: $0) })
+        let given = ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"]
+        let text = try #require(try failure(environment: given, catalog: catalog))
+        #expect(text.contains(message))
+    }
+
+    @Test("nothing is made twice, and nothing is made of broken options")
+    func makesOnlyWhatIsRight() throws {
+        var catalog = Catalog.sample()
+        catalog.add(
+            ServiceFactory("fragile", options: [PluginOption("size", .number(1...9), fallback: "1", "A size.")]) {
+                _ throws(LinkspanError) in
+                throw LinkspanError(.invalidConfiguration, "must not be asked")
+            })
+        let text = try failure(
+            environment: [
+                "LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a",
+                "LINKSPAN_SERVICES_ENABLED": "fragile", "LINKSPAN_SERVICES_FRAGILE_SIZE": "10",
+            ], catalog: catalog)
+        #expect(
+            text
+                == "1 problem in configuration, nothing was started: linkspan.services.fragile.size  expected a whole number from 1 to 9, found \"10\"  from LINKSPAN_SERVICES_FRAGILE_SIZE"
+        )
+    }
+}

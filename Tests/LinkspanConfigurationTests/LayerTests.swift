@@ -1,0 +1,272 @@
+internal import Linkspan
+internal import LinkspanConfiguration
+internal import LinkspanLifecycle
+internal import Testing
+
+@Suite("Layers")
+struct LayerTests {
+    private let file = """
+        # What the chat runs on.
+        linkspan:
+          transport:
+            adapter: socketio
+            socketio: { url: "http://127.0.0.1:3000", path: "/file/" }
+            websocket: { url: "ws://127.0.0.1:3001" }
+            memory: { url: "memory://lobby" }
+          connection: { openDeadline: 7, linger: 0.5 }
+          services:
+            enabled: [logging, presence]
+            logging: { level: debug }
+        """
+
+    private let environment = ["LINKSPAN_TRANSPORT_SOCKETIO_PATH": "/environment/", "HOME": "/root"]
+    private let arguments = ["chat", "--linkspan-transport-socketio-path=/arguments/", "--other", "x"]
+    private let override = Override(path: "transport.socketio.path", value: "/override/", origin: "--path")
+
+    private func path(_ plan: LoadedPlan) -> String? {
+        (plan.plan.transport as? OptionTransport)?.values.text("path")
+    }
+
+    @Test("defaults hold when no source says anything")
+    func defaults() throws {
+        let plan = try load("linkspan: { transport: { adapter: socketio, socketio: { url: http://a } } }")
+        #expect(self.path(plan) == nil)
+        #expect(plan.explain("transport.socketio.path")?.value == "/socket.io/")
+        #expect(plan.explain("transport.socketio.path")?.origin == "default")
+        #expect(plan.plan.options.openDeadline == .seconds(10))
+        #expect(plan.services.isEmpty)
+    }
+
+    @Test("an app's own defaults are the weakest source")
+    func ownDefaults() throws {
+        let defaults = [
+            Override(path: "transport.adapter", value: "memory", origin: "default"),
+            Override(path: "transport.memory.url", value: "memory://mine", origin: "default"),
+            Override(path: "services.enabled", value: "logging", origin: "default"),
+        ]
+        let loader = ConfigurationLoader(catalog: .sample())
+        let plain = try loader.load(environment: [:], defaults: defaults)
+        #expect(plain.plan.url == "memory://mine")
+        #expect(plain.services == ["logging"])
+        #expect(plain.explain("transport.adapter")?.origin == "default")
+        let changed = try withDirectory { files in
+            try loader.load(file: try files.write("chat.yaml", self.file), environment: [:], defaults: defaults)
+        }
+        #expect(changed.adapter == "socketio")
+        #expect(changed.explain("transport.adapter")?.hidden.map { $0.value } == ["memory"])
+    }
+
+    @Test("a file wins over defaults")
+    func fileWins() throws {
+        let plan = try load(self.file)
+        #expect(plan.adapter == "socketio")
+        #expect(plan.plan.url == "http://127.0.0.1:3000")
+        #expect(self.path(plan) == "/file/")
+        #expect(plan.plan.options.openDeadline == .seconds(7))
+        #expect(plan.plan.options.linger == .milliseconds(500))
+        #expect(plan.services == ["logging", "presence"])
+        #expect((plan.plan.services.first as? OptionService)?.values.text("level") == "debug")
+    }
+
+    @Test("the environment wins over a file")
+    func environmentWins() throws {
+        #expect(self.path(try load(self.file, environment: self.environment)) == "/environment/")
+    }
+
+    @Test("arguments win over the environment")
+    func argumentsWin() throws {
+        let plan = try load(self.file, environment: self.environment, arguments: self.arguments)
+        #expect(self.path(plan) == "/arguments/")
+    }
+
+    @Test("overrides win over everything, and every loser is known")
+    func overridesWin() throws {
+        let plan = try load(
+            self.file, environment: self.environment, arguments: self.arguments, overrides: [self.override])
+        #expect(self.path(plan) == "/override/")
+        let setting = try #require(plan.explain("linkspan.transport.socketio.path"))
+        #expect(setting.origin == "--path")
+        #expect(setting.hidden.map { $0.value } == ["/arguments/", "/environment/", "/file/"])
+        #expect(setting.hidden.last?.origin.hasSuffix("chat.yaml:5") == true)
+    }
+
+    @Test("of two overrides for one key the last one wins")
+    func lastOverrideWins() throws {
+        let plan = try load(
+            self.file,
+            overrides: [self.override, Override(path: "transport.socketio.path", value: "/last/", origin: "--again")])
+        #expect(self.path(plan) == "/last/")
+    }
+
+    @Test("one flag swaps the transport")
+    func adapterByFlag() throws {
+        let plan = try load(
+            self.file, overrides: [Override(path: "transport.adapter", value: "memory", origin: "--transport")])
+        #expect(plan.adapter == "memory")
+        #expect(plan.plan.url == "memory://lobby")
+        #expect((plan.plan.transport as? OptionTransport)?.name == "memory")
+    }
+
+    @Test("one flag swaps the endpoint, whichever the transport")
+    func endpointByFlag() throws {
+        let url = Override(path: "transport.url", value: "ws://other:1", origin: "--url")
+        let plan = try load(self.file, environment: ["LINKSPAN_TRANSPORT_ADAPTER": "websocket"], overrides: [url])
+        #expect(plan.plan.url == "ws://other:1")
+    }
+
+    @Test("in one source, a transport's own endpoint wins over the common one")
+    func ownEndpointWins() throws {
+        let plan = try load(
+            "linkspan: { transport: { adapter: memory, url: memory://common, memory: { url: memory://own } } }")
+        #expect(plan.plan.url == "memory://own")
+    }
+
+    @Test("a plan comes from the environment alone")
+    func environmentAlone() throws {
+        let plan = try load(environment: [
+            "LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_MEMORY_URL": "memory://lobby",
+            "LINKSPAN_SERVICES_ENABLED": " presence , logging ", "LINKSPAN_SERVICES_LOGGING_LEVEL": "trace",
+            "LINKSPAN_CONNECTION_BUFFER_OVERFLOW": "dropOldest",
+        ])
+        #expect(plan.services == ["presence", "logging"])
+        #expect((plan.plan.services.last as? OptionService)?.values.text("level") == "trace")
+        #expect(plan.plan.options.buffer.overflow == .dropOldest)
+    }
+
+    @Test("an empty variable takes nothing away, except from lists")
+    func emptyVariable() throws {
+        let plan = try load(
+            self.file, environment: ["LINKSPAN_TRANSPORT_ADAPTER": "", "LINKSPAN_SERVICES_ENABLED": ""])
+        #expect(plan.adapter == "socketio")
+        #expect(plan.services.isEmpty)
+    }
+
+    @Test("lists are replaced, not merged")
+    func listsAreReplaced() throws {
+        let plan = try load(self.file, environment: ["LINKSPAN_SERVICES_ENABLED": "presence"])
+        #expect(plan.services == ["presence"])
+    }
+
+    @Test("services are added and removed last, whatever source enabled them")
+    func addAndRemove() throws {
+        let plan = try load(
+            self.file,
+            environment: [
+                "LINKSPAN_SERVICES_ADD": "outbox,logging", "LINKSPAN_SERVICES_OUTBOX_PATH": "/var/outbox",
+                "LINKSPAN_SERVICES_REMOVE": "presence",
+            ])
+        #expect(plan.services == ["logging", "outbox"])
+    }
+
+    @Test("a service is switched on and off by configuration alone", arguments: [true, false])
+    func switchService(isOn: Bool) throws {
+        let change = isOn ? "add" : "remove"
+        let text = self.file.replacing("[logging, presence]", with: isOn ? "[presence]" : "[logging, presence]")
+        let plan = try load(text, environment: ["LINKSPAN_SERVICES_\(change.uppercased())": "logging"])
+        #expect(plan.plan.services.contains { $0.name == "logging" } == isOn)
+    }
+
+    @Test("YAML and JSON mean the same")
+    func formats() throws {
+        let json = """
+            {
+              "linkspan": {
+                "transport": {
+                  "adapter": "socketio",
+                  "socketio": { "url": "http://127.0.0.1:3000", "path": "/file/" },
+                  "websocket": { "url": "ws://127.0.0.1:3001", "pingInterval": 20.0, "compression": true },
+                  "memory": { "url": "memory://lobby" }
+                },
+                "connection": { "openDeadline": 7, "linger": 0.5, "bufferCommands": null },
+                "services": { "enabled": ["logging", "presence"], "logging": { "level": "debug", "families": [] } }
+              }
+            }
+            """
+        let yaml = """
+            linkspan:
+              transport:
+                adapter: socketio
+                socketio:
+                  url: http://127.0.0.1:3000
+                  path: '/file/'
+                websocket: {url: "ws://127.0.0.1:3001", pingInterval: 20, compression: on}
+                memory:
+                  url: memory://lobby
+              connection:
+                openDeadline: "7"
+                linger: 5e-1
+                bufferCommands:
+              services:
+                enabled:
+                  - logging
+                  - presence
+                logging:
+                  level: debug
+                  families: []
+            """
+        for adapter in ["socketio", "websocket"] {
+            let change = [Override(path: "transport.adapter", value: adapter, origin: "-t")]
+            let left = try load(json, as: "chat.json", overrides: change)
+            let right = try load(yaml, overrides: change)
+            #expect(left.plan.url == right.plan.url)
+            #expect(
+                (left.plan.transport as? OptionTransport)?.values == (right.plan.transport as? OptionTransport)?.values)
+            #expect(left.plan.options.openDeadline == right.plan.options.openDeadline)
+            #expect(left.plan.options.linger == right.plan.options.linger)
+            #expect(
+                left.plan.services.map { ($0 as? OptionService)?.values }
+                    == right.plan.services.map { ($0 as? OptionService)?.values })
+        }
+    }
+
+    @Test("a retry schedule has a name that tells it, so that equal ones can share a connection")
+    func retry() throws {
+        let text =
+            "linkspan: { transport: { adapter: memory, url: memory://a }, connection: { retryCap: %, retryLimit: 3 } }"
+        let first = try load(text.replacing("%", with: "9")).plan.options
+        let second = try load(text.replacing("%", with: "9.0")).plan.options
+        let third = try load(text.replacing("%", with: "8")).plan.options
+        #expect(first.retryName == second.retryName)
+        #expect(first.retryName != third.retryName)
+        let question = RetryQuestion(
+            error: LinkspanError(.connectionLost, "gone"), failures: 4, outage: .seconds(600), random: 0)
+        #expect(first.retry.decide(question) == .stop)
+        #expect(
+            try load("\(text)".replacing("%", with: "9"), environment: ["LINKSPAN_CONNECTION_RETRY": "never"]).plan
+                .options.retryName == "never")
+    }
+
+    @Test(
+        "a file may be empty, or hold only comments, or belong to others",
+        arguments: [
+            "", "\n\n", "# nothing\n", "---\n", "other: { list: [1, 2], text: x }\n",
+        ])
+    func fileWithoutSection(text: String) throws {
+        let plan = try load(
+            text, environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"])
+        #expect(plan.adapter == "memory")
+    }
+
+    @Test("secrets and queries of URLs are never shown")
+    func redaction() throws {
+        let plan = try load(
+            "linkspan: { transport: { adapter: websocket, websocket: { url: 'ws://a/b?token=hidden' } } }",
+            environment: ["LINKSPAN_TRANSPORT_WEBSOCKET_TOKEN": "hidden"],
+            overrides: [Override(path: "transport.websocket.url", value: "ws://c/d?token=hidden", origin: "--url")])
+        let text = plan.settings.map { $0.description }.joined(separator: "\n")
+        #expect(!text.contains("hidden\n") && !text.contains("=hidden"))
+        #expect(plan.explain("transport.websocket.token")?.value == "(secret)")
+        #expect(plan.explain("transport.websocket.url")?.value == "ws://c/d")
+        #expect((plan.plan.transport as? OptionTransport)?.values.text("token") == "hidden")
+    }
+
+    @Test("every key can be listed with its variable and flag")
+    func reference() throws {
+        let keys = ConfigurationLoader(catalog: .sample()).reference
+        let key = try #require(keys.first { $0.path == "linkspan.transport.websocket.pingInterval" })
+        #expect(key.variable == "LINKSPAN_TRANSPORT_WEBSOCKET_PING_INTERVAL")
+        #expect(key.flag == "--linkspan-transport-websocket-ping-interval")
+        #expect(key.expectation == "seconds (a number from 1 to 600)")
+        #expect(keys.contains { $0.variable == "LINKSPAN_CONNECTION_OPEN_DEADLINE" && $0.fallback == "10" })
+    }
+}

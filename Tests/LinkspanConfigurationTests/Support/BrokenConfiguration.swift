@@ -1,0 +1,242 @@
+internal import LinkspanConfiguration
+internal import Testing
+
+/// A configuration with one mistake, and what is said about it.
+struct BrokenConfiguration: Sendable, CustomTestStringConvertible {
+    var mistake: String
+    var file: String?
+    var name = "chat.yaml"
+    var environment: [String: String] = [:]
+    var arguments: [String] = []
+    var overrides: [Override] = []
+    /// What follows the words that all messages begin with.
+    var says: String
+
+    var expected: String { "1 problem in configuration, nothing was started: \(self.says)" }
+    var testDescription: String { self.mistake }
+
+    /// A file that is right, with something put in.
+    static func good(_ lines: String) -> String {
+        "linkspan:\n  transport:\n    adapter: memory\n    memory: { url: memory://a }\n\(lines)\n"
+    }
+
+    static let all: [BrokenConfiguration] = Self.names + Self.values + Self.gaps + Self.files
+}
+
+extension BrokenConfiguration {
+    private static let names = [
+        Self(
+            mistake: "unknown transport from a flag", file: Self.good(""),
+            overrides: [Override(path: "transport.adapter", value: "sockeio", origin: "--transport")],
+            says: "linkspan.transport.adapter  unknown transport 'sockeio' (did you mean 'socketio'? "
+                + "known: memory, socketio, websocket)  from --transport; hides memory in chat.yaml:3"),
+        Self(
+            mistake: "unknown transport, nothing near", file: "linkspan: { transport: { adapter: carrierpigeon } }",
+            says: "linkspan.transport.adapter  unknown transport 'carrierpigeon' "
+                + "(known: memory, socketio, websocket)  from chat.yaml:1"),
+        Self(
+            mistake: "unknown service in a file", file: Self.good("  services:\n    enabled: [logging, metrics]"),
+            says: "linkspan.services.enabled[1]  unknown service 'metrics' (known: logging, outbox, presence)"
+                + "  from chat.yaml:6"),
+        Self(
+            mistake: "unknown service to remove", file: Self.good(""),
+            environment: ["LINKSPAN_SERVICES_REMOVE": "loging"],
+            says: "linkspan.services.remove[0]  unknown service 'loging' (did you mean 'logging'? "
+                + "known: logging, outbox, presence)  from LINKSPAN_SERVICES_REMOVE"),
+        Self(
+            mistake: "unknown option of a transport", file: Self.good("    socketio: { pth: /x/ }"),
+            says: "linkspan.transport.socketio.pth  unknown option 'pth' (did you mean 'path'? known: path, url)"
+                + "  from chat.yaml:5"),
+        Self(
+            mistake: "unknown option of the connection",
+            file: Self.good("  connection:\n    opendeadline: 3\n    x: {}"),
+            says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
+                + "known: bufferBytes, bufferCommands, bufferOverflow, credentialDeadline, deliveryBytes, "
+                + "deliveryCommands, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit)  from chat.yaml:6"),
+        Self(
+            mistake: "unknown section of a transport, told once",
+            file: Self.good("    webscket:\n      url: ws://a\n      pingInterval: 3"),
+            says: "linkspan.transport.webscket  unknown transport or key 'webscket' (did you mean 'websocket'? "
+                + "known: adapter, memory, socketio, url, websocket)  from chat.yaml:5"),
+        Self(
+            mistake: "unknown section", file: Self.good("  conection: { linger: 1 }"),
+            says: "linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
+                + "known: connection, services, transport)  from chat.yaml:5"),
+        Self(
+            mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { linger: 1 } }",
+            says: "linkspam  unknown section (did you mean 'linkspan'?)  from chat.yaml:6"),
+        Self(
+            mistake: "unknown variable", file: Self.good(""), environment: ["LINKSPAN_TRANSPORT_ADAPTOR": "memory"],
+            says: "linkspan  unknown environment variable 'LINKSPAN_TRANSPORT_ADAPTOR' "
+                + "(did you mean 'LINKSPAN_TRANSPORT_ADAPTER'?)"),
+        Self(
+            mistake: "unknown variable, nothing near", file: Self.good(""), environment: ["LINKSPAN_COLOUR": "red"],
+            says: "linkspan  unknown environment variable 'LINKSPAN_COLOUR'"),
+        Self(
+            mistake: "unknown argument", file: Self.good(""), arguments: ["--linkspan-transport-adaptr=memory"],
+            says: "linkspan  unknown argument '--linkspan-transport-adaptr' "
+                + "(did you mean '--linkspan-transport-adapter'?)"),
+        Self(
+            mistake: "unknown path of an override", file: Self.good(""),
+            overrides: [Override(path: "transport.adaptor", value: "memory", origin: "--transport")],
+            says: "linkspan.transport.adaptor  unknown transport or key 'adaptor' (did you mean 'adapter'? "
+                + "known: adapter, memory, socketio, url, websocket)  from --transport"),
+        Self(
+            mistake: "control characters in a name", file: Self.good(""),
+            overrides: [Override(path: "transport.adapter", value: "a\nb\u{1B}[2J", origin: "-t")],
+            says: "linkspan.transport.adapter  unknown transport 'a\\u{a}b\\u{1b}[2J' "
+                + "(known: memory, socketio, websocket)  from -t; hides memory in chat.yaml:3"),
+    ]
+
+    private static let values = [
+        Self(
+            mistake: "text for a time, hiding a right one", file: Self.good("  connection: { linger: 300 }"),
+            environment: ["LINKSPAN_CONNECTION_LINGER": "abc"],
+            says: "linkspan.connection.linger  expected seconds (a number from 0 to 86400), found \"abc\""
+                + "  from LINKSPAN_CONNECTION_LINGER; hides 300 in chat.yaml:5"),
+        Self(
+            mistake: "no number at all", file: Self.good("  connection: { linger: nan }"),
+            says: "linkspan.connection.linger  expected seconds (a number from 0 to 86400), found \"nan\""
+                + "  from chat.yaml:5"),
+        Self(
+            mistake: "number out of range", file: Self.good("  connection:\n    bufferCommands: 0"),
+            says: "linkspan.connection.bufferCommands  expected a whole number from 1 to 10000000, found \"0\""
+                + "  from chat.yaml:6"),
+        Self(
+            mistake: "number beyond all bounds",
+            file: Self.good("  connection:\n    bufferBytes: 99999999999999999999"),
+            says: "linkspan.connection.bufferBytes  expected a whole number from 1 to 1099511627776, "
+                + "found \"99999999999999999999\"  from chat.yaml:6"),
+        Self(
+            mistake: "fraction for a whole number", file: Self.good("  connection: { bufferCommands: 1.5 }"),
+            says: "linkspan.connection.bufferCommands  expected a whole number from 1 to 10000000, found \"1.5\""
+                + "  from chat.yaml:5"),
+        Self(
+            mistake: "unknown choice", file: Self.good("  connection: { bufferOverflow: dropoldest }"),
+            says: "linkspan.connection.bufferOverflow  expected one of refuse, dropOldest, dropNewest, "
+                + "found \"dropoldest\" (did you mean 'dropOldest'?)  from chat.yaml:5"),
+        Self(
+            mistake: "text for a flag", file: Self.good("    websocket: { compression: maybe }"),
+            says: "linkspan.transport.websocket.compression  expected true or false, found \"maybe\""
+                + "  from chat.yaml:5"),
+        Self(
+            mistake: "text for a list", file: Self.good("  services: { enabled: logging }"),
+            says: "linkspan.services.enabled  expected a list, found \"logging\"  from chat.yaml:5"),
+        Self(
+            mistake: "list for a text", file: Self.good("    socketio: { path: [a, b] }"),
+            says: "linkspan.transport.socketio.path  expected text, found a list  from chat.yaml:5"),
+        Self(
+            mistake: "section for a value", file: Self.good("    socketio: { path: { a: b } }"),
+            says: "linkspan.transport.socketio.path  expected text, found a section  from chat.yaml:5"),
+        Self(
+            mistake: "value for a section", file: Self.good("  services: logging"),
+            says: "linkspan.services  expected a section (known: add, enabled, logging, outbox, presence, remove), "
+                + "found a value  from chat.yaml:5"),
+        Self(
+            mistake: "argument without a value", file: Self.good(""), arguments: ["--linkspan-services-enabled", "x"],
+            says: "linkspan.services.enabled  expected a value as in --linkspan-services-enabled=…"
+                + "  from --linkspan-services-enabled"),
+        Self(
+            mistake: "argument given twice", file: Self.good(""),
+            arguments: ["--linkspan-services-enabled=logging", "--linkspan-services-enabled=presence"],
+            says: "linkspan.services.enabled  given twice  from --linkspan-services-enabled"),
+        Self(
+            mistake: "service listed twice", file: Self.good("  services: { enabled: [logging, presence, logging] }"),
+            says: "linkspan.services.enabled[2]  service 'logging' is listed twice  from chat.yaml:5"),
+        Self(
+            mistake: "secret in a file", file: Self.good("    websocket:\n      token: s3cr3t"),
+            says: "linkspan.transport.websocket.token  is a secret and must not stand in a file; "
+                + "give it by an environment variable  from chat.yaml:6"),
+        Self(
+            mistake: "options that the service refuses",
+            file: Self.good("  services:\n    enabled: [outbox]\n    outbox: { path: here }"),
+            says: "linkspan.services.outbox  the path must begin with a slash"),
+    ]
+
+    private static let gaps = [
+        Self(
+            mistake: "no transport", file: "linkspan: { transport: { memory: { url: memory://a } } }",
+            says: "linkspan.transport.adapter  is missing: expected one of memory, socketio, websocket"),
+        Self(
+            mistake: "no source at all",
+            says: "linkspan.transport.adapter  is missing: expected one of memory, "
+                + "socketio, websocket"),
+        Self(
+            mistake: "no endpoint", file: Self.good(""), environment: ["LINKSPAN_TRANSPORT_ADAPTER": "socketio"],
+            says: "linkspan.transport.socketio.url  is missing: expected a URL beginning with http:// or https://"),
+        Self(
+            mistake: "endpoint of another transport", file: Self.good("    url: ws://a?token=s3cr3t"),
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "socketio"],
+            says: "linkspan.transport.url  expected a URL beginning with http:// or https:// for transport 'socketio', "
+                + "found \"ws://a/\"  from chat.yaml:5"),
+        Self(
+            mistake: "endpoint that is no URL", file: Self.good(""),
+            overrides: [Override(path: "transport.url", value: "user:s3cr3t@host", origin: "--url")],
+            says: "linkspan.transport.url  expected a URL beginning with memory://; the URL cannot be used: "
+                + "it does not begin with scheme://  from --url"),
+        Self(
+            mistake: "endpoint that is a list", file: "linkspan: { transport: { adapter: memory, url: [a] } }",
+            says: "linkspan.transport.url  expected text, found a list  from chat.yaml:1"),
+        Self(
+            mistake: "option that must be given", file: Self.good("  services: { enabled: [outbox] }"),
+            says: "linkspan.services.outbox.path  is missing: expected text"),
+    ]
+
+    private static let files = [
+        Self(
+            mistake: "bracket not closed", file: "linkspan:\n  services:\n    enabled: [a, b\n  connection: {}\n",
+            says: "chat.yaml:4:13  while parsing a flow sequence in line 3, column 14, "
+                + "did not find expected ',' or ']'"),
+        Self(
+            mistake: "tab for indentation", file: "linkspan:\n\ttransport: {}\n",
+            says: "chat.yaml:2:1  while scanning for the next token in line 2, column 1, "
+                + "found character that cannot start any token"),
+        Self(
+            mistake: "comma missing in JSON", file: "{\n  \"linkspan\": {\n    \"a\": 1\n    \"b\": 2\n  }\n}\n",
+            name: "chat.json", says: "chat.json:4:5  is not well-formed JSON"),
+        Self(
+            mistake: "JSON that ends too early", file: "{\n  \"linkspan\": {\n", name: "chat.json",
+            says: "chat.json:3:1  is not well-formed JSON: it ends too early"),
+        Self(
+            mistake: "list at the top", file: "- linkspan\n",
+            says: "chat.yaml  expected a section 'linkspan' at the top, found a list or a value"),
+        Self(
+            mistake: "list at the top of JSON", file: "[1]", name: "chat.json",
+            says: "chat.json  expected a section 'linkspan' at the top, found a list or a value"),
+        Self(
+            mistake: "value for the root", file: "linkspan: memory\n",
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"],
+            says: "linkspan  expected a section, found a value  from chat.yaml:1"),
+        Self(
+            mistake: "list of sections", file: Self.good("  services:\n    enabled: [{ logging: on }]"),
+            says: "chat.yaml  lists may hold only texts or only numbers; 'linkspan.services.enabled' "
+                + "holds something else"),
+        Self(
+            mistake: "list of sections in JSON", file: "{\"linkspan\": {\"services\": {\"enabled\": [{\"a\": 1}]}}}",
+            name: "chat.json",
+            says: "chat.json  lists may hold only texts or only numbers; 'linkspan.services.enabled' "
+                + "holds something else"),
+        Self(
+            mistake: "key given twice", file: Self.good("  services: { enabled: [] }\n  services: { add: [] }"),
+            says: "linkspan.services  given twice, in lines 5 and 6  from chat.yaml:6"),
+        Self(
+            mistake: "key given twice in JSON",
+            file: "{\"linkspan\": {\"transport\": {\"url\": \"memory://a\", \"adapter\": \"memory\",\n"
+                + "\"adapter\": \"socketio\", \"socketio\": {\"url\": \"http://a\"},\n"
+                + "\"memory\": {\"url\": \"memory://a\"}}}}",
+            name: "chat.json", says: "linkspan.transport.adapter  given twice, in lines 1 and 2  from chat.json:2"),
+        Self(
+            mistake: "nested and dotted spelling at once", file: Self.good("linkspan.transport.adapter: memory"),
+            says: "linkspan.transport.adapter  given twice, in lines 3 and 5  from chat.yaml:5"),
+        Self(
+            mistake: "file of another kind", file: "linkspan = 1\n", name: "chat.toml",
+            says: "chat.toml  cannot be read: its name does not end in .yaml, .yml or .json"),
+        Self(
+            mistake: "undefined alias", file: "linkspan: *other\n",
+            says: "chat.yaml:1:11  found undefined alias"),
+        Self(
+            mistake: "two documents", file: "linkspan: {}\n---\nlinkspan: {}\n",
+            says: "linkspan  given twice, in lines 1 and 3  from chat.yaml:3"),
+    ]
+}

@@ -1,0 +1,158 @@
+internal import Linkspan
+internal import LinkspanConfiguration
+internal import LinkspanLifecycle
+internal import LinkspanLogging
+internal import Logging
+internal import Testing
+
+@Suite("Logging service")
+struct LoggingServiceTests {
+    /// Runs a registry with the service, emits, and stops: the stop flushes, so all lines are there.
+    private func lines(
+        _ service: any LifecycleService, _ recorder: Recorder, _ emit: (ServiceRegistry) -> Void
+    ) async throws -> [Recorder.Line] {
+        let registry = ServiceRegistry()
+        try registry.register(service).keep()
+        try await registry.start()
+        emit(registry)
+        await registry.stop()
+        return recorder.lines
+    }
+
+    private func connection(_ kind: ConnectionEvent.Kind) -> ConnectionEvent {
+        ConnectionEvent(connection: 7, endpoint: "ws://chat.example/lobby", kind: kind)
+    }
+
+    @Test("a connection's life is told in fixed sentences with metadata", .timeLimit(.minutes(1)))
+    func connectionLife() async throws {
+        let recorder = Recorder()
+        let service = LoggingService(logger: recorder.logger(), families: [.connection])
+        let lines = try await self.lines(service, recorder) { registry in
+            registry.emit(self.connection(.created))
+            registry.emit(self.connection(.connecting(attempt: 1)))
+            registry.emit(
+                self.connection(
+                    .connected(attempt: 1, handshake: .milliseconds(5), resumed: false, transport: "websocket")))
+            registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
+            registry.emit(self.connection(.reconnecting(attempt: 2, delay: .seconds(1))))
+            registry.emit(self.connection(.released))
+        }
+        #expect(
+            lines.map { $0.sentence } == [
+                "connection created", "connecting", "connected", "disconnected", "reconnecting", "connection released",
+            ])
+        #expect(lines.map { $0.level } == [.debug, .debug, .info, .notice, .info, .info])
+        #expect(lines.allSatisfy { $0.metadata["connection"] == "7" })
+        #expect(lines.allSatisfy { $0.metadata["endpoint"] == "ws://chat.example/lobby" })
+        let lost = try #require(lines.first { $0.sentence == "disconnected" })
+        #expect(lost.metadata["reason"] == "reset")
+        #expect(lost.metadata["code"] == "connectionLost")
+        #expect(lost.metadata["willRetry"] == "true")
+        #expect(lost.metadata["seq"].flatMap { Int($0) } != nil)
+    }
+
+    @Test("lines below the level are not written", .timeLimit(.minutes(1)))
+    func level() async throws {
+        let recorder = Recorder()
+        let service = LoggingService(logger: recorder.logger(), level: .info, families: [.connection])
+        let lines = try await self.lines(service, recorder) { registry in
+            registry.emit(self.connection(.created))
+            registry.emit(self.connection(.released))
+        }
+        #expect(lines.map { $0.sentence } == ["connection released"])
+    }
+
+    @Test("only the wanted families are written", .timeLimit(.minutes(1)))
+    func families() async throws {
+        let recorder = Recorder()
+        let service = LoggingService(logger: recorder.logger(), families: [.fault, .buffer])
+        let lines = try await self.lines(service, recorder) { registry in
+            registry.emit(self.connection(.created))
+            registry.emit(
+                FaultEvent(path: "presence", code: .handlerFailed, message: "gone", severity: .error, hint: "wait"))
+            registry.emit(
+                BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .overflow(dropped: 3)))
+        }
+        #expect(lines.map { $0.sentence } == ["fault", "queue overflowed"])
+        #expect(lines.map { $0.level } == [.error, .warning])
+        #expect(lines.first?.metadata["hint"] == "wait")
+        #expect(lines.last?.metadata["dropped"] == "3")
+    }
+
+    @Test("the registry's start and stop are written", .timeLimit(.minutes(1)))
+    func registry() async throws {
+        let recorder = Recorder()
+        let service = LoggingService(logger: recorder.logger(level: .info))
+        let lines = try await self.lines(service, recorder) { _ in }
+        #expect(lines.contains { $0.sentence == "services started" && $0.metadata["after"] != nil })
+        #expect(lines.contains { $0.sentence == "services stopping" })
+    }
+
+    @Test("who the user is, nobody reads in a log", .timeLimit(.minutes(1)))
+    func users() async throws {
+        let recorder = Recorder()
+        let service = LoggingService(logger: recorder.logger(), families: [.authentication])
+        let lines = try await self.lines(service, recorder) { registry in
+            registry.emit(AuthenticationEvent.userChanged(from: nil, to: "ada@example.com"))
+        }
+        #expect(lines.map { $0.sentence } == ["user changed"])
+        #expect(!lines.contains { $0.metadata.values.contains { $0.contains("ada") } })
+    }
+
+    @Test("configuration alone switches it on, sets its level and chooses its families", .timeLimit(.minutes(1)))
+    func fromConfiguration() async throws {
+        let recorder = Recorder()
+        var catalog = Catalog()
+        catalog.add(TransportFactory("none", schemes: ["none"]) { _ in NoTransport() })
+        catalog.add(.logging(logger: recorder.logger()))
+        let given = ["LINKSPAN_TRANSPORT_ADAPTER": "none", "LINKSPAN_TRANSPORT_URL": "none://a"]
+        let loader = ConfigurationLoader(catalog: catalog)
+        #expect(try loader.load(environment: given).plan.services.isEmpty)
+
+        let on = given.merging(
+            [
+                "LINKSPAN_SERVICES_ENABLED": "logging", "LINKSPAN_SERVICES_LOGGING_LEVEL": "debug",
+                "LINKSPAN_SERVICES_LOGGING_FAMILIES": "connection",
+            ]) { $1 }
+        let service = try #require(try loader.load(environment: on).plan.services.first)
+        let lines = try await self.lines(service, recorder) { registry in
+            registry.emit(self.connection(.occupancyChanged(from: 0, to: 1)))
+            registry.emit(self.connection(.created))
+        }
+        #expect(lines.map { $0.sentence } == ["connection created"])
+    }
+
+    @Test("a family that nobody has is a problem of the configuration")
+    func unknownFamily() throws {
+        var catalog = Catalog()
+        catalog.add(TransportFactory("none", schemes: ["none"]) { _ in NoTransport() })
+        catalog.add(.logging())
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationLoader(catalog: catalog).load(environment: [
+                "LINKSPAN_TRANSPORT_ADAPTER": "none", "LINKSPAN_TRANSPORT_URL": "none://a",
+                "LINKSPAN_SERVICES_ENABLED": "logging", "LINKSPAN_SERVICES_LOGGING_FAMILIES": "connections",
+                "LINKSPAN_SERVICES_LOGGING_LEVEL": "info",
+            ])
+        }
+        #expect(
+            error?.description
+                == "1 problem in configuration, nothing was started: linkspan.services.logging  unknown family "
+                + "'connections' in 'families' (known: connection, fault, registry, authentication, buffer)")
+    }
+}
+
+/// A transport that is named and never used.
+private struct NoTransport: Transport {
+    let name = "none"
+    let schemes: Set<String> = ["none"]
+
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link { NoLink() }
+}
+
+private final class NoLink: Link {
+    func open() {}
+    func send(_ message: OutboundMessage) -> SendAcceptance { .refused }
+    func reply(to id: UInt64, with payload: Payload) {}
+    func close() {}
+    func abort() {}
+}
