@@ -5,6 +5,7 @@ internal import Testing
 
 @Suite("Broken configurations")
 struct BrokenConfigurationTests {
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("every mistake has its line", arguments: BrokenConfiguration.all)
     func message(broken: BrokenConfiguration) throws {
         let text = try failure(
@@ -13,6 +14,7 @@ struct BrokenConfigurationTests {
         #expect(text == broken.expected)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("several mistakes are told at once, from the file up")
     func several() throws {
         let text = try failure(
@@ -40,6 +42,7 @@ struct BrokenConfigurationTests {
                 """)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a missing file is one clear line")
     func missingFile() {
         let error = #expect(throws: ConfigurationError.self) {
@@ -51,6 +54,7 @@ struct BrokenConfigurationTests {
         )
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a directory is no file")
     func directory() throws {
         try withDirectory { files in
@@ -61,6 +65,7 @@ struct BrokenConfigurationTests {
         }
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("two options with one spelling are refused before anybody is confused")
     func collision() throws {
         var catalog = Catalog.sample()
@@ -79,6 +84,7 @@ struct BrokenConfigurationTests {
         )
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test(
         "plug-ins cannot take names that break keys",
         arguments: [
@@ -94,6 +100,7 @@ struct BrokenConfigurationTests {
         #expect(text.contains(message))
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("nothing is made twice, and nothing is made of broken options")
     func makesOnlyWhatIsRight() throws {
         var catalog = Catalog.sample()

@@ -26,6 +26,7 @@ struct HostileFileTests {
         "linkspan: { transport: { adapter: [memory] } }", "linkspan: { transport: [ { a: 1 } ] }",
     ]
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test(
         "any text ends in a plan or an error of one line a problem", arguments: contents.indices,
         ["chat.yaml", "chat.json"])
@@ -35,6 +36,7 @@ struct HostileFileTests {
         #expect(message.utf8.count < 2_000)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("bytes that are no text are refused", arguments: ["chat.yaml", "chat.json"])
     func binary(name: String) throws {
         var generator = SystemRandomNumberGenerator()
@@ -50,6 +52,7 @@ struct HostileFileTests {
         }
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("texts cut off are errors or plans")
     func truncation() throws {
         let text = """
@@ -65,6 +68,7 @@ struct HostileFileTests {
         }
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a large file is refused without reading all of it")
     func large() throws {
         #expect(
@@ -73,6 +77,7 @@ struct HostileFileTests {
         )
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("brackets in quoted texts and long flat files are no nesting")
     func harmless() throws {
         let entries = (0..<2_000).map { "  key\($0): { list: [\"[[[\", '{{{'], text: \"}\" } # it's fine" }

@@ -27,6 +27,7 @@ struct LayerTests {
         (plan.plan.transport as? OptionTransport)?.values.text("path")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("defaults hold when no source says anything")
     func defaults() throws {
         let plan = try load("linkspan: { transport: { adapter: socketio, socketio: { url: http://a } } }")
@@ -37,6 +38,7 @@ struct LayerTests {
         #expect(plan.services.isEmpty)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("an app's own defaults are the weakest source")
     func ownDefaults() throws {
         let defaults = [
@@ -56,6 +58,7 @@ struct LayerTests {
         #expect(changed.explain("transport.adapter")?.hidden.map { $0.value } == ["memory"])
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a file wins over defaults")
     func fileWins() throws {
         let plan = try load(self.file)
@@ -68,17 +71,20 @@ struct LayerTests {
         #expect((plan.plan.services.first as? OptionService)?.values.text("level") == "debug")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("the environment wins over a file")
     func environmentWins() throws {
         #expect(self.path(try load(self.file, environment: self.environment)) == "/environment/")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("arguments win over the environment")
     func argumentsWin() throws {
         let plan = try load(self.file, environment: self.environment, arguments: self.arguments)
         #expect(self.path(plan) == "/arguments/")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("overrides win over everything, and every loser is known")
     func overridesWin() throws {
         let plan = try load(
@@ -90,6 +96,7 @@ struct LayerTests {
         #expect(setting.hidden.last?.origin.hasSuffix("chat.yaml:5") == true)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("of two overrides for one key the last one wins")
     func lastOverrideWins() throws {
         let plan = try load(
@@ -98,6 +105,7 @@ struct LayerTests {
         #expect(self.path(plan) == "/last/")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("one flag swaps the transport")
     func adapterByFlag() throws {
         let plan = try load(
@@ -107,6 +115,7 @@ struct LayerTests {
         #expect((plan.plan.transport as? OptionTransport)?.name == "memory")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("one flag swaps the endpoint, whichever the transport")
     func endpointByFlag() throws {
         let url = Override(path: "transport.url", value: "ws://other:1", origin: "--url")
@@ -114,6 +123,7 @@ struct LayerTests {
         #expect(plan.plan.url == "ws://other:1")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("in one source, a transport's own endpoint wins over the common one")
     func ownEndpointWins() throws {
         let plan = try load(
@@ -121,6 +131,7 @@ struct LayerTests {
         #expect(plan.plan.url == "memory://own")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a plan comes from the environment alone")
     func environmentAlone() throws {
         let plan = try load(environment: [
@@ -133,6 +144,7 @@ struct LayerTests {
         #expect(plan.plan.options.buffer.overflow == .dropOldest)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("an empty variable takes nothing away, except from lists")
     func emptyVariable() throws {
         let plan = try load(
@@ -141,12 +153,14 @@ struct LayerTests {
         #expect(plan.services.isEmpty)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("lists are replaced, not merged")
     func listsAreReplaced() throws {
         let plan = try load(self.file, environment: ["LINKSPAN_SERVICES_ENABLED": "presence"])
         #expect(plan.services == ["presence"])
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("services are added and removed last, whatever source enabled them")
     func addAndRemove() throws {
         let plan = try load(
@@ -158,6 +172,7 @@ struct LayerTests {
         #expect(plan.services == ["logging", "outbox"])
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a service is switched on and off by configuration alone", arguments: [true, false])
     func switchService(isOn: Bool) throws {
         let change = isOn ? "add" : "remove"
@@ -166,6 +181,7 @@ struct LayerTests {
         #expect(plan.plan.services.contains { $0.name == "logging" } == isOn)
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("YAML and JSON mean the same")
     func formats() throws {
         let json = """
@@ -219,6 +235,7 @@ struct LayerTests {
         }
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a retry schedule has a name that tells it, so that equal ones can share a connection")
     func retry() throws {
         let text =
@@ -236,6 +253,7 @@ struct LayerTests {
                 .options.retryName == "never")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test(
         "a file may be empty, or hold only comments, or belong to others",
         arguments: [
@@ -247,6 +265,7 @@ struct LayerTests {
         #expect(plan.adapter == "memory")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("secrets and queries of URLs are never shown")
     func redaction() throws {
         let plan = try load(
@@ -260,6 +279,7 @@ struct LayerTests {
         #expect((plan.plan.transport as? OptionTransport)?.values.text("token") == "hidden")
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("every key can be listed with its variable and flag")
     func reference() throws {
         let keys = ConfigurationLoader(catalog: .sample()).reference

@@ -99,6 +99,7 @@ struct LoggingServiceTests {
         #expect(!lines.contains { $0.metadata.values.contains { $0.contains("ada") } })
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("configuration alone switches it on, sets its level and chooses its families", .timeLimit(.minutes(1)))
     func fromConfiguration() async throws {
         let recorder = Recorder()
@@ -122,6 +123,7 @@ struct LoggingServiceTests {
         #expect(lines.map { $0.sentence } == ["connection created"])
     }
 
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a family that nobody has is a problem of the configuration")
     func unknownFamily() throws {
         var catalog = Catalog()

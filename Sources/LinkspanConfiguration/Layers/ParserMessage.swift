@@ -2,6 +2,7 @@
 ///
 /// The libraries tell positions only in their texts, each in its own way. Pieces of the file, which the texts may hold
 /// too, are left out: they could be secrets.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct ParserMessage {
     /// Where it is, as `:line:column`; empty if unknown.
     private(set) var position = ""

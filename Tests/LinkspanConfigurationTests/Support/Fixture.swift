@@ -95,6 +95,7 @@ struct Files {
 }
 
 /// Loads with a file of this content; messages name it `chat.yaml` or `chat.json`.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 func load(
     _ text: String? = nil, as name: String = "chat.yaml", environment: [String: String] = [:],
     arguments: [String] = [], overrides: [Override] = [], catalog: Catalog = .sample()
@@ -107,6 +108,7 @@ func load(
 }
 
 /// The text of the error that loading throws, with the file's directory left out; nil if it throws none.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 func failure(
     _ text: String? = nil, as name: String = "chat.yaml", environment: [String: String] = [:],
     arguments: [String] = [], overrides: [Override] = [], catalog: Catalog = .sample()
