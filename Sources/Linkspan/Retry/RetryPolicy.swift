@@ -65,7 +65,8 @@ public enum RetryDecision: Sendable, Hashable {
 public struct Backoff: Sendable, Hashable {
     /// The span over which first attempts are spread. Default 2 s.
     public var firstSpread: Duration
-    /// The step that doubles. Default 2 s.
+    /// The longest second wait, which doubles from then on. Default 4 s: shorter ones would fall among the first attempts of
+    /// others, and double the load of a server that comes back.
     public var initial: Duration
     /// The cap while the outage is younger than ``earlyPeriod``. Default 5 s.
     public var earlyCap: Duration
@@ -76,7 +77,7 @@ public struct Backoff: Sendable, Hashable {
 
     /// Makes a schedule; the defaults are those named at the properties.
     public init(
-        firstSpread: Duration = .seconds(2), initial: Duration = .seconds(2), earlyCap: Duration = .seconds(5),
+        firstSpread: Duration = .seconds(2), initial: Duration = .seconds(4), earlyCap: Duration = .seconds(5),
         earlyPeriod: Duration = .seconds(60), cap: Duration = .seconds(30)
     ) {
         self.firstSpread = firstSpread
