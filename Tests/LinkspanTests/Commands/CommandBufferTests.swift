@@ -1,0 +1,78 @@
+@testable import Linkspan
+internal import Testing
+
+@Suite("The command buffer")
+struct CommandBufferTests {
+    private func command(_ event: String) -> Command { Command(.send, event: event, payload: .empty) }
+
+    private func drain(_ buffer: CommandBuffer) -> [String] {
+        var buffer = buffer
+        return buffer.removeAll().map(\.event)
+    }
+
+    @Test
+    func `commands leave in the order in which they came`() throws {
+        var buffer = CommandBuffer(limits: BufferLimits())
+        for number in 0..<10 { _ = try buffer.append(self.command("\(number)")) }
+        let events = (0..<10).compactMap { _ in buffer.popFirst()?.event }
+        #expect(events == (0..<10).map(String.init))
+        #expect(buffer.isEmpty)
+        #expect(buffer.byteCount == 0)
+    }
+
+    @Test
+    func `a full buffer refuses and says how full it is`() throws {
+        var buffer = CommandBuffer(limits: BufferLimits(commands: 2))
+        _ = try buffer.append(self.command("a"))
+        _ = try buffer.append(self.command("b"))
+        let error = #expect(throws: LinkspanError.self) { try buffer.append(self.command("c")) }
+        #expect(error?.code == .bufferFull)
+        #expect(error?.certainty == .notSent)
+        #expect(error?.message.contains("2 commands") == true)
+        #expect(self.drain(buffer) == ["a", "b"])
+    }
+
+    @Test(arguments: [(BufferLimits.Overflow.dropOldest, ["b", "c"], ["a"]), (.dropNewest, ["a", "c"], ["b"])])
+    func `a dropping buffer names whom it dropped`(
+        rule: BufferLimits.Overflow, left: [String], dropped: [String]
+    ) throws {
+        var buffer = CommandBuffer(limits: BufferLimits(commands: 2, overflow: rule))
+        _ = try buffer.append(self.command("a"))
+        _ = try buffer.append(self.command("b"))
+        #expect(try buffer.append(self.command("c")).map(\.event) == dropped)
+        #expect(self.drain(buffer) == left)
+    }
+
+    @Test(arguments: [BufferLimits.Overflow.refuse, .dropOldest, .dropNewest])
+    func `a command larger than the buffer is refused whatever the rule`(rule: BufferLimits.Overflow) {
+        var buffer = CommandBuffer(limits: BufferLimits(bytes: 10, overflow: rule))
+        #expect(throws: LinkspanError.self) { try buffer.append(self.command("longer than ten bytes")) }
+    }
+
+    @Test
+    func `bytes count the event and the payload`() throws {
+        var buffer = CommandBuffer(limits: BufferLimits(bytes: 10))
+        _ = try buffer.append(Command(.send, event: "12345", payload: .json("12345")))
+        #expect(buffer.byteCount == 10)
+        #expect(throws: LinkspanError.self) { try buffer.append(self.command("x")) }
+    }
+
+    @Test
+    func `what is put back stands where it stood`() throws {
+        var buffer = CommandBuffer(limits: BufferLimits())
+        for event in ["a", "b", "c", "d"] { _ = try buffer.append(self.command(event)) }
+        for command in [buffer.popFirst(), buffer.popFirst()].compactMap(\.self).reversed() { buffer.restore(command) }
+        #expect(self.drain(buffer) == ["a", "b", "c", "d"])
+    }
+
+    @Test
+    func `a command can be taken out of the middle once`() throws {
+        var buffer = CommandBuffer(limits: BufferLimits())
+        let middle = self.command("b")
+        for command in [self.command("a"), middle, self.command("c")] { _ = try buffer.append(command) }
+        #expect(buffer.remove(middle.id)?.event == "b")
+        #expect(buffer.remove(middle.id) == nil)
+        #expect(buffer.byteCount == 2)
+        #expect(self.drain(buffer) == ["a", "c"])
+    }
+}

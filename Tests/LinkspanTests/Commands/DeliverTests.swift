@@ -1,0 +1,113 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Deliveries")
+struct DeliverTests {
+    @Test
+    func `5.4 connected to backing off: deliveries are sent again in order, with at most one duplicate each`() throws {
+        // Every link dies with its third message.
+        let harness = try Harness { _ in .defaults { $0.dropsAfterMessages = 3; $0.delayToClient = { .milliseconds(1) } } }
+        harness.transport.onMessage { $0.reply() }
+        for number in 0..<20 { try harness.perform(.deliver(lane: "lane"), "\(number)") }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(600))
+        #expect(harness.recorder.endedLabels == (0..<20).map(String.init))
+        var applied: [String] = []
+        for event in harness.arrived where applied.last != event { applied.append(event) }
+        #expect(applied == (0..<20).map(String.init), "out of order")
+        let repeats = harness.arrived.count - applied.count
+        #expect(repeats > 0)
+        #expect(repeats <= harness.peers.count)
+    }
+
+    @Test
+    func `in a lane one is under way at a time, and lanes do not wait for each other`() throws {
+        let harness = try Harness { _ in .perfect }
+        try harness.enter(.connected)
+        for number in 0..<3 {
+            try harness.perform(.deliver(lane: "a"), "a\(number)")
+            try harness.perform(.deliver(lane: "b"), "b\(number)")
+        }
+        harness.scheduler.settle()
+        #expect(harness.arrived == ["a0", "b0"])
+        harness.peers.first?.reply(1)
+        harness.scheduler.settle()
+        #expect(harness.arrived == ["a0", "b0", "b1"])
+    }
+
+    @Test
+    func `5.4 any to failed: deliveries are kept and go on after the next connect`() throws {
+        let harness = try Harness { number in number == 1 ? .refusing(.permanent) : .perfect }
+        harness.transport.onMessage { $0.reply() }
+        try harness.perform(.deliver(lane: "lane"), "kept")
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.connection.state == .disconnected)
+        #expect(harness.connection.waitingCommands == 1)
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.isSuccess("kept"))
+    }
+
+    @Test
+    func `5.4 close: a delivery that was sent once is not called unsent at release`() throws {
+        let harness = try Harness { _ in .perfect }
+        try harness.enter(.connected)
+        try harness.perform(.deliver(lane: "lane"), "sent")
+        try harness.perform(.deliver(lane: "lane"), "behind")
+        harness.scheduler.settle()
+        try harness.connection.disconnect()
+        try harness.connection.release()
+        #expect(harness.failure("sent")?.certainty == .unknown)
+        #expect(harness.failure("behind")?.certainty == .notSent)
+    }
+
+    @Test
+    func `a delivery that runs out of time makes way for the next of its lane`() throws {
+        let harness = try Harness { _ in .perfect }
+        try harness.enter(.connected)
+        try harness.perform(.deliver(lane: "lane"), "slow", timeout: .seconds(5))
+        try harness.perform(.deliver(lane: "lane"), "next")
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.failure("slow")?.code == .timedOut)
+        #expect(harness.failure("slow")?.certainty == .unknown)
+        #expect(harness.arrived == ["slow", "next"])
+    }
+
+    @Test
+    func `a rejected delivery makes way for the next of its lane`() throws {
+        let error = LinkspanError(.messageTooLarge, "too large")
+        let harness = try Harness { _ in .defaults { $0.rejects = { $0.event == "large" ? error : nil } } }
+        harness.transport.onMessage { $0.reply() }
+        for event in ["large", "small"] { try harness.perform(.deliver(lane: "lane"), event) }
+        try harness.enter(.connected)
+        #expect(harness.failure("large")?.code == .messageTooLarge)
+        #expect(harness.isSuccess("small"))
+    }
+
+    @Test
+    func `the bound of deliveries is its own`() throws {
+        let harness = try Harness(options: { $0.deliveries = BufferLimits(commands: 1) }, script: { _ in .perfect })
+        try harness.perform(.deliver(lane: "lane"), "a")
+        let error = #expect(throws: LinkspanError.self) { try harness.perform(.deliver(lane: "lane"), "b") }
+        #expect(error?.code == .bufferFull)
+        try harness.perform(.send, "c")
+        #expect(harness.connection.waitingCommands == 2)
+    }
+
+    @Test
+    func `a cancelled delivery is not sent again`() throws {
+        let harness = try Harness { _ in .perfect }
+        try harness.enter(.connected)
+        let command = Command(
+            .deliver(lane: "lane"), event: "gone", payload: .empty, completion: harness.recorder.completion("gone"))
+        try harness.connection.perform(command)
+        harness.peers.first?.drop()
+        harness.scheduler.settle()
+        harness.connection.cancel(command.id)
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(harness.transport.sent.count == 1)
+        #expect(harness.failure("gone")?.certainty == .unknown)
+    }
+}

@@ -1,0 +1,141 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Requests")
+struct RequestTests {
+    @Test
+    func `a request ends with its own reply`() throws {
+        let harness = try Harness.connected()
+        for number in 0..<10 {
+            try harness.connection.perform(
+                Command(
+                    .request, event: "\(number)", payload: .json("\(number)"),
+                    completion: harness.recorder.completion("\(number)")))
+        }
+        harness.scheduler.settle()
+        for number in 0..<10 { #expect(try harness.outcome("\(number)")?.get().text == "\(number)") }
+        #expect(harness.transport.sent.map(\.requestID) == (0..<10).map { UInt64($0) })
+    }
+
+    @Test
+    func `5.4 connected to backing off: a request under way fails at once and may have been received`() throws {
+        let harness = try Harness { _ in .perfect }
+        try harness.enter(.connected)
+        try harness.perform(.request, "first", timeout: .seconds(30))
+        try harness.perform(.request, "second", timeout: .seconds(30))
+        harness.scheduler.settle()
+        harness.peers.first?.drop()
+        harness.scheduler.settle()
+        for event in ["first", "second"] {
+            #expect(harness.failure(event)?.code == .disconnected)
+            #expect(harness.failure(event)?.certainty == .unknown)
+            #expect((harness.failure(event)?.cause as? LinkspanError)?.code == .connectionLost)
+        }
+        #expect(harness.recorder.endedLabels == ["first", "second"])
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.arrived == ["first", "second"], "a request is sent at most once")
+        #expect(harness.recorder.endedLabels.count == 2)
+    }
+
+    @Test
+    func `5.4 close: a request under way fails when the app disconnects`() throws {
+        let harness = try Harness { _ in .perfect }
+        try harness.enter(.connected)
+        try harness.perform(.request, "request")
+        try harness.connection.disconnect()
+        #expect(harness.failure("request")?.code == .disconnected)
+        #expect(harness.failure("request")?.certainty == .unknown)
+    }
+
+    @Test
+    func `a request that waited offline is sent and answered`() throws {
+        let harness = try Harness()
+        harness.transport.onMessage { $0.reply() }
+        try harness.perform(.request, "request", timeout: .seconds(30))
+        harness.scheduler.advance(by: .seconds(29))
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.isSuccess("request"))
+    }
+
+    @Test
+    func `the timeout counts from the call and says whether the request left`() throws {
+        let harness = try Harness()
+        try harness.perform(.request, "waits", timeout: .seconds(5))
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.failure("waits")?.certainty == .notSent)
+        try harness.enter(.connected)
+        try harness.perform(.request, "unanswered", timeout: .seconds(5))
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.failure("unanswered")?.code == .timedOut)
+        #expect(harness.failure("unanswered")?.certainty == .unknown)
+    }
+
+    @Test
+    func `late, repeated and unknown replies are counted and change nothing`() throws {
+        let harness = try Harness { _ in .perfect }
+        try harness.enter(.connected)
+        try harness.perform(.request, "late", timeout: .seconds(1))
+        try harness.perform(.request, "answered", timeout: .seconds(1))
+        harness.scheduler.settle()
+        let peer = try #require(harness.peers.first)
+        peer.reply(1)
+        harness.scheduler.advance(by: .seconds(1))
+        peer.reply(0)
+        peer.reply(1)
+        peer.reply(99)
+        harness.scheduler.settle()
+        #expect(harness.failure("late")?.code == .timedOut)
+        #expect(harness.isSuccess("answered"))
+        #expect(harness.connection.lateReplies == 3)
+    }
+
+    @Test
+    func `a reply that comes over a former link does not answer a newer request`() throws {
+        let harness = try Harness { number in .defaults { $0.speaksAfterDrop = number == 1 } }
+        try harness.enter(.connected)
+        let former = try #require(harness.peers.first)
+        former.drop()
+        harness.scheduler.advance(by: .seconds(5))
+        try harness.perform(.request, "request")
+        harness.scheduler.settle()
+        former.reply(0, .json("\"wrong\""))
+        former.emit("wrong")
+        harness.scheduler.settle()
+        #expect(harness.recorder.outcomes("request").isEmpty)
+        #expect(harness.recorder.messages.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `cancelling the task gives the request up at once`() async throws {
+        let harness = try Harness { _ in .perfect }
+        let connection = harness.connection
+        let waiting = Task { try await connection.request("waiting") }
+        while connection.waitingCommands == 0 { await Task.yield() }
+        waiting.cancel()
+        let notSent = await #expect(throws: LinkspanError.self) { try await waiting.value }
+        #expect(notSent?.code == .cancelled)
+        #expect(notSent?.certainty == .notSent)
+
+        try harness.enter(.connected)
+        let sent = Task { try await connection.request("sent") }
+        while harness.transport.sent.isEmpty { await Task.yield() }
+        sent.cancel()
+        let unknown = await #expect(throws: LinkspanError.self) { try await sent.value }
+        #expect(unknown?.certainty == .unknown)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a task that was cancelled before it asked gets its answer like any other`() async throws {
+        let harness = try Harness { _ in .perfect }
+        let connection = harness.connection
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await connection.request("request")
+        }
+        let error = await #expect(throws: LinkspanError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(connection.waitingCommands == 0)
+    }
+}

@@ -1,0 +1,162 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Sending")
+struct SendTests {
+    @Test
+    func `5.4 idle to connecting and connected: what was sent offline leaves first in, first out`() throws {
+        let harness = try Harness()
+        for number in 0..<1_000 { try harness.perform(.send, "\(number)") }
+        #expect(harness.connection.waitingCommands == 1_000)
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.arrived == (0..<1_000).map(String.init))
+        #expect(harness.recorder.endedLabels == (0..<1_000).map(String.init))
+    }
+
+    @Test
+    func `what is sent from inside the flush comes behind what waited`() throws {
+        let harness = try Harness()
+        let connection = harness.connection
+        for number in 0..<600 {
+            try connection.perform(
+                Command(.send, event: "\(number)", payload: .empty) { _ in
+                    if number == 0 { try? connection.send("late") }
+                })
+        }
+        try connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.arrived == (0..<600).map(String.init) + ["late"])
+    }
+
+    @Test
+    func `5.4 connected to backing off: the buffer is kept over losses and refusals`() throws {
+        let harness = try Harness { number in
+            number == 2 ? .refusing(.lost) : .defaults { if number == 1 { $0.dropsAfter = .seconds(1) } }
+        }
+        try harness.enter(.connected)
+        harness.scheduler.advance(by: .seconds(1))
+        for number in 0..<5 { try harness.perform(.send, "\(number)") }
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(harness.peers.count == 3)
+        #expect(harness.arrived == ["0", "1", "2", "3", "4"])
+        #expect(harness.recorder.endedLabels == ["0", "1", "2", "3", "4"])
+    }
+
+    @Test
+    func `a send that the link has taken is never sent again`() throws {
+        let harness = try Harness { number in
+            number == 1 ? .defaults { $0.isHalfOpenAfter = .zero; $0.dropsAfter = .seconds(1) } : .perfect
+        }
+        try harness.enter(.connected)
+        try harness.perform(.send, "once")
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(harness.peers.count == 2)
+        #expect(harness.transport.sent.map(\.event) == ["once"])
+        #expect(harness.arrived.isEmpty)
+        #expect(harness.isSuccess("once"))
+    }
+
+    @Test
+    func `a send that waits longer than its timeout ends as not sent`() throws {
+        let harness = try Harness()
+        try harness.perform(.send, "short", timeout: .seconds(30))
+        try harness.perform(.send, "long", timeout: .seconds(90))
+        harness.scheduler.advance(by: .seconds(29))
+        #expect(harness.outcome("short") == nil)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.failure("short")?.code == .timedOut)
+        #expect(harness.failure("short")?.certainty == .notSent)
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(120))
+        #expect(harness.arrived == ["long"])
+        #expect(harness.isSuccess("long"))
+    }
+
+    @Test
+    func `a send that is cancelled while it waits is not sent`() throws {
+        let harness = try Harness()
+        let command = Command(
+            .send, event: "gone", payload: .empty, completion: harness.recorder.completion("gone"))
+        try harness.connection.perform(command)
+        harness.connection.cancel(command.id)
+        harness.connection.cancel(command.id)
+        try harness.enter(.connected)
+        #expect(harness.arrived.isEmpty)
+        #expect(harness.failure("gone")?.code == .cancelled)
+        #expect(harness.failure("gone")?.certainty == .notSent)
+    }
+
+    @Test(arguments: [BufferLimits.Overflow.refuse, .dropOldest, .dropNewest])
+    func `a full buffer costs exactly one command its outcome`(rule: BufferLimits.Overflow) throws {
+        let harness = try Harness(options: { $0.buffer = BufferLimits(commands: 2, overflow: rule) }, script: { _ in .perfect })
+        try harness.perform(.send, "a")
+        try harness.perform(.send, "b")
+        if rule == .refuse {
+            let error = #expect(throws: LinkspanError.self) { try harness.perform(.send, "c") }
+            #expect(error?.code == .bufferFull)
+            #expect(harness.recorder.outcomes("c").isEmpty)
+        } else {
+            try harness.perform(.send, "c")
+            let loser = rule == .dropOldest ? "a" : "b"
+            #expect(harness.failure(loser)?.code == .bufferFull)
+            #expect(harness.failure(loser)?.certainty == .notSent)
+        }
+        try harness.enter(.connected)
+        #expect(harness.arrived == (rule == .refuse ? ["a", "b"] : rule == .dropOldest ? ["b", "c"] : ["a", "c"]))
+    }
+
+    @Test
+    func `a volatile send is left out when it cannot leave at once`() throws {
+        let harness = try Harness()
+        try harness.perform(.send, "offline", isVolatile: true)
+        #expect(harness.failure("offline")?.code == .cancelled)
+        #expect(harness.failure("offline")?.certainty == .notSent)
+        try harness.enter(.connected)
+        try harness.perform(.send, "online", isVolatile: true)
+        harness.scheduler.settle()
+        #expect(harness.arrived == ["online"])
+    }
+
+    @Test
+    func `a message that the link rejects ends with the link's error, and the others go on`() throws {
+        let tooLarge = LinkspanError(.messageTooLarge, "too large")
+        let harness = try Harness { _ in .defaults { $0.rejects = { $0.event == "b" ? tooLarge : nil } } }
+        for event in ["a", "b", "c"] { try harness.perform(.send, event) }
+        try harness.enter(.connected)
+        #expect(harness.arrived == ["a", "c"])
+        #expect(harness.failure("b")?.code == .messageTooLarge)
+        #expect(harness.failure("b")?.certainty == .notSent)
+    }
+
+    @Test
+    func `5.4 any to failed: what waits fails as not sent when trying again cannot help`() throws {
+        let harness = try Harness { _ in .refusing(.permanent) }
+        try harness.perform(.send, "send")
+        try harness.perform(.request, "request")
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.connection.state == .disconnected)
+        for event in ["send", "request"] {
+            #expect(harness.failure(event)?.code == .disconnected)
+            #expect(harness.failure(event)?.certainty == .notSent)
+        }
+    }
+
+    @Test
+    func `5.4 close: what waits fails with released, and new calls throw`() throws {
+        let harness = try Harness()
+        try harness.enter(.disconnected)
+        try harness.perform(.send, "send")
+        try harness.perform(.request, "request")
+        try harness.perform(.deliver(lane: "lane"), "deliver")
+        try harness.connection.release()
+        for event in ["send", "request", "deliver"] {
+            #expect(harness.failure(event)?.code == .released)
+            #expect(harness.failure(event)?.certainty == .notSent)
+        }
+        let error = #expect(throws: LinkspanError.self) { try harness.perform(.send, "late") }
+        #expect(error?.certainty == .notSent)
+    }
+}

@@ -1,0 +1,160 @@
+@testable import Linkspan
+internal import Testing
+
+@Suite("The connection state machine")
+struct StateMachineTests {
+    private static let timing = ConnectionStateMachine.Timing(
+        credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10))
+
+    private let start = ContinuousClock.now
+
+    private func makeMachine(canRenew: Bool = false, retry: RetryPolicy = .standard) -> ConnectionStateMachine {
+        ConnectionStateMachine(timing: Self.timing, retry: retry, canRenewCredentials: canRenew)
+    }
+
+    @Test(arguments: 0..<200)
+    func `random events lead to nothing but legal states`(seed: Int) throws {
+        var generator = DeterministicGenerator(seed: UInt64(seed))
+        var walk = RandomWalk(machine: self.makeMachine(canRenew: seed.isMultiple(of: 2)), now: self.start)
+        for _ in 0..<500 { try walk.step(using: &generator) }
+        #expect(walk.changes.map(\.sequence) == (0..<walk.changes.count).map { UInt64($0) + 1 })
+    }
+
+    @Test
+    func `news of a former epoch changes nothing`() throws {
+        var machine = self.makeMachine()
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsArrived(epoch: 1, now: self.start)
+        _ = machine.linkOpened(epoch: 1, LinkInfo(), now: self.start)
+        _ = machine.linkClosed(epoch: 1, .lost, now: self.start, random: 0)
+        _ = machine.timerFired(now: self.start + .seconds(1), random: 0)
+        let before = machine.progress
+        #expect(machine.credentialsArrived(epoch: 1, now: self.start).isEmpty)
+        #expect(machine.linkOpened(epoch: 1, LinkInfo(), now: self.start).isEmpty)
+        #expect(machine.linkClosed(epoch: 1, .lost, now: self.start, random: 0).isEmpty)
+        #expect(machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0).isEmpty)
+        #expect(machine.progress == before)
+    }
+
+    @Test
+    func `a timer that fires early does nothing`() throws {
+        var machine = self.makeMachine()
+        _ = try machine.connect(now: self.start)
+        #expect(machine.timerFired(now: self.start + .seconds(9), random: 0).isEmpty)
+        #expect(machine.progress == .obtainingCredentials(attempt: 1))
+    }
+
+    @Test
+    func `hastening tries at once while an attempt is waited for, and otherwise does nothing`() throws {
+        var machine = self.makeMachine()
+        #expect(machine.hasten(now: self.start).isEmpty)
+        _ = try machine.connect(now: self.start)
+        _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0.9)
+        #expect(machine.hasten(now: self.start).count == 1)
+        #expect(machine.progress == .obtainingCredentials(attempt: 2))
+    }
+
+    @Test
+    func `a loss after a healthy time counts as the first failure of a new outage`() throws {
+        let asked = Asked()
+        var machine = self.makeMachine(
+            retry: RetryPolicy { question in
+                asked.record(question)
+                return .retry(after: .zero)
+            })
+        _ = try machine.connect(now: self.start)
+        var now = self.start
+        // Two links that die at once, then one that lives.
+        for (epoch, life) in [(1, 0), (2, 0), (3, 60)] as [(UInt64, Int)] {
+            _ = machine.credentialsArrived(epoch: epoch, now: now)
+            _ = machine.linkOpened(epoch: epoch, LinkInfo(), now: now)
+            now += .seconds(life)
+            _ = machine.linkClosed(epoch: epoch, .lost, now: now, random: 0)
+            _ = machine.timerFired(now: now, random: 0)
+        }
+        #expect(asked.questions.map(\.failures) == [1, 2, 1])
+        #expect(asked.questions.last?.outage == .zero)
+    }
+}
+
+/// Feeds random events to a machine and checks what must hold after each.
+private struct RandomWalk {
+    var machine: ConnectionStateMachine
+    var now: ContinuousClock.Instant
+    private(set) var changes: [StateChange] = []
+    /// The attempt or link that is under way, as its owner would see it.
+    private var underWay: UInt64?
+    private var lastEpoch: UInt64 = 0
+
+    init(machine: ConnectionStateMachine, now: ContinuousClock.Instant) {
+        self.machine = machine
+        self.now = now
+    }
+
+    mutating func step(using generator: inout DeterministicGenerator) throws {
+        self.now += .milliseconds(Int.random(in: 0...4_000, using: &generator))
+        let before = self.machine.state
+        let old = self.machine
+        let random = Double.random(in: 0..<1, using: &generator)
+        // Mostly the present epoch, sometimes a former or an unknown one.
+        let epoch = Bool.random(using: &generator) ? self.lastEpoch : UInt64.random(in: 0...self.lastEpoch + 1, using: &generator)
+        let isStale = !old.isCurrent(epoch)
+        let errors = [LinkspanError.lost, .permanent, LinkspanError(.credentialsRefused, "refused")]
+        let error = errors[Int.random(in: 0..<10, using: &generator) < 8 ? 0 : Int.random(in: 1...2, using: &generator)]
+        var actions: [ConnectionStateMachine.Action] = []
+        let event = Int.random(in: 0..<11, using: &generator)
+        switch event {
+        case 0: actions = (try? self.machine.connect(now: self.now)) ?? []
+        case 1: actions = (try? self.machine.disconnect(now: self.now)) ?? []
+        case 2: if random < 0.02 { actions = (try? self.machine.release(now: self.now)) ?? [] }
+        case 3: actions = self.machine.credentialsArrived(epoch: epoch, now: self.now)
+        case 4: actions = self.machine.credentialsFailed(epoch: epoch, error, now: self.now, random: random)
+        case 5, 6: if Self.isOpening(old) { actions = self.machine.linkOpened(epoch: epoch, LinkInfo(), now: self.now) }
+        case 7: actions = self.machine.linkClosed(epoch: epoch, error, now: self.now, random: random)
+        case 8: if random < 0.05 { actions = self.machine.retire(now: self.now) }
+        case 9: actions = self.machine.hasten(now: self.now)
+        default: actions = self.machine.timerFired(now: self.now, random: random)
+        }
+        if isStale, (3...7).contains(event) { #expect(actions.isEmpty, "news of a former epoch was acted upon") }
+        try self.check(actions, before: before)
+    }
+
+    private static func isOpening(_ machine: ConnectionStateMachine) -> Bool {
+        if case .opening = machine.progress { true } else { false }
+    }
+
+    private mutating func check(_ actions: [ConnectionStateMachine.Action], before: ConnectionState) throws {
+        var state = before
+        for action in actions {
+            switch action {
+            case .announce(let change):
+                #expect(change.from == state)
+                #expect(change.from.canBecome(change.to), "\(change.from) became \(change.to)")
+                #expect(change.sequence == (self.changes.last?.sequence ?? 0) + 1)
+                #expect(change.time == self.now)
+                self.changes.append(change)
+                state = change.to
+            case .provideCredentials(let epoch, _):
+                #expect(epoch == self.lastEpoch + 1, "epochs count up")
+                #expect(self.underWay.map { !self.machine.isCurrent($0) } ?? true, "two attempts at once")
+                self.lastEpoch = epoch
+                self.underWay = epoch
+            case .openLink(let epoch, _):
+                #expect(self.machine.isCurrent(epoch))
+            case .endLink(let epoch, _):
+                #expect(!self.machine.isCurrent(epoch))
+            }
+        }
+        #expect(state == self.machine.state, "a change was not announced")
+        self.checkLiveness()
+    }
+
+    /// No state without a running timer or a reason to stay.
+    private func checkLiveness() {
+        switch self.machine.progress {
+        case .waiting, .opening, .obtainingCredentials: #expect(self.machine.deadline != nil)
+        case .open: #expect(self.machine.state == .connected)
+        case .idle: #expect([.created, .disconnected, .released].contains(self.machine.state))
+        }
+    }
+}

@@ -1,0 +1,112 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("The event router")
+struct EventRouterTests {
+    private let router = EventRouter(limits: .init(messages: 4, bytes: 100))
+    private let recorder = EventRecorder()
+
+    private func route(_ event: String, _ number: Int) {
+        self.router.route(Message(event: event, payload: .json("\(number)")))
+    }
+
+    private func note(_ prefix: String) -> EventRouter.Handler {
+        { [recorder] in recorder.note("\(prefix)\($0.payload.text)") }
+    }
+
+    @Test
+    func `messages without a listener are held and handed over first, in order`() {
+        for number in 1...3 { self.route("event", number) }
+        _ = self.router.add(event: "event", self.note("a"))
+        self.route("event", 4)
+        #expect(self.recorder.notes == ["a1", "a2", "a3", "a4"])
+    }
+
+    @Test
+    func `what arrives while held messages are handed over comes behind them`() {
+        for number in 1...2 { self.route("event", number) }
+        _ = self.router.add(event: "event") { [router, recorder] message in
+            recorder.note(message.payload.text)
+            if message.payload.text == "1" { router.route(Message(event: "event", payload: .json("3"))) }
+        }
+        #expect(self.recorder.notes == ["1", "2", "3"])
+    }
+
+    @Test
+    func `the hold is bounded, keeps the oldest, and counts the rest`() {
+        for number in 1...6 { self.route("event", number) }
+        _ = self.router.add(event: "event", self.note(""))
+        #expect(self.recorder.notes == ["1", "2", "3", "4"])
+        #expect(self.router.droppedCount == 2)
+        for number in 7...9 { self.route("other", number) }
+        #expect(self.router.droppedCount == 2, "what was handed over no longer counts")
+    }
+
+    @Test
+    func `all listeners of a message hear it, those for everything first`() {
+        _ = self.router.add(event: "event", self.note("b"))
+        _ = self.router.add(event: "event", self.note("c"))
+        _ = self.router.addForEverything(self.note("a"))
+        for number in 1...2 { self.route("event", number) }
+        #expect(self.recorder.notes == ["a1", "b1", "c1", "a2", "b2", "c2"])
+    }
+
+    @Test
+    func `a listener that cancels itself hears no held message after that`() {
+        for number in 1...3 { self.route("event", number) }
+        let box = Later()
+        box.subscription = self.router.add(event: "event") { [recorder] message in
+            recorder.note(message.payload.text)
+            box.cancel()
+        }
+        box.cancel()
+        self.route("event", 4)
+        #expect(self.recorder.notes == ["1", "2", "3"], "during the hand-over the subscription is not yet known")
+    }
+
+    @Test
+    func `a listener cancelled by another is not called any more, held messages included`() {
+        let box = Later()
+        for number in 1...2 { self.route("event", number) }
+        _ = self.router.add(event: "other") { _ in }
+        _ = self.router.add(event: "event") { [router, recorder] message in
+            recorder.note("a\(message.payload.text)")
+            guard message.payload.text == "1" else { return box.cancel() }
+            box.subscription = router.add(event: "event") { recorder.note("b\($0.payload.text)") }
+            router.route(Message(event: "event", payload: .json("3")))
+        }
+        self.route("event", 4)
+        #expect(self.recorder.notes == ["a1", "a2", "a3", "a4"])
+    }
+
+    @Test
+    func `a listener for everything can silence those behind it`() {
+        let box = Later()
+        _ = self.router.addForEverything { _ in box.cancel() }
+        box.subscription = self.router.add(event: "event", self.note("b"))
+        self.route("event", 1)
+        #expect(self.recorder.notes.isEmpty)
+    }
+
+    @Test
+    func `after the last listener has left nothing is held`() {
+        let subscription = self.router.add(event: "event", self.note(""))
+        subscription.cancel()
+        self.route("event", 1)
+        _ = self.router.add(event: "event", self.note(""))
+        #expect(self.recorder.notes.isEmpty)
+        #expect(self.router.droppedCount == 0)
+    }
+
+    @Test
+    func `listeners are let go of at the end`() {
+        let witness = Witness()
+        _ = self.router.add(event: "event") { [held = Held(witness)] _ in held.touch() }
+        _ = self.router.addForEverything { [held = Held(witness)] _ in held.touch() }
+        #expect(witness.count == 2)
+        self.router.finish()
+        #expect(witness.count == 0)
+        self.route("event", 1)
+    }
+}

@@ -1,0 +1,109 @@
+@testable import Linkspan
+internal import Testing
+
+@Suite("The retry policy")
+struct RetryPolicyTests {
+    private func question(
+        _ failures: Int, outage: Duration = .zero, random: Double = 0, error: LinkspanError = .lost
+    ) -> RetryQuestion {
+        RetryQuestion(error: error, failures: failures, outage: outage, random: random)
+    }
+
+    private func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+
+    @Test(arguments: [
+        (1, 0.0...2.0), (2, 2.0...4.0), (3, 2.5...5.0), (4, 2.5...5.0), (50, 2.5...5.0), (Int.max, 2.5...5.0),
+    ])
+    func `waits grow, are spread, and are capped`(failures: Int, range: ClosedRange<Double>) {
+        let backoff = Backoff()
+        #expect(self.seconds(backoff.delay(for: self.question(failures, random: 0))) == range.lowerBound)
+        let longest = self.seconds(backoff.delay(for: self.question(failures, random: 0.999_999)))
+        #expect(longest <= range.upperBound && longest > range.upperBound - 0.001)
+    }
+
+    @Test
+    func `after the first minute of an outage the cap is higher`() {
+        let backoff = Backoff()
+        #expect(backoff.delay(for: self.question(50, outage: .seconds(59), random: 0)) == .milliseconds(2_500))
+        #expect(backoff.delay(for: self.question(50, outage: .seconds(60), random: 0)) == .seconds(15))
+    }
+
+    @Test(arguments: [
+        LinkspanError.Code.tlsFailed, .redirected, .unsupportedVersion, .refused, .closedByServer, .credentialsRefused,
+    ])
+    func `permanent causes stop`(code: LinkspanError.Code) {
+        let error = LinkspanError(code, "permanent")
+        #expect(RetryPolicy.standard.decide(self.question(1, error: error)) == .stop)
+    }
+
+    @Test(arguments: [
+        LinkspanError.Code.connectionLost, .nameNotResolved, .heartbeatMissed, .serverUnavailable, .timedOut,
+        .protocolViolation, .credentialsUnavailable,
+    ])
+    func `passing causes are tried again for ever`(code: LinkspanError.Code) {
+        let error = LinkspanError(code, "passing")
+        #expect(RetryPolicy.standard.decide(self.question(1_000_000, error: error)) != .stop)
+    }
+
+    @Test
+    func `what the server asks for is a lower bound`() {
+        let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(20))
+        #expect(RetryPolicy.standard.decide(self.question(1, error: busy)) == .retry(after: .seconds(20)))
+        let soon = LinkspanError(.serverUnavailable, "busy", retryAfter: .milliseconds(1))
+        #expect(RetryPolicy.standard.decide(self.question(1, random: 0.5, error: soon)) == .retry(after: .seconds(1)))
+    }
+
+    @Test
+    func `a limit ends it`() {
+        let policy = RetryPolicy.backoff(Backoff(), limit: 3)
+        #expect(policy.decide(self.question(3)) != .stop)
+        #expect(policy.decide(self.question(4)) == .stop)
+        #expect(RetryPolicy.never.decide(self.question(1)) == .stop)
+    }
+
+    struct Herd: Sendable, CustomTestStringConvertible {
+        let outage: Double
+        let peakIn100ms: Double
+        let median: Double
+        let p99: Double
+
+        var testDescription: String { "\(self.outage) s" }
+    }
+
+    @Test(arguments: [
+        Herd(outage: 1, peakIn100ms: 0.06, median: 2, p99: 4), Herd(outage: 10, peakIn100ms: 0.06, median: 2, p99: 5),
+        Herd(outage: 60, peakIn100ms: 0.06, median: 2.5, p99: 5),
+    ])
+    func `G7 and G8: ten thousand clients that lose their server together come back soon, and spread`(herd: Herd) {
+        var generator = DeterministicGenerator(seed: 20_26)
+        var attempts: [Double] = []
+        var recoveries: [Double] = []
+        for _ in 0..<10_000 {
+            var now = 0.0
+            var failures = 1
+            while true {
+                let question = self.question(
+                    failures, outage: .seconds(now), random: Double.random(in: 0..<1, using: &generator))
+                guard case .retry(let delay) = RetryPolicy.standard.decide(question) else { break }
+                now += self.seconds(delay)
+                attempts.append(now)
+                if now >= herd.outage { break }
+                failures += 1
+            }
+            recoveries.append(now - herd.outage)
+        }
+        recoveries.sort()
+        let peaks = Dictionary(grouping: attempts) { Int($0 * 10) }.mapValues { Double($0.count) / 10_000 }
+        let peak = peaks.values.max() ?? 1
+        let busiestSecond = Dictionary(grouping: attempts) { Int($0) }.values.map { Double($0.count) / 10_000 }.max() ?? 1
+        #expect(peak <= herd.peakIn100ms)
+        #expect(busiestSecond <= 0.52)
+        #expect(recoveries[5_000] <= herd.median)
+        #expect(recoveries[9_900] <= herd.p99)
+        print(
+            "outage \(herd.outage) s: peak \(peak) in 100 ms, \(busiestSecond) in 1 s, "
+                + "p50 \(recoveries[5_000]) s, p99 \(recoveries[9_900]) s")
+    }
+}
