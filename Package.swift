@@ -79,7 +79,7 @@ let samples: [Target] = [
             "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanWebSocket",
             "LinkspanSocketIO", "LinkspanLogging", logging, argumentParser,
         ],
-        path: "Samples/Chat", exclude: ["PROTOCOL.md", "server.py", "requirements.txt", "chat.yaml"],
+        path: "Samples/Chat", exclude: ["PROTOCOL.md", "server.py", "chat_history.py", "requirements.txt", "chat.yaml"],
         packageAccess: false, swiftSettings: settings)
 ]
 
@@ -98,6 +98,13 @@ let tests: [Target] = [
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanLock"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"]),
+    .testTarget(
+        name: "DocumentationTests",
+        dependencies: [
+            "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanSocketIO",
+            "LinkspanWebSocket",
+        ],
+        swiftSettings: settings),
     .testTarget(
         name: "InteropTests",
         dependencies: [

@@ -7,10 +7,10 @@ extension TransportFactory {
         Self(
             "socketio", schemes: ["http", "https", "ws", "wss"],
             options: [
-                Option("path", .text, fallback: "/socket.io/", "The path of the Engine.IO endpoint."),
-                Option("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
-                Option("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
-                Option(
+                PluginOption("path", .text, fallback: "/socket.io/", "The path of the Engine.IO endpoint."),
+                PluginOption("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
+                PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
+                PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
             ]

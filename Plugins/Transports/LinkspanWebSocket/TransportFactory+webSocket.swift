@@ -9,11 +9,11 @@ extension TransportFactory {
         Self(
             "websocket", schemes: ["ws", "wss", "http", "https"],
             options: [
-                Option("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
-                Option("subprotocols", .list, fallback: "none", "Sub-protocols to offer, the preferred first."),
-                Option("pingInterval", .seconds(0.1...3_600), fallback: "15", "How often a ping is sent."),
-                Option("pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
-                Option(
+                PluginOption("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
+                PluginOption("subprotocols", .list, fallback: "none", "Sub-protocols to offer, the preferred first."),
+                PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "How often a ping is sent."),
+                PluginOption("pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
+                PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
             ]
