@@ -194,6 +194,7 @@ extension SocketIOEngine: WebSocketChannelHandler {
         self.carryOut(output)
         // Cannot happen on a session that has just begun; if it does, another engine has to serve.
         for link in refused { self.engines.join(link) }
+        self.closeIfUnused(politely: true)
         self.arm()
     }
 
@@ -250,13 +251,17 @@ extension SocketIOEngine {
     /// Lets the session take something in, and carries out what comes of it.
     private func advance(_ body: (inout SocketIOSession, inout SocketIOOutput) -> Void) {
         var output = SocketIOOutput()
-        self.state.withLock { state in
-            guard case .open(var session, let links) = state.phase else { return }
+        let isUnused = self.state.withLock { state in
+            guard case .open(var session, let links) = state.phase else { return false }
             state.phase = .closed  // So that the session has one owner while it changes.
             body(&session, &output)
+            let isUnused = !session.hasActiveNamespaces
             state.phase = .open(session, links: links)
+            return isUnused
         }
         self.carryOut(output)
+        // The server may have ended or refused the last namespace.
+        if isUnused, output.close == nil { self.closeIfUnused(politely: true) }
         self.arm()
     }
 
