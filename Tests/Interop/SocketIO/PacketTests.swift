@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Linkspan
+internal import LinkspanSocketIO
 internal import Testing
 
 extension Interop {
@@ -14,6 +15,18 @@ extension Interop {
                 #expect(info.sessionID?.isEmpty == false)
                 #expect(info.facts["namespace"] == "/")
                 #expect(client.states.entries.map(\.to) == [.connected])
+            }
+        }
+
+        @Test("CONNECT to a namespace that does not exist is refused for good", arguments: ServerKind.socketIO)
+        func refusesNamespaces(_ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server, "/nowhere")
+                let reason = try await client.lost()
+                #expect(reason.isFailure)
+                #expect(reason.error?.code == .refused)
+                #expect(client.handler.progress == .idle)
             }
         }
 
@@ -36,6 +49,178 @@ extension Interop {
                 #expect(try message.decode(String.self, at: 1) == "second")
                 #expect(try message.decode(Int.self, at: 2) == 3)
                 #expect(message.payload.values.count == 3)
+            }
+        }
+
+        @Test("an EVENT without arguments is echoed without arguments", arguments: ServerKind.socketIO)
+        func exchangesNothing(_ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server)
+                try client.handler.send("echo")
+                #expect(try await client.received("echo")[0].payload.isEmpty)
+            }
+        }
+
+        @Test("the server's ACK answers the request that asked for it", arguments: ServerKind.socketIO)
+        func getsAcks(_ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server)
+                let handler = client.handler
+                async let first = handler.request("req", "first", 1)
+                async let second = handler.request("req", "second", 2)
+                async let none = handler.request("req")
+                #expect(try await first.values.map(\.string) == ["first", nil])
+                #expect(try await second.decode(Int.self, at: 1) == 2)
+                #expect(try await none.isEmpty)
+            }
+        }
+
+        @Test("the client's ACK answers the server's question", arguments: ServerKind.socketIO)
+        func givesAcks(_ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server)
+                try client.handler.on("question") { message in
+                    #expect(message.wantsReply)
+                    try? message.reply("re: \(message.payload[0]?.string ?? "")", message.payload.values.count)
+                    try? message.reply("a second answer, which does not count")
+                }
+                try client.handler.send("ask", "one")
+                try client.handler.send("ask", "two", 2)
+                let answers = try await client.received("answered", count: 2)
+                #expect(try answers.map { try $0.decode(String.self) } == ["re: one", "re: two"])
+                #expect(try answers.map { try $0.decode(Int.self, at: 1) } == [1, 2])
+                try await client.settle()
+                #expect(client.messages.entries.filter { $0.event == "answered" }.count == 2)
+            }
+        }
+
+        @Test("BINARY_EVENT and BINARY_ACK carry three attachments each way, in order", arguments: ServerKind.socketIO)
+        func exchangesAttachments(_ kind: ServerKind) async throws {
+            let blobs = [Data((0...255).map { UInt8($0) }), Data(repeating: 0x7A, count: 70_000), Data()]
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server)
+                let ack = try await client.handler.request("binary3", blobs[0], blobs[1], blobs[2])
+                let event = try await client.received("binary3")[0]
+                for payload in [ack, event.payload] {
+                    #expect(payload.attachments.count == 3)
+                    let back = try (0..<3).map { try payload.decode(Data.self, at: $0) }
+                    #expect(back == blobs.reversed())
+                }
+            }
+        }
+
+        @Test("attachments deep inside arguments come back at their places", arguments: ServerKind.socketIO)
+        func keepsPlaces(_ kind: ServerKind) async throws {
+            struct Album: Codable, Equatable {
+                var title = "album"
+                var pictures = [Data([1, 2, 3]), Data([4])]
+                var cover = ["front": Data([5, 6])]
+            }
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server)
+                let ack = try await client.handler.request("req", "before", Album(), 7)
+                #expect(try ack.decode(Album.self, at: 1) == Album())
+                #expect(try ack.decode(Int.self, at: 2) == 7)
+            }
+        }
+
+        @Test(
+            "the server's DISCONNECT ends the connection until the app connects again", arguments: ServerKind.socketIO)
+        func isDisconnected(_ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server)
+                try await client.connected()
+                try client.handler.send("kick")
+                let reason = try await client.lost()
+                #expect(reason.isFailure)
+                #expect(reason.error?.code == .closedByServer)
+                #expect(client.handler.progress == .idle)
+                try client.handler.connect()
+                try await client.connected(times: 2)
+                try await client.settle()
+            }
+        }
+
+        @Test("the client's DISCONNECT leaves one namespace and keeps the others", arguments: ServerKind.socketIO)
+        func disconnects(_ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let staying = try await bench.socketIO(server)
+                let leaving = try await bench.socketIO(server, "/chat")
+                let first = try await leaving.connected()
+                try leaving.handler.disconnect()
+                // The same socket takes CONNECT again, which a server that had missed the DISCONNECT would refuse.
+                try leaving.handler.connect()
+                let second = try await leaving.connected(times: 2)
+                #expect(first.sessionID != second.sessionID)
+                try await leaving.settle()
+                try await staying.settle()
+                #expect(staying.states.entries.map(\.to) == [.connected])
+                #expect(leaving.states.entries.map(\.to) == [.connected, .disconnected, .reconnecting, .connected])
+            }
+        }
+
+        @Test("events from before the answer to CONNECT come first, in order", arguments: ServerKind.socketIO)
+        func keepsEarlyEvents(_ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(
+                    server, credentials: .fixed(Credentials(auth: ["early": true])))
+                try client.handler.send("echo", "later")
+                try await client.received("echo")
+                #expect(client.messages.entries.map(\.event) == ["early", "early", "early", "echo"])
+                #expect(try await client.values("early", count: 3, as: Int.self) == [1, 2, 3])
+            }
+        }
+
+        @Test("thousands of events in a row arrive completely and in order", arguments: ServerKind.asyncio)
+        func keepsOrder(_ kind: ServerKind) async throws {
+            struct Item: Decodable {
+                var id: Int
+                var pad: String
+            }
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server)
+                let ack = try await client.handler.request("flood", ["n": 3_000, "bytes": 200])
+                #expect(try ack.decode(Int.self) == 3_000)
+                let items = try await client.values("item", count: 3_000, as: Item.self)
+                #expect(items.map(\.id) == Array(0..<3_000))
+                #expect(items.allSatisfy { $0.pad.utf8.count == 200 })
+            }
+        }
+
+        @Test("a text of 5 MiB goes both ways", arguments: ServerKind.socketIO)
+        func exchangesLongTexts(_ kind: ServerKind) async throws {
+            let text = String(repeating: "0123456789abcdef", count: (5 << 20) / 16)
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server) { $0.buffer.bytes = 16 << 20 }
+                let ack = try await client.handler.request("req", text)
+                #expect(try ack.decode(String.self) == text)
+                try client.handler.send("echo", text)
+                #expect(try await client.values("echo", as: String.self) == [text])
+                #expect(client.states.entries.count == 1)
+            }
+        }
+
+        @Test("5 MiB of binary go both ways", arguments: ServerKind.socketIO)
+        func exchangesLongAttachments(_ kind: ServerKind) async throws {
+            let blob = Data((0..<(5 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server) { $0.buffer.bytes = 16 << 20 }
+                let ack = try await client.handler.request("req", blob)
+                #expect(try ack.decode(Data.self) == blob)
+                try client.handler.send("echo", blob)
+                #expect(try await client.values("echo", as: Data.self) == [blob])
+                #expect(client.states.entries.count == 1)
             }
         }
     }

@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanLWS
+internal import LinkspanLock
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 
@@ -7,6 +8,8 @@ internal import LinkspanWebSocket
 final class Bench: Sendable {
     let loop = EventLoop(name: "interop")
     let manager = ConnectionManager()
+    /// The transports by configuration: namespaces share a socket when they have one transport.
+    private let transports = Lock<[SocketIOTransport.Configuration: SocketIOTransport]>([:])
 
     /// Runs a test, then ends its connections and its loop.
     static func use<Outcome: Sendable>(_ body: (Bench) async throws -> Outcome) async throws -> Outcome {
@@ -28,9 +31,13 @@ final class Bench: Sendable {
         credentials: CredentialSource = .none, configuration: SocketIOTransport.Configuration = .defaults(),
         options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
-        try await self.client(
-            "\(scheme)://127.0.0.1:\(server.port)\(namespace)", SocketIOTransport(configuration, loop: self.loop),
-            credentials, options)
+        let transport = self.transports.withLock { transports in
+            let transport = transports[configuration] ?? SocketIOTransport(configuration, loop: self.loop)
+            transports[configuration] = transport
+            return transport
+        }
+        return try await self.client(
+            "\(scheme)://127.0.0.1:\(server.port)\(namespace)", transport, credentials, options)
     }
 
     /// Connects to a raw WebSocket server.

@@ -36,6 +36,7 @@ final class Client: Sendable {
     }
 
     /// Waits for messages of an event.
+    @discardableResult
     func received(_ event: String, count: Int = 1) async throws -> [Message] {
         try await self.messages.first(count) { $0.event == event }
     }

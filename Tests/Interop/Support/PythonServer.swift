@@ -101,11 +101,15 @@ final class PythonServer: Sendable {
         self.chosenPort.withLock { $0 = port }
     }
 
+    /// Reads a pipe to its end, on a thread: whoever else held the file could not know when it may be closed.
     private static func read(_ pipe: Pipe, into journal: Journal<Data>) {
-        pipe.fileHandleForReading.readabilityHandler = { file in
-            let data = file.availableData
-            if data.isEmpty { file.readabilityHandler = nil }
-            journal.append(data)
+        let file = pipe.fileHandleForReading
+        Thread.detachNewThread {
+            var data: Data
+            repeat {
+                data = file.availableData
+                journal.append(data)
+            } while !data.isEmpty
         }
     }
 

@@ -49,9 +49,11 @@ def finish(coroutine: Coroutine[Any, Any, Any]) -> Any:
 class Peer:
     """The events of one namespace, over an asyncio or a threaded server."""
 
-    def __init__(self, server: Any, namespace: str) -> None:
+    def __init__(self, server: Any, namespace: str, sessions: set[str]) -> None:
+        """`sessions` gets the Engine.IO sessions that there have ever been."""
         self._server = server
         self._namespace = namespace
+        self._sessions = sessions
         self._auth: dict[str, Any] = {}
         handlers: dict[str, Handler] = {
             "connect": self.connect,
@@ -83,6 +85,7 @@ class Peer:
         return str(self._server.manager.eio_sid_from_sid(sid, self._namespace))
 
     async def connect(self, sid: str, environ: dict[str, Any], auth: Any = None) -> None:
+        self._sessions.add(self._engine(sid))
         credentials = auth if isinstance(auth, dict) else {}
         if credentials.get("early") is True:
             for number in (1, 2, 3):
@@ -138,29 +141,18 @@ class Peer:
         return self._auth.get(sid)
 
     async def engines(self, sid: str) -> dict[str, int]:
-        return {"open": len(self._server.eio.sockets), "ever": self._server.eio.sessions_ever}
+        sockets = list(self._server.eio.sockets.values())
+        return {"open": sum(not socket.closed for socket in sockets), "ever": len(self._sessions)}
 
 
 def make_socketio(kind: type[Any], **options: Any) -> Any:
     """A server of the class `kind` with all namespaces."""
     # Handlers in order, so that what tests see of them is determined.
     server = kind(async_handlers=False, cors_allowed_origins="*", max_http_buffer_size=BUFFER_SIZE, **options)
-    count_sessions(server.eio)
+    sessions: set[str] = set()
     for namespace in NAMESPACES:
-        Peer(server, namespace)
+        Peer(server, namespace, sessions)
     return server
-
-
-def count_sessions(engine: Any) -> None:
-    """Lets an Engine.IO server count the sessions it has ever had."""
-    make_id = engine.generate_id
-    engine.sessions_ever = 0
-
-    def generate_id() -> str:
-        engine.sessions_ever += 1
-        return str(make_id())
-
-    engine.generate_id = generate_id
 
 
 async def serve_aiohttp(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:

@@ -1,0 +1,146 @@
+internal import Linkspan
+internal import LinkspanSocketIO
+internal import Testing
+
+extension Interop {
+    /// Which sockets there are for which namespaces.
+    @Suite struct SocketTests {
+        /// What a server tells of its Engine.IO sessions.
+        private struct Engines: Decodable, Equatable {
+            var open: Int
+            var ever: Int
+        }
+
+        private static func engines(by client: Client) async throws -> Engines {
+            try await client.handler.request("engines", timeout: .seconds(10)).decode(Engines.self)
+        }
+
+        /// Asks a server again and again until it has so many sessions.
+        private static func engines(by client: Client, becomeOpen count: Int) async throws -> Bool {
+            let clock = ContinuousClock()
+            let end = clock.now + .seconds(15)
+            while clock.now < end {
+                if try await Self.engines(by: client).open == count { return true }
+            }
+            return false
+        }
+
+        @Test("three namespaces share one socket and stay apart on it", arguments: ServerKind.socketIO)
+        func sharesSocket(_ kind: ServerKind) async throws {
+            try await withServer(kind) { server in
+                try await Bench.use { bench in
+                    var clients: [Client] = []
+                    for name in ["/", "/admin", "/chat"] {
+                        clients.append(try await bench.socketIO(server, name))
+                    }
+                    for (index, client) in clients.enumerated() {
+                        try await client.connected()
+                        try client.handler.send("echo", index)
+                    }
+                    for (index, client) in clients.enumerated() {
+                        #expect(try await client.values("echo", as: Int.self) == [index])
+                        try await client.settle()
+                        #expect(client.messages.entries.count == 1)
+                    }
+                    #expect(try await Self.engines(by: clients[2]) == Engines(open: 1, ever: 1))
+                    #expect(Set(clients.map { $0.states.entries.count }) == [1])
+                }
+            }
+        }
+
+        @Test("the loss of the socket is the loss of all its namespaces, and one socket serves them again")
+        func losesSocket() async throws {
+            try await withServer(.aiohttp) { server in
+                try await Bench.use { bench in
+                    let (first, second) = (try await bench.socketIO(server), try await bench.socketIO(server, "/chat"))
+                    try await first.connected()
+                    try await second.connected()
+                    try first.handler.send("kill_engine")
+                    for client in [first, second] {
+                        #expect(try await client.lost().isLoss)
+                        try await client.connected(times: 2)
+                        try await client.settle()
+                    }
+                }
+            }
+        }
+
+        @Test("without sharing, each namespace has a socket of its own")
+        func keepsSocketsApart() async throws {
+            try await withServer(.aiohttp) { server in
+                try await Bench.use { bench in
+                    let apart = SocketIOTransport.Configuration.defaults { $0.isMultiplexed = false }
+                    let first = try await bench.socketIO(server, configuration: apart)
+                    let second = try await bench.socketIO(server, "/chat", configuration: apart)
+                    try await first.connected()
+                    try await second.connected()
+                    #expect(try await Self.engines(by: first) == Engines(open: 2, ever: 2))
+                }
+            }
+        }
+
+        @Test("a socket is closed with the last namespace that its client leaves", arguments: ServerKind.socketIO)
+        func closesSocket(_ kind: ServerKind) async throws {
+            try await withServer(kind) { server in
+                try await Bench.use { observer in
+                    let observing = try await observer.socketIO(server)
+                    try await Bench.use { bench in
+                        let client = try await bench.socketIO(server, "/chat")
+                        try await client.connected()
+                        #expect(try await Self.engines(by: observing).open == 2)
+                        try client.handler.disconnect()
+                        #expect(try await Self.engines(by: observing, becomeOpen: 1))
+                    }
+                }
+            }
+        }
+
+        @Test("a socket is closed when the server has ended its last namespace", arguments: ServerKind.socketIO)
+        func closesKickedSocket(_ kind: ServerKind) async throws {
+            try await withServer(kind) { server in
+                try await Bench.use { observer in
+                    let observing = try await observer.socketIO(server)
+                    try await Bench.use { bench in
+                        let client = try await bench.socketIO(server, "/chat")
+                        try await client.connected()
+                        #expect(try await Self.engines(by: observing).open == 2)
+                        try client.handler.send("kick")
+                        #expect(try await client.lost().isFailure)
+                        #expect(try await Self.engines(by: observing, becomeOpen: 1))
+                    }
+                }
+            }
+        }
+
+        @Test("a socket is closed when its only namespace was refused", arguments: ServerKind.asyncio)
+        func closesRefusedSocket(_ kind: ServerKind) async throws {
+            try await withServer(kind) { server in
+                try await Bench.use { observer in
+                    let observing = try await observer.socketIO(server)
+                    try await Bench.use { bench in
+                        let client = try await bench.socketIO(server, "/nowhere")
+                        #expect(try await client.lost().isFailure)
+                        #expect(try await Self.engines(by: observing, becomeOpen: 1))
+                    }
+                }
+            }
+        }
+
+        @Test("an auth payload that is no object is refused before anything is sent, and leaves no socket")
+        func refusesOddAuth() async throws {
+            try await withServer(.aiohttp) { server in
+                try await Bench.use { observer in
+                    let observing = try await observer.socketIO(server)
+                    try await Bench.use { bench in
+                        let client = try await bench.socketIO(
+                            server, credentials: .fixed(Credentials(auth: ["a", "list"])))
+                        let reason = try await client.lost()
+                        #expect(reason.isFailure)
+                        #expect(reason.error?.code == .invalidConfiguration)
+                        #expect(try await Self.engines(by: observing, becomeOpen: 1))
+                    }
+                }
+            }
+        }
+    }
+}
