@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A server for the chat of PROTOCOL.md, which people reach over Socket.IO or over a raw WebSocket.
 
-`Hub` is the chat itself and knows of no network. `SocketIOFront` and `WebSocketFront` bring people to it.
+`Hub` is the chat itself and knows of no network. `SocketIOFront` and `WebSocketFront` bring people to it. What was
+said is kept by `chat_history.py`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import argparse
 import asyncio
 import contextlib
 import json
+import math
 import signal
 import socket
 import ssl
 import sys
+import tempfile
 import unicodedata
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import socketio
@@ -25,10 +28,13 @@ from aiohttp import web
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
+# A cache of bytecode has no place among the sources of the chat.
+sys.dont_write_bytecode = True
+from chat_history import History  # noqa: E402
+
 NAME_LIMIT = 64
 TEXT_LIMIT = 8_192
 KEY_LIMIT = 128
-REMEMBERED_KEYS = 10_000
 ATTACHMENT_LIMIT = 100
 OUTBOX_LIMIT = 20_000
 AUTH_TIMEOUT = 10.0
@@ -61,10 +67,10 @@ class Hub:
     receiver the same order.
     """
 
-    def __init__(self, refuse: bool = False) -> None:
+    def __init__(self, history: History, refuse: bool = False) -> None:
+        self._history = history
         self._refuse = refuse
         self._rooms: dict[str, set[Member]] = {}
-        self._taken: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     def admit(self, auth: object, deliver: Callable[[str, Payload], None]) -> Member:
         """Lets a person in and joins the rooms they ask for; raises `ChatError` to refuse them."""
@@ -75,8 +81,11 @@ class Hub:
         rooms = credentials.get("rooms", [])
         if not isinstance(rooms, list):
             raise ChatError("bad_request", "rooms must be a list")
+        seen = credentials.get("seen", {})
+        if not isinstance(seen, dict) or not all(map(_is_count, seen.values())):
+            raise ChatError("bad_request", "seen must be an object of whole numbers")
         for room in [_label(room, "bad_room", "room") for room in rooms]:
-            self._join(member, room)
+            self._join(member, room, seen.get(room))
         return member
 
     def depart(self, member: Member) -> None:
@@ -100,10 +109,13 @@ class Hub:
         _label(room, "bad_room", "room")
         match event:
             case "join":
-                self._join(member, room)
-                return {"members": self._names(room)}
+                seen = payload.get("seen")
+                if seen is not None and not _is_count(seen):
+                    raise ChatError("bad_request", "seen must be a whole number")
+                self._join(member, room, seen)
+                return {"members": self._names(room), "seq": self._history.room(room).last}
             case "say":
-                self._say(member, room, payload.get("text"), payload.get("id"))
+                return {"seq": self._say(member, room, payload.get("text"), payload.get("id"))}
             case "who":
                 _require_member(member, room)
                 return {"members": self._names(room)}
@@ -117,7 +129,7 @@ class Hub:
                 raise ChatError("bad_request", "no such event")
         return {}
 
-    def _say(self, member: Member, room: str, text: object, key: object) -> None:
+    def _say(self, member: Member, room: str, text: object, key: object) -> int:
         if not isinstance(text, str) or not isinstance(key, str):
             raise ChatError("bad_request", "text and id must be strings")
         if not 0 < len(key) <= KEY_LIMIT or not _is_unicode(key):
@@ -125,22 +137,36 @@ class Hub:
         if not 0 < len(text) <= TEXT_LIMIT or not _is_unicode(text):
             raise ChatError("bad_text", f"text must have 1 to {TEXT_LIMIT} characters")
         # A retry may follow a reconnect, so that a line already taken is confirmed whatever became of the membership.
-        if (member.name, key) in self._taken:
-            return
+        if (taken := self._history.room(room).number(member.name, key)) is not None:
+            return taken
         _require_member(member, room)
-        self._taken[(member.name, key)] = None
-        if len(self._taken) > REMEMBERED_KEYS:
-            self._taken.popitem(last=False)
-        self._send(room, "message", {"room": room, "from": member.name, "text": text, "id": key}, member)
+        try:
+            line = self._history.append(room, member.name, text, key)
+        except OSError as error:
+            raise ChatError("not_kept", f"the line could not be kept: {error.strerror}") from None
+        self._send(room, "message", line, member)
+        return line["seq"]
 
-    def _join(self, member: Member, room: str) -> None:
+    def _join(self, member: Member, room: str, seen: int | None) -> None:
         if room in member.rooms:
             return
         # A person who reconnects before the old connection is missed never left, as the others see it.
         if member.name not in self._names(room):
             self._send(room, "joined", {"room": room, "name": member.name}, member)
+        self._catch_up(member, room, seen)
         member.rooms.add(room)
         self._rooms.setdefault(room, set()).add(member)
+
+    def _catch_up(self, member: Member, room: str, seen: int | None) -> None:
+        """Tells a member who enters where the room stands, and what was said since they last looked."""
+        last = self._history.room(room).last
+        lines = [] if seen is None else self._history.room(room).after(seen)
+        if seen is not None and seen + len(lines) != last:
+            lost = last - len(lines) - seen
+            member.deliver("gap", {"room": room, "lines": lost if lost > 0 else None})
+        member.deliver("room", {"room": room, "seq": last - len(lines)})
+        for line in lines:
+            member.deliver("message", line)
 
     def _leave(self, member: Member, room: str) -> None:
         member.rooms.discard(room)
@@ -236,11 +262,12 @@ class WebSocketFront:
 
     async def handle(self, connection: ServerConnection) -> None:
         """Serves one connection until it ends."""
-        outbox: asyncio.Queue[Payload] = asyncio.Queue(OUTBOX_LIMIT)
+        outbox: asyncio.Queue[Payload] = asyncio.Queue()
+        limit = math.inf
 
         def push(envelope: Payload) -> None:
             # Who does not read must not fill the memory.
-            if outbox.full():
+            if outbox.qsize() >= limit:
                 connection.transport.abort()
             else:
                 outbox.put_nowait(envelope)
@@ -256,6 +283,8 @@ class WebSocketFront:
             return
         except ConnectionClosed:
             return
+        # What was missed does not count: else someone who missed much could never come back.
+        limit = outbox.qsize() + OUTBOX_LIMIT
         writer = asyncio.create_task(_write_envelopes(connection, outbox))
         try:
             await self._read(connection, member, push)
@@ -332,7 +361,7 @@ def _is_count(value: object) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def serve_socketio(hub: Hub, options: argparse.Namespace) -> AsyncIterator[str]:
+async def serve_socketio(hub: Hub, listener: socket.socket, options: argparse.Namespace) -> AsyncIterator[str]:
     """Serves Socket.IO while the context lasts, and yields its URL."""
     front = SocketIOFront(hub, options.ping_interval, options.ping_timeout)
     application = web.Application()
@@ -341,7 +370,6 @@ async def serve_socketio(hub: Hub, options: argparse.Namespace) -> AsyncIterator
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
-        listener = _listen(options.host, options.port)
         tls = _tls(options)
         await web.SockSite(runner, listener, ssl_context=tls).start()
         yield _url("https" if tls else "http", listener)
@@ -351,9 +379,8 @@ async def serve_socketio(hub: Hub, options: argparse.Namespace) -> AsyncIterator
 
 
 @contextlib.asynccontextmanager
-async def serve_websocket(hub: Hub, options: argparse.Namespace) -> AsyncIterator[str]:
+async def serve_websocket(hub: Hub, listener: socket.socket, options: argparse.Namespace) -> AsyncIterator[str]:
     """Serves raw WebSockets while the context lasts, and yields their URL."""
-    listener = _listen(options.host, options.websocket_port)
     tls = _tls(options)
     async with serve(
         WebSocketFront(hub).handle,
@@ -390,13 +417,23 @@ async def run(options: argparse.Namespace) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    hub = Hub(refuse=options.refuse)
+    listener = _listen(options.host, options.port)
+    hub = Hub(History(_history_path(options.history, listener)), refuse=options.refuse)
     async with contextlib.AsyncExitStack() as stack:
-        lines = [f"listening socketio {await stack.enter_async_context(serve_socketio(hub, options))}"]
+        url = await stack.enter_async_context(serve_socketio(hub, listener, options))
+        lines = [f"listening socketio {url}"]
         if options.websocket_port is not None:
-            lines.append(f"listening websocket {await stack.enter_async_context(serve_websocket(hub, options))}")
+            second = _listen(options.host, options.websocket_port)
+            url = await stack.enter_async_context(serve_websocket(hub, second, options))
+            lines.append(f"listening websocket {url}")
         print("\n".join(lines), flush=True)
         await stop.wait()
+
+
+def _history_path(choice: str | None, listener: socket.socket) -> Path | None:
+    if choice is None:
+        return Path(tempfile.gettempdir(), f"linkspan-chat-{listener.getsockname()[1]}.jsonl")
+    return None if choice == "none" else Path(choice)
 
 
 def parse_options() -> argparse.Namespace:
@@ -409,6 +446,11 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=whole_seconds, default=25, metavar="SECONDS", help="whole seconds")
     parser.add_argument("--ping-timeout", type=seconds, default=20.0, metavar="SECONDS")
+    parser.add_argument(
+        "--history",
+        metavar="FILE",
+        help="where lines are kept; 'none' for memory only (default linkspan-chat-PORT.jsonl in the temporary folder)",
+    )
     parser.add_argument("--refuse", action="store_true", help="refuse everyone, to test how clients take it")
     options = parser.parse_args()
     if (options.ssl_cert is None) != (options.ssl_key is None):
