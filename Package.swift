@@ -49,7 +49,7 @@ let sources: [Target] = [
     sdk("LinkspanLock", []),
     sdk("LinkspanLifecycle", ["LinkspanLock"]),
     sdk("Linkspan", ["LinkspanLifecycle", "LinkspanLock", logging, deque]),
-    sdk("LinkspanConfiguration", ["Linkspan", configuration]),
+    sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", configuration]),
     sdk("LinkspanTesting", ["Linkspan", "LinkspanLock"]),
 ]
 
@@ -94,7 +94,9 @@ let tests: [Target] = [
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanLock"]),
     test("Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanLock", logging]),
     test("LinkspanConfiguration", ["LinkspanConfiguration", "Linkspan", "LinkspanLifecycle"]),
-    test("LinkspanLogging", ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanLock", logging]),
+    test(
+        "LinkspanLogging",
+        ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanLock", logging]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanLock"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"]),

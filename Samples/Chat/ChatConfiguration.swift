@@ -22,10 +22,9 @@ struct ChatConfiguration {
     ///
     /// - Throws: the exit with status 64, after everything that is wrong was printed.
     func plan(for visitor: Visitor) throws -> (plan: MessagingPlan, transport: String) {
-        let catalog = Self.catalog()
         do {
-            let loaded = try ConfigurationLoader(catalog: catalog)
-                .load(file: self.file, overrides: self.overrides(catalog), defaults: Self.defaults)
+            let loaded = try ConfigurationLoader(catalog: Self.catalog())
+                .load(file: self.file, overrides: self.overrides, defaults: Self.defaults)
             var plan = loaded.plan
             plan.credentials = visitor.credentials
             return (plan, loaded.adapter)
@@ -56,18 +55,9 @@ struct ChatConfiguration {
         Override(path: "services.logging.level", value: "warning", origin: "default"),
     ]
 
-    /// What the flags say. The endpoint is that of the transport named beside it; alone, that of whichever is chosen.
-    private func overrides(_ catalog: Catalog) -> [Override] {
-        var overrides: [Override] = []
-        if let transport = self.transport {
-            overrides.append(Override(path: "transport.adapter", value: transport, origin: "--transport"))
-        }
-        if let url = self.url {
-            let known = catalog.transports.keys.sorted()
-            for name in known where self.transport == nil || self.transport == name {
-                overrides.append(Override(path: "transport.\(name).url", value: url, origin: "--url"))
-            }
-        }
-        return overrides
+    /// What the flags say.
+    private var overrides: [Override] {
+        let flags = [("transport.adapter", self.transport, "--transport"), ("transport.url", self.url, "--url")]
+        return flags.compactMap { path, value, origin in value.map { Override(path: path, value: $0, origin: origin) } }
     }
 }
