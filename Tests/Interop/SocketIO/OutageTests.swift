@@ -114,7 +114,7 @@ extension Interop {
         @Test(
             "a server that hangs is left after its heartbeat is missed, and found again", arguments: ServerKind.asyncio)
         func missesHeartbeat(_ kind: ServerKind) async throws {
-            try await withServer(kind, "--ping-interval", "1", "--ping-timeout", "1") { server in
+            try await withServer(kind, ["--ping-interval", "1", "--ping-timeout", "1"]) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server) { $0.openDeadline = .seconds(2) }
                     try await client.settle()
@@ -131,13 +131,13 @@ extension Interop {
 
         @Test("a quiet connection outlives many heartbeats", arguments: ServerKind.socketIO)
         func answersHeartbeats(_ kind: ServerKind) async throws {
-            try await withServer(kind, "--ping-interval", "1", "--ping-timeout", "1") { server in
+            try await withServer(kind, ["--ping-interval", "1", "--ping-timeout", "1"]) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)
                     try await client.connected()
                     // A request that nobody answers: its time passes without any traffic but the heartbeat.
                     await #expect(throws: LinkspanError.self) {
-                        try await client.handler.request("unheard of", timeout: .seconds(5))
+                        try await client.handler.request("unheard of", timeout: .seconds(3))
                     }
                     try await client.settle()
                     #expect(client.states.entries.map(\.to) == [.connected])

@@ -24,7 +24,7 @@ enum ServerKind: String, Sendable, CaseIterable {
 
 /// Runs a test against a server of its own, which it may kill.
 func withServer(
-    _ kind: ServerKind, _ arguments: String..., body: (PythonServer) async throws -> Void
+    _ kind: ServerKind, _ arguments: [String] = [], body: (PythonServer) async throws -> Void
 ) async throws {
     let server = kind.makeServer(arguments)
     try await server.start()

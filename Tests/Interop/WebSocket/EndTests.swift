@@ -1,0 +1,192 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanWebSocket
+internal import LinkspanWebSocketClient
+internal import Testing
+
+extension Interop {
+    /// How raw WebSocket connections end, and what follows.
+    @Suite struct EndTests {
+        /// A close code of a server, and what is made of it.
+        struct Close: Sendable, CustomTestStringConvertible {
+            var status: Int
+            var code: LinkspanError.Code
+            var isFinal = false
+
+            var testDescription: String { "\(self.status)" }
+        }
+
+        private static let closes = [
+            Close(status: 1000, code: .connectionLost), Close(status: 1001, code: .connectionLost),
+            Close(status: 1003, code: .protocolViolation), Close(status: 1007, code: .protocolViolation),
+            Close(status: 1008, code: .refused, isFinal: true), Close(status: 1009, code: .connectionLost),
+            Close(status: 1011, code: .connectionLost), Close(status: 1012, code: .serverUnavailable),
+            Close(status: 1013, code: .serverUnavailable), Close(status: 3000, code: .connectionLost),
+            Close(status: 4000, code: .connectionLost),
+            Close(status: 4401, code: .credentialsRefused, isFinal: true),
+            Close(status: 4403, code: .refused, isFinal: true),
+        ]
+
+        @Test("a close code says whether to come back", arguments: closes)
+        func followsCloseCode(_ close: Close) async throws {
+            struct Order: Encodable {
+                var code: Int
+                var reason: String
+            }
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let client = try await bench.webSocket(server)
+                try await client.connected()
+                try client.handler.send("close", Order(code: close.status, reason: "as told"))
+                let reason = try await client.lost()
+                let error = try #require(reason.error)
+                #expect(error.code == close.code)
+                #expect(error.message.contains("\(close.status)"))
+                #expect(error.message.contains("as told"))
+                guard !close.isFinal else {
+                    #expect(reason.isFailure)
+                    #expect(client.handler.progress == .idle)
+                    return
+                }
+                #expect(reason.isLoss)
+                try await client.connected(times: 2)
+                try await client.settle()
+            }
+        }
+
+        @Test("code 4401 has the credentials renewed once")
+        func renewsCredentials() async throws {
+            let server = try await SharedServers.server(.webSocket)
+            let requests = Journal<CredentialRequest.Reason>("credential requests")
+            try await Bench.use { bench in
+                let client = try await bench.webSocket(
+                    server,
+                    credentials: .provider { request in
+                        requests.append(request.reason)
+                        return .none
+                    })
+                try await client.connected()
+                try client.handler.send("close", ["code": 4401])
+                try await client.connected(times: 2)
+                #expect(requests.entries == [.first, .refused])
+            }
+        }
+
+        private static let broken = [
+            "no JSON", "[]", "{}", #"{"event":1}"#, #"{"event":"e","data":{}}"#, #"{"event":"e","attachments":-1}"#,
+            #"{"event":"e","attachments":1000}"#, #"{"ack":"one","data":[]}"#, #"{"auth":{}}"#, "",
+        ]
+
+        @Test("an envelope that is none ends the link, and another link follows", arguments: broken)
+        func refusesBrokenEnvelopes(_ text: String) async throws {
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let client = try await bench.webSocket(server)
+                try await client.connected()
+                try client.handler.send("raw", text)
+                let reason = try await client.lost()
+                #expect(reason.isLoss)
+                #expect(reason.error?.code == .protocolViolation)
+                try await client.connected(times: 2)
+                try await client.settle()
+            }
+        }
+
+        @Test("attachments out of turn end the link, and another link follows")
+        func refusesAttachmentsOutOfTurn() async throws {
+            let half = #"{"event":"e","data":[{"_placeholder":true,"num":0}],"attachments":1}"#
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let client = try await bench.webSocket(server)
+                try await client.connected()
+                try client.handler.send("raw", half, half)
+                #expect(try await client.lost().error?.code == .protocolViolation)
+                try await client.connected(times: 2)
+                try client.handler.send("raw", Data([1]))
+                #expect(try await client.lost(times: 2).error?.code == .protocolViolation)
+                try await client.connected(times: 3)
+                try client.handler.send("raw", half, Data([1]))
+                #expect(try await client.values("e", as: Data.self) == [Data([1])])
+                #expect(client.messages.entries.map(\.event) == ["e"])
+            }
+        }
+
+        @Test("a path that the server does not have is tried again, because it may be on its way")
+        func retriesUnknownPath() async throws {
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let client = try await bench.webSocket(server, "/nowhere")
+                let reason = try await client.lost()
+                #expect(reason.isLoss)
+                #expect(reason.error?.code == .serverUnavailable)
+            }
+        }
+
+        @Test("a server that hangs is left when it answers no ping, and found again")
+        func missesPong() async throws {
+            try await withServer(.webSocket) { server in
+                try await Bench.use { bench in
+                    let configuration = WebSocketTransport.Configuration.defaults {
+                        $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(700))
+                    }
+                    let client = try await bench.webSocket(server, configuration: configuration) {
+                        $0.openDeadline = .seconds(2)
+                    }
+                    try await client.settle()
+                    server.pause()
+                    let reason = try await client.lost()
+                    #expect(reason.isLoss)
+                    #expect(reason.error?.code == .heartbeatMissed)
+                    server.resume()
+                    try await client.connected(times: 2)
+                    try await client.settle()
+                }
+            }
+        }
+
+        @Test("a quiet connection outlives many pings, ours and the server's")
+        func answersPings() async throws {
+            try await withServer(.webSocket, ["--ping-interval", "0.2", "--ping-timeout", "2"]) { server in
+                try await Bench.use { bench in
+                    let client = try await bench.webSocket(
+                        server,
+                        configuration: .defaults {
+                            $0.keepAlive = .init(interval: .milliseconds(200), timeout: .seconds(2))
+                        })
+                    try await client.connected()
+                    await #expect(throws: LinkspanError.self) {
+                        try await client.handler.request("unheard of", timeout: .seconds(2))
+                    }
+                    try await client.settle()
+                    #expect(client.states.entries.map(\.to) == [.connected])
+                }
+            }
+        }
+
+        @Test("after a crash, what was sent meanwhile arrives in order")
+        func flushesInOrder() async throws {
+            try await withServer(.webSocket) { server in
+                try await Bench.use { bench in
+                    let client = try await bench.webSocket(server)
+                    try await client.connected()
+                    await server.stop()
+                    #expect(try await client.lost().error?.code == .connectionLost)
+                    let answers = Journal<Int>("answers to deliveries")
+                    for number in 0..<300 {
+                        try client.handler.send("echo", number)
+                        try client.handler.perform(
+                            Command(.deliver(lane: "lane"), event: "req", payload: Payload(number)) { outcome in
+                                answers.append((try? outcome.get().decode(Int.self)) ?? -1)
+                            })
+                    }
+                    try await server.start()
+                    #expect(try await client.values("echo", count: 300, as: Int.self) == Array(0..<300))
+                    #expect(try await answers.first(300) == Array(0..<300))
+                    try await client.settle()
+                    #expect(client.messages.entries.count == 300)
+                    #expect(client.handler.waitingCommands == 0)
+                }
+            }
+        }
+    }
+}
