@@ -113,6 +113,7 @@ extension MessageChannel {
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
     /// - Returns: the arguments of the reply.
     /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
+    @discardableResult
     public func deliver<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, lane: String? = nil, timeout: Duration? = nil
     ) async throws(LinkspanError) -> Payload {

@@ -1,0 +1,112 @@
+/// An event as a key: its name, what it carries and what answers it, so that the compiler checks both ends.
+///
+/// ```swift
+/// extension Event where Value == Line, Reply == Receipt {
+///     static var say: Self { Event("say") }
+/// }
+///
+/// let receipt = try await connection.request(.say, Line(text: "hello"))
+/// ```
+///
+/// The value is the event's first argument, the reply is the first argument of the answer. `Data` inside either travels as
+/// binary. Use ``NoReply`` for an event that nobody answers.
+public struct Event<Value: Codable & Sendable, Reply: Codable & Sendable>: Sendable, Hashable {
+    /// The name on the wire.
+    public let name: String
+
+    /// Makes a key.
+    public init(_ name: String) { self.name = name }
+}
+
+/// The reply of an event that nobody answers, or whose answer does not matter.
+public struct NoReply: Codable, Sendable, Hashable {
+    /// Makes the empty reply.
+    public init() {}
+
+    /// Accepts any answer, none included.
+    public init(from decoder: any Decoder) throws {}
+    /// Writes an empty object.
+    public func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: Key.self) }
+
+    private enum Key: CodingKey {}
+}
+
+extension MessageChannel {
+    /// Sends an event at most once; see ``send(_:_:)``.
+    ///
+    /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
+    public func send<Value, Reply>(_ event: Event<Value, Reply>, _ value: Value) throws(LinkspanError) {
+        try self.send(event.name, value)
+    }
+
+    /// Sends an event at most once and waits for the reply.
+    ///
+    /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
+    public func request<Value, Reply>(
+        _ event: Event<Value, Reply>, _ value: Value, timeout: Duration = .seconds(30)
+    ) async throws(LinkspanError) -> Reply {
+        try Self.read(try await self.request(event.name, value, timeout: timeout))
+    }
+
+    /// Sends an event until it is answered, in order within its lane.
+    ///
+    /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
+    @discardableResult
+    public func deliver<Value, Reply>(
+        _ event: Event<Value, Reply>, _ value: Value, lane: String? = nil, timeout: Duration? = nil
+    ) async throws(LinkspanError) -> Reply {
+        try Self.read(try await self.deliver(event.name, value, lane: lane, timeout: timeout))
+    }
+
+    /// Calls `handler` with the value of each message; a message of another shape comes as an error, not as silence.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func on<Value, Reply>(
+        _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.on(event.name, as: Value.self, handler)
+    }
+
+    /// Answers the server's questions: calls `handler` with each value and sends back what it returns.
+    ///
+    /// A question of another shape is left unanswered.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func answer<Value, Reply>(
+        _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Value) -> Reply
+    ) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: event.name) { message in
+            guard message.wantsReply, let value = try? message.decode(Value.self) else { return }
+            try? message.reply(handler(value))
+        }
+    }
+
+    /// The values of an event as a sequence, a value of another shape as an error.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    public func values<Value, Reply>(
+        _ event: Event<Value, Reply>, capacity: Int = 1_024
+    ) throws(LinkspanError) -> AsyncMapSequence<EventStream, Result<Value, LinkspanError>> {
+        try self.events(event.name, capacity: capacity).map { element in
+            Result { () throws(LinkspanError) in try element.message.decode(Value.self) }
+        }
+    }
+
+    /// The value of the next message of an event.
+    ///
+    /// - Throws: ``LinkspanError``: `released`; `cancelled` when the task is; `decodingFailed` for another shape.
+    public func next<Value, Reply>(_ event: Event<Value, Reply>) async throws(LinkspanError) -> Value {
+        var iterator = try self.events(event.name, capacity: 1).makeAsyncIterator()
+        guard let element = await iterator.next() else {
+            throw LinkspanError(.cancelled, "no '\(event.name)' came before the wait was given up")
+        }
+        return try element.message.decode(Value.self)
+    }
+
+    private static func read<Reply: Decodable>(_ payload: Payload) throws(LinkspanError) -> Reply {
+        if let nothing = NoReply() as? Reply { return nothing }
+        return try payload.decode(Reply.self)
+    }
+}
