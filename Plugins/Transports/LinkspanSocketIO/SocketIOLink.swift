@@ -44,6 +44,8 @@ final class SocketIOLink: Link {
 
     func open() {
         self.engines.loop.execute {
+            // A link that was ended before it could begin must not join: nobody would ever have it leave.
+            guard case .idle = self.state.withLock({ $0 }) else { return }
             switch self.namespace {
             case .success: self.engines.join(self)
             case .failure(let error): self.deliver([.closed(error)])
@@ -112,7 +114,9 @@ final class SocketIOLink: Link {
         }
     }
 
-    /// Hands events over, unless the link has ended. Follows what they mean for its own state.
+    /// Hands events over, unless the link has ended.
+    ///
+    /// Follows what they mean for its own state.
     func deliver(_ events: [LinkEvent]) {
         let mayDeliver = self.state.withLock { state in
             if case .ended = state { return false }

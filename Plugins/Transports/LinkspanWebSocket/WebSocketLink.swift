@@ -42,8 +42,13 @@ final class WebSocketLink: Link {
             keepAlive: self.configuration.keepAlive, highWaterMark: self.configuration.highWaterMark)
         do {
             let channel = try WebSocketChannel(request, on: self.loop, handler: self)
-            self.state.withLock { if case .idle = $0 { $0 = .opening(channel) } }
-            channel.open()
+            let mayOpen = self.state.withLock { state in
+                guard case .idle = state else { return false }
+                state = .opening(channel)
+                return true
+            }
+            // Otherwise it was ended before it could begin.
+            if mayOpen { channel.open() }
         } catch {
             let failure = LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error)
             self.loop.execute { self.end(failure) }
@@ -59,20 +64,25 @@ final class WebSocketLink: Link {
         _ = self.send(.reply(id: id, payload: payload), payload)
     }
 
-    func close() {
-        switch self.state.withLock({ $0 }) {
-        case .open(let channel), .opening(let channel): channel.close()
-        case .idle: self.loop.execute { self.end(LinkspanError(WebSocketEnd.aborted)) }
-        case .ended: ()
-        }
-    }
+    func close() { self.leave { $0.close() } }
 
-    func abort() {
-        switch self.state.withLock({ $0 }) {
-        case .open(let channel), .opening(let channel): channel.abort()
-        case .idle: self.loop.execute { self.end(LinkspanError(WebSocketEnd.aborted)) }
-        case .ended: ()
+    func abort() { self.leave { $0.abort() } }
+
+    /// Ends the channel, which then reports its end; without one the link has ended here and now.
+    private func leave(_ endChannel: (WebSocketChannel) -> Void) {
+        let (channel, wasIdle) = self.state.withLock { state -> (WebSocketChannel?, Bool) in
+            switch state {
+            case .open(let channel), .opening(let channel):
+                return (channel, false)
+            case .idle:
+                state = .ended
+                return (nil, true)
+            case .ended:
+                return (nil, false)
+            }
         }
+        if let channel { endChannel(channel) }
+        if wasIdle { self.loop.execute { self.receiver.receive([.closed(LinkspanError(WebSocketEnd.aborted))]) } }
     }
 
     func pauseReading() { self.openChannel?.pauseReading() }
