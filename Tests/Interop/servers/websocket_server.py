@@ -119,10 +119,23 @@ class EnvelopeSession:
     async def run(self) -> None:
         """Answers the client until the connection ends."""
         try:
+            if self._wants_early_events():
+                for number in (1, 2, 3):
+                    await self._envelopes.send({"event": "early", "data": [number]})
             while True:
                 await self._take(await self._envelopes.receive())
         except BrokenEnvelope as error:
             await self._connection.close(error.code, str(error))
+
+    def _wants_early_events(self) -> bool:
+        request = self._connection.request
+        return request is not None and request.path.partition("?")[2] == "early"
+
+    async def _flood(self, options: Payload) -> int:
+        pad = "x" * int(options.get("bytes", 0))
+        for number in range(options["n"]):
+            await self._envelopes.send({"event": "item", "data": [{"id": number, "pad": pad}]})
+        return int(options["n"])
 
     async def _take(self, envelope: Payload) -> None:
         if "auth" in envelope:
@@ -155,6 +168,17 @@ class EnvelopeSession:
             case "close":
                 await self._connection.close(args[0]["code"], args[0].get("reason", ""))
                 return None
+            case "binary3":
+                await self._envelopes.send({"event": "binary3", "data": args[::-1]})
+                return args[::-1]
+            case "flood":
+                return [await self._flood(args[0])]
+            case "kick":
+                await self._connection.close(1000, "kicked")
+                return None
+            case "kill_engine":
+                self._connection.transport.abort()
+                return None
             case "requests":
                 return [REQUESTS["seen"]]
             case _:
@@ -179,8 +203,10 @@ async def handle(connection: ServerConnection) -> None:
 
 
 def check_path(connection: ServerConnection, request: Request) -> Response | None:
-    """Refuses other paths with 404."""
+    """Refuses the token "bad" with 401, and other paths with 404."""
     REQUESTS["seen"] += 1
+    if request.headers.get("Authorization") == "Bearer bad":
+        return connection.respond(http.HTTPStatus.UNAUTHORIZED, "not with this token\n")
     if request.path.partition("?")[0] in ("/echo", "/envelope"):
         return None
     return connection.respond(http.HTTPStatus.NOT_FOUND, "no such path\n")

@@ -1,0 +1,73 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanSocketIO
+internal import LinkspanTesting
+internal import LinkspanWebSocket
+internal import Testing
+
+extension Interop {
+    /// What every transport promises, over the network.
+    @Suite struct ConformanceTests {
+        private static let auth = Payload(trustedElements: Array(#"{"name":"tester"}"#.utf8)[...])
+
+        private struct SocketIOFixture: TransportFixture {
+            let loop: EventLoop
+            let request: LinkRequest
+            let refusedRequest: LinkRequest?
+            let earlyRequest: LinkRequest?
+            let unreachableRequest: LinkRequest?
+
+            init(_ server: PythonServer, loop: EventLoop) throws {
+                let url = "http://127.0.0.1:\(server.port)"
+                self.loop = loop
+                self.request = LinkRequest(url: try ConnectionURL(url), credentials: Credentials(auth: auth))
+                self.refusedRequest = LinkRequest(
+                    url: try ConnectionURL("\(url)/auth"), credentials: try Credentials(auth: ["token": "bad"]))
+                self.earlyRequest = LinkRequest(
+                    url: try ConnectionURL(url), credentials: try Credentials(auth: ["early": true]))
+                self.unreachableRequest = LinkRequest(url: try ConnectionURL("http://127.0.0.1:1"))
+            }
+
+            func makeTransport() -> any Transport { SocketIOTransport(loop: self.loop) }
+        }
+
+        private struct WebSocketFixture: TransportFixture {
+            let loop: EventLoop
+            let request: LinkRequest
+            let refusedRequest: LinkRequest?
+            let earlyRequest: LinkRequest?
+            let unreachableRequest: LinkRequest?
+            /// The server has no code of its own for it.
+            let tellsKicks = false
+
+            init(_ server: PythonServer, loop: EventLoop) throws {
+                let url = "ws://127.0.0.1:\(server.port)/envelope"
+                self.loop = loop
+                self.request = LinkRequest(url: try ConnectionURL(url), credentials: Credentials(auth: auth))
+                self.refusedRequest = LinkRequest(
+                    url: try ConnectionURL(url),
+                    credentials: Credentials(headers: [.init("Authorization", "Bearer bad")]))
+                self.earlyRequest = LinkRequest(url: try ConnectionURL("\(url)?early"))
+                self.unreachableRequest = LinkRequest(url: try ConnectionURL("ws://127.0.0.1:1/envelope"))
+            }
+
+            func makeTransport() -> any Transport { WebSocketTransport(loop: self.loop) }
+        }
+
+        @Test("Socket.IO conforms", arguments: TransportConformance.Check.allCases, ServerKind.asyncio)
+        func socketIOConforms(_ check: TransportConformance.Check, _ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                await TransportConformance.run(check, over: try SocketIOFixture(server, loop: bench.loop))
+            }
+        }
+
+        @Test("raw WebSocket conforms", arguments: TransportConformance.Check.allCases)
+        func webSocketConforms(_ check: TransportConformance.Check) async throws {
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                await TransportConformance.run(check, over: try WebSocketFixture(server, loop: bench.loop))
+            }
+        }
+    }
+}
