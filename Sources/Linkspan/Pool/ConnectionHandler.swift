@@ -12,7 +12,7 @@ public final class ConnectionHandler: MessageChannel {
         var lastID: UInt64 = 0
     }
 
-    private let connection: any Connection
+    let connection: any Connection
     private let holding: Lock<Holding>
 
     init(connection: any Connection, giveBack: @escaping @Sendable () -> Void) {
@@ -74,7 +74,8 @@ public final class ConnectionHandler: MessageChannel {
 
     /// Hears of state changes until the subscription or the handler ends.
     public func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
-        self.own(self.connection.onStateChange(handler))
+        guard self.holding.withLock({ $0.giveBack != nil }) else { return Subscription {} }
+        return self.own(self.connection.onStateChange(handler))
     }
 
     /// Messages as a sequence; see ``MessageChannel/events(_:capacity:)``.
@@ -84,6 +85,8 @@ public final class ConnectionHandler: MessageChannel {
         stream.queue.own(self.own(Subscription { [weak queue = stream.queue] in queue?.finish() }))
         return stream
     }
+
+    var subscriptionCount: Int { self.holding.withLock { $0.subscriptions.count } }
 
     /// Keeps a subscription until it is cancelled or the connection is given back.
     private func own(_ subscription: Subscription) -> Subscription {
