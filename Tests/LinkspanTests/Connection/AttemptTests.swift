@@ -1,0 +1,109 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Attempts")
+struct AttemptTests {
+    @Test
+    func `fault 2: a server that never answers costs the deadline, and the attempt is aborted`() throws {
+        let harness = try Harness { number in number == 1 ? .hanging : .perfect }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .milliseconds(9_999))
+        #expect(harness.connection.progress == .opening(attempt: 1))
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.connection.state == .reconnecting)
+        #expect(harness.recorder.changes.last?.reason.error?.code == .timedOut)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.connection.state == .connected)
+        #expect(harness.recorder.changes.last?.attempt == 2)
+    }
+
+    @Test
+    func `fault 1: refused attempts follow the schedule`() throws {
+        let harness = try Harness { _ in .refusing(.lost) }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        let times = harness.peers.map(\.request.attempt)
+        #expect(times == Array(1...times.count))
+        // 1 s, then 3 s, then 3.75 s each, at a chance of 0.5.
+        #expect(times.count == 2 + 1 + Int((60 - 1 - 3) / 3.75))
+        #expect(harness.recorder.states == [.disconnected, .reconnecting], "one outage is announced once")
+    }
+
+    @Test
+    func `fault 21: a server that flaps gets at most an attempt each second`() throws {
+        let harness = try Harness(random: { 0 }, script: { _ in .dropping(after: .milliseconds(100)) })
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.peers.count <= 60)
+        #expect(harness.peers.count > 10)
+    }
+
+    @Test
+    func `fault 5: what a busy server asks for is waited for`() throws {
+        let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(17))
+        let harness = try Harness { number in number == 1 ? .refusing(busy) : .perfect }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .milliseconds(16_999))
+        #expect(harness.peers.count == 1)
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.peers.count == 2)
+    }
+
+    @Test
+    func `fault 23: late words of a former link are ignored`() throws {
+        let harness = try Harness { number in .defaults { $0.speaksAfterDrop = number == 1 } }
+        let recorder = harness.recorder
+        try harness.connection.on("event") { recorder.record(.message($0)) }
+        try harness.enter(.connected)
+        let former = try #require(harness.peers.first)
+        former.drop()
+        harness.scheduler.advance(by: .seconds(5))
+        former.emit("event")
+        former.close()
+        harness.scheduler.settle()
+        #expect(harness.connection.state == .connected)
+        #expect(recorder.messages.isEmpty)
+    }
+
+    @Test(arguments: [1, 5])
+    func `fault 40: disconnecting in the middle of an attempt leaves no link behind`(seconds: Int) throws {
+        let harness = try Harness { number in
+            number == 1 ? .dropping(after: .seconds(1)) : .defaults { $0.openingDelay = .seconds(8) }
+        }
+        try harness.enter(.connected)
+        harness.scheduler.advance(by: .seconds(seconds))
+        try harness.connection.disconnect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.transport.openPeers.isEmpty)
+        #expect(harness.connection.state == .disconnected)
+        #expect(harness.peers.count <= 2)
+    }
+
+    @Test
+    func `a question that came over a former link is not answered over a newer one`() throws {
+        let harness = try Harness { _ in .perfect }
+        let (connection, recorder) = (harness.connection, harness.recorder)
+        try connection.on("question") { message in
+            recorder.note(message.wantsReply ? "answerable" : "not answerable")
+            try? message.reply("answer")
+        }
+        try harness.enter(.connected)
+        harness.peers.first?.ask("question") { recorder.note("answered with \($0.text)") }
+        harness.scheduler.settle()
+        #expect(recorder.notes == ["answerable", "answered with \"answer\""])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a goodbye is waited for, also when it comes in the batch that led to it`() async throws {
+        let harness = try Harness { _ in .perfect }
+        let connection = harness.connection
+        try harness.enter(.connected)
+        let adapter = LinkAdapter(connection: connection, epoch: 1)
+        try connection.on("bye") { _ in try? connection.disconnect() }
+        adapter.receive([.message(InboundMessage(event: "bye", payload: .empty)), .closed(.lost)])
+        #expect(connection.state == .disconnected)
+        // Returns at once: nobody moves the clock that its limit runs on.
+        await connection.settle(within: .seconds(5))
+    }
+}

@@ -1,0 +1,251 @@
+@testable import Linkspan
+internal import LinkspanLock
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Credentials", .timeLimit(.minutes(1)))
+struct CredentialTests {
+    private static let refusal = LinkspanError(.credentialsRefused, "refused in a test")
+
+    /// Lets the provider's task run, in real time, until a condition holds.
+    private func wait(_ what: String, until condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !condition() {
+            try #require(ContinuousClock.now < deadline, "\(what) did not happen")
+            await Task.yield()
+        }
+    }
+
+    @Test
+    func `fixed credentials reach every attempt`() throws {
+        let credentials = try Credentials(auth: ["token": "t"])
+        let harness = try Harness(credentials: .fixed(credentials)) { number in
+            number == 1 ? .refusing(.lost) : .perfect
+        }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.peers.map { $0.request.credentials.auth?.text } == [#"{"token":"t"}"#, #"{"token":"t"}"#])
+        #expect(harness.peers.map(\.request.attempt) == [1, 2])
+    }
+
+    @Test
+    func `the provider is asked before each attempt, and told why`() async throws {
+        let provider = ScriptedProvider()
+        let harness = try Harness(credentials: .provider(provider)) { number in
+            number == 1 ? .refusing(.lost) : .defaults { $0.dropsAfter = .seconds(1) }
+        }
+        try harness.connection.connect()
+        try await self.wait("the first attempt") { harness.peers.count == 1 }
+        harness.scheduler.advance(by: .seconds(5))
+        try await self.wait("the second attempt") { harness.peers.count == 2 }
+        harness.scheduler.advance(by: .seconds(5))
+        try await self.wait("the third attempt") { harness.peers.count == 3 }
+        #expect(provider.reasons == [.first, .retry, .retry])
+        #expect(harness.peers.map { $0.request.credentials.auth?.text } == ["1", "2", "3"])
+    }
+
+    @Test
+    func `refused credentials are renewed once; refused again, the connection is given up`() async throws {
+        let provider = ScriptedProvider()
+        let harness = try Harness(credentials: .provider(provider)) { _ in .refusing(Self.refusal) }
+        try harness.perform(.send, "event")
+        try harness.connection.connect()
+        try await self.wait("the first attempt") { harness.peers.count == 1 }
+        harness.scheduler.settle()
+        guard case .waiting(let until, _) = harness.connection.progress else {
+            Issue.record("no renewal is due: \(harness.connection.progress)")
+            return
+        }
+        #expect(harness.scheduler.now.duration(to: until) <= .milliseconds(250))
+        harness.scheduler.advance(by: .milliseconds(250))
+        try await self.wait("the second attempt") { harness.peers.count == 2 }
+        harness.scheduler.settle()
+        #expect(provider.reasons == [.first, .refused])
+        #expect(harness.connection.state == .disconnected)
+        #expect(harness.recorder.changes.last?.reason.error?.code == .credentialsRefused)
+        #expect(harness.failure("event")?.certainty == .notSent)
+        harness.scheduler.advance(by: .seconds(600))
+        #expect(harness.peers.count == 2)
+    }
+
+    @Test
+    func `a renewal is asked for once, also when the network fails behind it`() async throws {
+        let provider = ScriptedProvider()
+        let harness = try Harness(credentials: .provider(provider)) { number in
+            number == 1 ? .refusing(Self.refusal) : number == 2 ? .refusing(.lost) : .perfect
+        }
+        try harness.connection.connect()
+        for attempt in 1...3 {
+            try await self.wait("attempt \(attempt)") { harness.peers.count == attempt }
+            harness.scheduler.advance(by: .seconds(5))
+        }
+        #expect(provider.reasons == [.first, .refused, .retry])
+        #expect(harness.connection.state == .connected)
+    }
+
+    @Test
+    func `an accepted renewal counts, and the next refusal may be renewed again`() async throws {
+        let provider = ScriptedProvider()
+        let harness = try Harness(credentials: .provider(provider)) { number in
+            number == 2 ? .dropping(after: .seconds(1)) : number == 4 ? .perfect : .refusing(Self.refusal)
+        }
+        try harness.connection.connect()
+        for attempt in 1...4 {
+            try await self.wait("attempt \(attempt)") { harness.peers.count == attempt }
+            harness.scheduler.advance(by: .seconds(5))
+        }
+        #expect(provider.reasons == [.first, .refused, .retry, .refused])
+        #expect(harness.connection.state == .connected)
+    }
+
+    @Test
+    func `fixed credentials that are refused are not shown again`() throws {
+        let harness = try Harness(credentials: .fixed(.none)) { _ in .refusing(Self.refusal) }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.peers.count == 1)
+        #expect(harness.connection.state == .disconnected)
+    }
+
+    @Test
+    func `a provider that fails is asked again`() async throws {
+        let provider = ScriptedProvider(failures: 1)
+        let harness = try Harness(credentials: .provider(provider)) { _ in .perfect }
+        try harness.connection.connect()
+        try await self.wait("the failure") { harness.connection.state == .reconnecting }
+        #expect(harness.recorder.changes.last?.reason.error?.code == .credentialsUnavailable)
+        harness.scheduler.advance(by: .seconds(5))
+        try await self.wait("the attempt") { harness.peers.count == 1 }
+        #expect(provider.reasons == [.first, .retry])
+    }
+
+    @Test
+    func `a provider that hangs costs its deadline and is cancelled`() async throws {
+        let cancelled = Counter()
+        let harness = try Harness(
+            credentials: .provider { _ in
+                let gate = ReplyBox<Void>()
+                await withTaskCancellationHandler { await gate.value() } onCancel: {
+                    cancelled.increment()
+                    gate.set(())
+                }
+                throw CancellationError()
+            }, script: { _ in .perfect })
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .milliseconds(9_999))
+        #expect(harness.connection.progress == .obtainingCredentials(attempt: 1))
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.connection.state == .reconnecting)
+        #expect(harness.recorder.changes.last?.reason.error?.code == .credentialsUnavailable)
+        try await self.wait("the cancellation") { cancelled.value == 1 }
+        #expect(harness.peers.isEmpty)
+    }
+
+    @Test
+    func `disconnecting while credentials are obtained cancels the provider and opens nothing`() async throws {
+        let gate = ReplyBox<Void>()
+        let harness = try Harness(
+            credentials: .provider { request in
+                if request.reason != .first { await gate.value() }
+                return .none
+            }, script: { _ in .perfect })
+        try harness.connection.connect()
+        try await self.wait("the first link") { harness.peers.count == 1 }
+        harness.scheduler.settle()
+        harness.peers.first?.drop()
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.connection.progress == .obtainingCredentials(attempt: 1))
+        try harness.connection.disconnect()
+        gate.set(())
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.peers.count == 1)
+        #expect(harness.connection.state == .disconnected)
+    }
+}
+
+@Suite("Secrets")
+struct SecretTests {
+    private static let canary = "canary-7f3a"
+
+    private var credentials: Credentials {
+        get throws {
+            var credentials = try Credentials(auth: ["token": Self.canary])
+            credentials.headers = [.init("Authorization", Secret(Self.canary))]
+            credentials.query = [.init("token", Secret(Self.canary))]
+            return credentials
+        }
+    }
+
+    private func everyText(of value: some Any) -> [String] {
+        var dumped = ""
+        dump(value, to: &dumped)
+        return ["\(value)", String(reflecting: value), String(describing: value), dumped, self.deepText(of: value)]
+    }
+
+    /// What reflection finds, bytes read as text included.
+    private func deepText(of value: Any, depth: Int = 0) -> String {
+        if let bytes = value as? ArraySlice<UInt8> { return String(decoding: bytes, as: UTF8.self) }
+        guard depth < 8 else { return "" }
+        return Mirror(reflecting: value).children
+            .map { "\($0.label ?? "")=\($0.value) " + self.deepText(of: $0.value, depth: depth + 1) }.joined()
+    }
+
+    @Test
+    func `G15: no way of printing shows a secret`() throws {
+        let credentials = try self.credentials
+        let url = try ConnectionURL("scripted://server?token=\(Self.canary)")
+        let request = LinkRequest(url: url, credentials: credentials)
+        for text in self.everyText(of: Secret(Self.canary)) + self.everyText(of: credentials) {
+            #expect(!text.contains(Self.canary))
+        }
+        for text in ["\(request)", String(reflecting: request), "\(url)"] { #expect(!text.contains(Self.canary)) }
+        #expect("\(Secret(Self.canary))" == "<redacted>")
+        #expect("\(credentials)".contains("Authorization"), "names may be shown")
+    }
+
+    @Test
+    func `G15: no error and no state change shows a secret`() throws {
+        let url = "scripted://server/?token=\(Self.canary)"
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler) { _ in
+            .refusing(LinkspanError(.credentialsRefused, "refused in a test"))
+        }
+        let recorder = EventRecorder()
+        let manager = ConnectionManager(scheduler: scheduler)
+        let configuration = try ConnectionBuilder(url).transport(transport).credentials(.fixed(try self.credentials))
+            .build()
+        let handler = try configuration.connect(by: manager)
+        try recorder.watch(handler)
+        try handler.perform(
+            Command(
+                .send, event: "event", payload: .json("\"\(Self.canary)\""), completion: recorder.completion("event")))
+        let conflict = #expect(throws: LinkspanError.self) {
+            try ConnectionBuilder(url).transport(transport).options { $0.linger = .zero }.connect(by: manager)
+        }
+        scheduler.advance(by: .seconds(60))
+        #expect(recorder.outcomes("event").count == 1)
+        let texts = recorder.entries.map { "\($0)\($0.summary)" } + ["\(configuration)"] + [conflict.map { "\($0)" } ?? ""]
+        for text in texts { #expect(!text.contains(Self.canary)) }
+        #expect(!harnessTexts(handler).contains(Self.canary))
+    }
+
+    private func harnessTexts(_ handler: ConnectionHandler) -> String { "\(handler.url) \(handler.stateChanges)" }
+}
+
+/// Credentials that count up, each with the reason that was given.
+private final class ScriptedProvider: CredentialProvider {
+    private let state: Lock<(reasons: [CredentialRequest.Reason], failures: Int)>
+
+    init(failures: Int = 0) { self.state = Lock(([], failures)) }
+
+    var reasons: [CredentialRequest.Reason] { self.state.withLock { $0.reasons } }
+
+    func credentials(for request: CredentialRequest) async throws -> Credentials {
+        let (count, fails) = self.state.withLock { state in
+            state.reasons.append(request.reason)
+            return (state.reasons.count, state.reasons.count <= state.failures)
+        }
+        if fails { throw CancellationError() }
+        return Credentials(auth: .json("\(count)"))
+    }
+}

@@ -1,0 +1,189 @@
+@testable import Linkspan
+internal import LinkspanLock
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("The keeper", .timeLimit(.minutes(1)))
+struct KeeperTests {
+    @Test
+    func `the first rule that can, does, and the chain stops`() throws {
+        let recorder = EventRecorder()
+        let harness = PoolHarness(rules: [
+            NotingRule("never", recorder, canExecute: false), NotingRule("first", recorder),
+            NotingRule("second", recorder),
+        ])
+        let handler = try harness.connect()
+        harness.manager.scan()
+        #expect(recorder.notes == ["first"])
+        withExtendedLifetime(handler) {}
+    }
+
+    @Test
+    func `the keeper looks every period, and no more when the pool is empty`() throws {
+        let recorder = EventRecorder()
+        let harness = PoolHarness(rules: [NotingRule("look", recorder), ReleaseRule()])
+        let handler = try harness.connect()
+        harness.scheduler.advance(by: .seconds(21))
+        #expect(recorder.notes.count == 4)
+        withExtendedLifetime(handler) {}
+
+        let other = PoolHarness()
+        try other.connect { $0.linger = .zero }.release()
+        #expect(other.scheduler.runUntilIdle(limit: .seconds(60)))
+        let again = try other.connect()
+        other.scheduler.advance(by: .seconds(60))
+        #expect(other.scheduler.pendingCount > 0, "it looks again once there is something to look after")
+        withExtendedLifetime(again) {}
+    }
+
+    @Test
+    func `unoccupied and connected: down after the linger, then released`() throws {
+        let harness = PoolHarness()
+        let recorder = EventRecorder()
+        let handler = try harness.connect { $0.linger = .seconds(7) }
+        _ = handler.connection.onStateChange { recorder.record(.state($0)) }
+        harness.scheduler.settle()
+        handler.release()
+        harness.scheduler.advance(by: .milliseconds(6_999))
+        #expect(recorder.states == [.connected])
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(recorder.states == [.connected, .disconnected, .released])
+        guard case .unoccupied = recorder.changes[1].reason else {
+            Issue.record("the reason is \(recorder.changes[1].reason)")
+            return
+        }
+    }
+
+    @Test(arguments: [LinkScript.hanging, .refusing(.lost)])
+    func `unoccupied and not yet connected, or reconnecting: gives up after the linger`(script: LinkScript) throws {
+        let harness = PoolHarness { _ in script }
+        let handler = try harness.connect()
+        harness.scheduler.advance(by: .seconds(1))
+        handler.release()
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.manager.statistics.isEmpty)
+        let attempts = harness.transport.peers.count
+        harness.scheduler.advance(by: .seconds(600))
+        #expect(harness.transport.peers.count == attempts)
+    }
+
+    @Test
+    func `unoccupied and disconnected: released at once`() throws {
+        let harness = PoolHarness { _ in .refusing(.permanent) }
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        #expect(handler.state == .disconnected)
+        handler.release()
+        #expect(harness.manager.statistics.isEmpty)
+    }
+
+    @Test
+    func `occupied and disconnected by request: stays down until someone connects`() throws {
+        let harness = PoolHarness()
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        try handler.disconnect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(handler.state == .disconnected)
+        try handler.connect()
+        harness.scheduler.settle()
+        #expect(handler.state == .connected)
+    }
+
+    @Test
+    func `occupied and never connected: connects`() throws {
+        let connection = try Harness().connection
+        let kept = KeptConnection(
+            connection: connection, isOccupied: true, idleFor: .zero, linger: .zero, leavePool: { false })
+        let rule = ReconnectRule()
+        #expect(rule.canExecute(kept))
+        rule.execute(kept)
+        #expect(!rule.canExecute(kept), "its attempt is under way")
+    }
+
+    @Test
+    func `a holder that comes while the connection is taken down gets it back up`() throws {
+        let rule = InterferingRule()
+        let harness = PoolHarness(rules: [ReconnectRule(), rule, ReleaseRule()])
+        let first = try harness.connect()
+        harness.scheduler.settle()
+        let late = Lock<ConnectionHandler?>(nil)
+        rule.beforeRetiring {
+            let handler = try? harness.connect()
+            late.withLock { $0 = handler }
+        }
+        first.release()
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(late.withLock { $0?.state } == .connected)
+        late.withLock { $0 }?.release()
+    }
+
+    @Test
+    func `a holder that comes between going down and leaving the pool gets it back up`() throws {
+        let rule = InterferingRule()
+        let harness = PoolHarness(rules: [ReconnectRule(), rule])
+        let first = try harness.connect()
+        harness.scheduler.settle()
+        first.release()
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(harness.manager.statistics.map(\.state) == [.disconnected])
+        let late = try harness.connect()
+        harness.scheduler.settle()
+        #expect(late.state == .connected)
+    }
+
+    @Test(arguments: 0..<20)
+    func `holders that come and go on many threads always find a connection that works`(round: Int) async throws {
+        let manager = ConnectionManager(keeperPeriod: .milliseconds(1))
+        let transport = InstantTransport()
+        let configuration = try ConnectionBuilder("instant://server").transport(transport).options { $0.linger = .zero }
+            .build()
+        try await withThrowingDiscardingTaskGroup { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 {
+                        let handler = try manager.connect(configuration)
+                        _ = try await handler.request("echo", timeout: .seconds(20))
+                        handler.release()
+                    }
+                }
+            }
+        }
+        #expect(manager.statistics.isEmpty)
+        #expect(transport.openLinks == 0)
+    }
+}
+
+private struct NotingRule: KeeperRule {
+    let name: String
+    let recorder: EventRecorder
+    let canExecute: Bool
+
+    init(_ name: String, _ recorder: EventRecorder, canExecute: Bool = true) {
+        self.name = name
+        self.recorder = recorder
+        self.canExecute = canExecute
+    }
+
+    func canExecute(_ kept: KeptConnection) -> Bool { self.canExecute }
+    func execute(_ kept: KeptConnection) { self.recorder.note(self.name) }
+}
+
+/// Retires like ``DisconnectRule``, with a gap in which something else can happen.
+private final class InterferingRule: KeeperRule {
+    private let interference = Lock<(@Sendable () -> Void)?>(nil)
+    private let rule = DisconnectRule()
+
+    func beforeRetiring(_ body: @escaping @Sendable () -> Void) { self.interference.withLock { $0 = body } }
+
+    func canExecute(_ kept: KeptConnection) -> Bool { self.rule.canExecute(kept) }
+
+    func execute(_ kept: KeptConnection) {
+        let body = self.interference.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        body?()
+        self.rule.execute(kept)
+    }
+}

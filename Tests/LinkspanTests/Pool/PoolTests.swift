@@ -1,0 +1,202 @@
+@testable import Linkspan
+internal import LinkspanLock
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("The pool", .timeLimit(.minutes(1)))
+struct PoolTests {
+    @Test
+    func `one URL in any spelling is one connection, another URL another`() throws {
+        let harness = PoolHarness()
+        let handlers = try ["scripted://server", "SCRIPTED://SERVER/", "scripted://server/%7Ea", "scripted://server/~a"]
+            .map { url in try harness.connect(url) }
+        harness.scheduler.settle()
+        #expect(harness.transport.peers.count == 2)
+        #expect(harness.manager.statistics.map(\.holders) == [2, 2])
+        withExtendedLifetime(handlers) {}
+    }
+
+    @Test
+    func `conflicting options are named, with both values`() throws {
+        let harness = PoolHarness()
+        let handler = try harness.connect()
+        let error = #expect(throws: LinkspanError.self) {
+            _ = try harness.connect("scripted://server?token=secret") { _ in }
+            _ = try harness.connect("scripted://server") {
+                $0.linger = .seconds(9)
+                $0.buffer.overflow = .dropOldest
+            }
+        }
+        #expect(error?.code == .conflictingOptions)
+        #expect(error?.message.contains("linger (5.0 seconds, wanted 9.0 seconds)") == true)
+        #expect(error?.message.contains("buffer (1000/4194304/refuse, wanted 1000/4194304/dropOldest)") == true)
+        #expect(error?.message.contains("openDeadline") == false)
+        #expect(error?.message.contains("secret") == false)
+        #expect(harness.manager.statistics.first { $0.url.query == nil }?.holders == 1)
+        withExtendedLifetime(handler) {}
+    }
+
+    @Test
+    func `a thousand requests at once make one connection`() async throws {
+        let harness = PoolHarness()
+        let handlers = try await withThrowingTaskGroup(of: ConnectionHandler.self) { group in
+            for _ in 0..<1_000 { group.addTask { try harness.connect() } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        harness.scheduler.settle()
+        #expect(handlers.count == 1_000)
+        #expect(harness.transport.peers.count == 1)
+        #expect(harness.manager.statistics.map(\.holders) == [1_000])
+        await withDiscardingTaskGroup { group in
+            for handler in handlers { group.addTask { handler.release() } }
+        }
+        #expect(harness.manager.statistics.map(\.holders) == [0])
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.manager.statistics.isEmpty)
+    }
+
+    @Test
+    func `the connection stays up for its linger, and a new holder in time keeps it`() throws {
+        let harness = PoolHarness()
+        let first = try harness.connect()
+        harness.scheduler.settle()
+        first.release()
+        harness.scheduler.advance(by: .milliseconds(4_999))
+        #expect(harness.manager.statistics.map(\.state) == [.connected])
+        let second = try harness.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.transport.peers.count == 1)
+        second.release()
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.manager.statistics.isEmpty)
+        #expect(harness.transport.openPeers.isEmpty)
+    }
+
+    @Test
+    func `letting go of the handler gives the connection back`() throws {
+        let harness = PoolHarness()
+        do {
+            let handler = try harness.connect { $0.linger = .zero }
+            #expect(handler.state == .created)
+        }
+        #expect(harness.manager.statistics.isEmpty)
+    }
+
+    @Test
+    func `a connection that was released is made anew by the next holder`() throws {
+        let harness = PoolHarness()
+        for _ in 0..<3 {
+            let handler = try harness.connect { $0.linger = .zero }
+            harness.scheduler.settle()
+            #expect(handler.state == .connected)
+            handler.release()
+        }
+        #expect(harness.transport.peers.count == 3)
+        #expect(harness.transport.openPeers.isEmpty)
+    }
+
+    @Test
+    func `a released handler refuses everything and hears nothing, while the others go on`() throws {
+        let harness = PoolHarness()
+        let (first, second) = (try harness.connect(), try harness.connect())
+        let (heardByFirst, heardBySecond) = (EventRecorder(), EventRecorder())
+        try heardByFirst.watch(first)
+        try heardBySecond.watch(second)
+        harness.scheduler.settle()
+        first.release()
+        first.release()
+        harness.transport.peers.first?.emit("event")
+        harness.scheduler.settle()
+        #expect(heardByFirst.messages.isEmpty)
+        #expect(heardBySecond.messages.count == 1)
+        #expect(throws: LinkspanError.self) { try first.send("event") }
+        #expect(throws: LinkspanError.self) { try first.connect() }
+        #expect(throws: LinkspanError.self) { try first.disconnect() }
+        #expect(throws: LinkspanError.self) { try first.on("event") { _ in } }
+        _ = first.onStateChange { heardByFirst.record(.state($0)) }
+        try second.disconnect()
+        #expect(heardByFirst.states == [.connected])
+        #expect(harness.manager.statistics.map(\.holders) == [1])
+    }
+
+    @Test
+    func `a handler keeps nothing of the subscriptions and streams that have ended`() throws {
+        let harness = PoolHarness()
+        let handler = try harness.connect()
+        let witness = Witness()
+        for _ in 0..<10 {
+            let subscription = try handler.on("event") { [held = Held(witness)] _ in held.touch() }
+            subscription.cancel()
+            handler.onStateChange { [held = Held(witness)] _ in held.touch() }.cancel()
+            _ = try handler.events("event")
+        }
+        #expect(witness.count == 0)
+        #expect(handler.subscriptionCount == 0)
+    }
+
+    @Test
+    func `shutdown releases what is held, and ends every stream and every command`() async throws {
+        let harness = PoolHarness { _ in .hanging }
+        let recorder = EventRecorder()
+        let handler = try harness.connect()
+        try handler.perform(
+            Command(.send, event: "event", payload: .empty, completion: recorder.completion("event")))
+        let stream = try handler.events("event")
+        let ended = Counter()
+        let shutdown = Task {
+            await harness.manager.shutdown()
+            for await _ in stream {}
+            ended.increment()
+        }
+        while ended.value == 0 {
+            harness.scheduler.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        await shutdown.value
+        #expect(handler.state == .released)
+        #expect(recorder.outcomes("event").count == 1)
+        #expect(harness.manager.statistics.isEmpty)
+    }
+
+    @Test
+    func `a manager that goes away takes its connections down, but not before their holders`() throws {
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler)
+        var handler: ConnectionHandler?
+        weak var manager: ConnectionManager?
+        do {
+            let made = ConnectionManager(scheduler: scheduler)
+            manager = made
+            handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: made)
+        }
+        scheduler.settle()
+        #expect(manager != nil)
+        #expect(handler?.state == .connected)
+        handler = nil
+        scheduler.advance(by: .seconds(30))
+        #expect(manager == nil)
+        #expect(transport.openPeers.isEmpty)
+    }
+
+    @Test
+    func `what has been released is freed, with its links, timers and listeners`() throws {
+        let harness = PoolHarness()
+        let witness = Witness()
+        weak var connection: (any Connection)?
+        do {
+            let handler = try harness.connect { $0.linger = .zero }
+            connection = handler.connection
+            try handler.on("event") { [held = Held(witness)] _ in held.touch() }
+            _ = handler.onStateChange { [held = Held(witness)] _ in held.touch() }
+            try handler.perform(
+                Command(.request, event: "request", payload: .empty, timeout: .seconds(30)) { [held = Held(witness)] _ in
+                    held.touch()
+                })
+            harness.scheduler.settle()
+            #expect(witness.count == 3)
+        }
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(connection == nil)
+        #expect(witness.count == 0)
+    }
+}
