@@ -98,26 +98,41 @@ final class SocketIOEngine: Sendable {
 // MARK: - Links come and go
 
 extension SocketIOEngine {
+    /// What becomes of a link that wants in.
+    private enum Joining: Sendable {
+        case taken
+        /// It can join nowhere: it has ended.
+        case unacceptable(LinkspanError)
+        /// It needs another engine.
+        case unavailable
+    }
+
     /// Takes a link, or says that it cannot be had on this engine.
     func join(_ link: SocketIOLink) -> Bool {
         var output = SocketIOOutput()
-        let isTaken = self.state.withLock { state in
+        let joining = self.state.withLock { state -> Joining in
             switch state.phase {
             case .connecting(let links):
-                guard !links.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else { return false }
+                guard !links.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else {
+                    return .unavailable
+                }
                 state.phase = .connecting(links + [link])
-                return true
+                return .taken
             case .open(var session, var links):
                 state.phase = .closed  // So that session and links have one owner while they change.
                 defer { state.phase = .open(session, links: links) }
                 return Self.join(link, &session, &links, output: &output)
             case .closed:
-                return false
+                return .unavailable
             }
         }
-        if isTaken { link.isJoined(to: self) }
+        switch joining {
+        case .taken: link.isJoined(to: self)
+        case .unacceptable(let error): link.deliver([.closed(error)])
+        case .unavailable: return false
+        }
         self.carryOut(output)
-        return isTaken
+        return true
     }
 
     func leave(_ link: SocketIOLink, politely: Bool) {
@@ -145,18 +160,15 @@ extension SocketIOEngine {
     private static func join(
         _ link: SocketIOLink, _ session: inout SocketIOSession, _ links: inout [Int: SocketIOLink],
         output: inout SocketIOOutput
-    ) -> Bool {
+    ) -> Joining {
         do throws(LinkspanError) {
             let index = try session.join(
                 link.joinedNamespace, auth: link.request.credentials.auth, timeout: link.request.deadline, now: .now,
                 output: &output)
             links[index] = link
-            return true
-        } catch where error.code == .wrongState {
-            return false
+            return .taken
         } catch {
-            link.deliver([.closed(error)])
-            return true
+            return error.code == .wrongState ? .unavailable : .unacceptable(error)
         }
     }
 
@@ -181,19 +193,25 @@ extension SocketIOEngine {
 extension SocketIOEngine: WebSocketChannelHandler {
     func opened(subprotocol: String?) {
         var output = SocketIOOutput()
-        var refused: [SocketIOLink] = []
+        var joinings: [(link: SocketIOLink, joining: Joining)] = []
         self.state.withLock { state in
             guard case .connecting(let waiting) = state.phase else { return }
             var session = SocketIOSession(limits: self.limits, openTimeout: self.request.deadline, now: .now)
             var links: [Int: SocketIOLink] = [:]
-            for link in waiting where !Self.join(link, &session, &links, output: &output) { refused.append(link) }
+            for link in waiting { joinings.append((link, Self.join(link, &session, &links, output: &output))) }
             state.phase = .open(session, links: links)
         }
         let channel = self.state.withLock { $0.channel }
         self.gate.withLock { $0.channel = channel }
         self.carryOut(output)
-        // Cannot happen on a session that has just begun; if it does, another engine has to serve.
-        for link in refused { self.engines.join(link) }
+        for (link, joining) in joinings {
+            switch joining {
+            case .taken: ()
+            case .unacceptable(let error): link.deliver([.closed(error)])
+            // Cannot happen on a session that has just begun; if it does, another engine has to serve.
+            case .unavailable: self.engines.join(link)
+            }
+        }
         self.closeIfUnused(politely: true)
         self.arm()
     }
@@ -223,7 +241,8 @@ extension SocketIOEngine: WebSocketChannelHandler {
         self.engines.remove(self)
         self.gate.withLock { $0.channel = nil }
         var output = SocketIOOutput()
-        let (waiting, links, timer) = self.state.withLock { state -> ([SocketIOLink], [Int: SocketIOLink], LoopTimer?) in
+        let (waiting, links, timer) = self.state.withLock {
+            state -> ([SocketIOLink], [Int: SocketIOLink], LoopTimer?) in
             defer {
                 state.phase = .closed
                 state.channel = nil
@@ -299,7 +318,12 @@ extension SocketIOEngine {
             guard case .open(let session, _) = state.phase, let due = session.nextDeadline else { return nil }
             let heartbeat = session.heartbeatDeadline
             let maximum = session.handshake?.maxPayload ?? .max
-            return (due, { $0.heartbeatDeadline = heartbeat; $0.maximumPayload = maximum })
+            return (
+                due,
+                {
+                    $0.heartbeatDeadline = heartbeat; $0.maximumPayload = maximum
+                }
+            )
         }
         guard let (due, update) = found else { return }
         self.gate.withLock { update(&$0) }

@@ -142,5 +142,21 @@ extension Interop {
                 }
             }
         }
+
+        @Test("an auth payload that is no object does not disturb the socket that others use")
+        func refusesOddAuthAlone() async throws {
+            let server = try await SharedServers.server(.aiohttp)
+            try await Bench.use { bench in
+                let fine = try await bench.socketIO(server)
+                try await fine.connected()
+                let odd = try await bench.socketIO(
+                    server, "/chat", credentials: .fixed(Credentials(auth: ["a", "list"])))
+                let reason = try await odd.lost()
+                #expect(reason.isFailure)
+                #expect(reason.error?.code == .invalidConfiguration)
+                try await fine.settle()
+                #expect(fine.states.entries.map(\.to) == [.connected])
+            }
+        }
     }
 }
