@@ -7,7 +7,11 @@ struct DeliverTests {
     @Test
     func `5.4 connected to backing off: deliveries are sent again in order, with at most one duplicate each`() throws {
         // Every link dies with its third message.
-        let harness = try Harness { _ in .defaults { $0.dropsAfterMessages = 3; $0.delayToClient = { .milliseconds(1) } } }
+        let harness = try Harness { _ in
+            .defaults {
+                $0.dropsAfterMessages = 3; $0.delayToClient = { .milliseconds(1) }
+            }
+        }
         harness.transport.onMessage { $0.reply() }
         for number in 0..<20 { try harness.perform(.deliver(lane: "lane"), "\(number)") }
         try harness.connection.connect()

@@ -47,7 +47,10 @@ struct SendTests {
     @Test
     func `a send that the link has taken is never sent again`() throws {
         let harness = try Harness { number in
-            number == 1 ? .defaults { $0.isHalfOpenAfter = .zero; $0.dropsAfter = .seconds(1) } : .perfect
+            number == 1
+                ? .defaults {
+                    $0.isHalfOpenAfter = .zero; $0.dropsAfter = .seconds(1)
+                } : .perfect
         }
         try harness.enter(.connected)
         try harness.perform(.send, "once")
@@ -90,7 +93,8 @@ struct SendTests {
 
     @Test(arguments: [BufferLimits.Overflow.refuse, .dropOldest, .dropNewest])
     func `a full buffer costs exactly one command its outcome`(rule: BufferLimits.Overflow) throws {
-        let harness = try Harness(options: { $0.buffer = BufferLimits(commands: 2, overflow: rule) }, script: { _ in .perfect })
+        let harness = try Harness(
+            options: { $0.buffer = BufferLimits(commands: 2, overflow: rule) }, script: { _ in .perfect })
         try harness.perform(.send, "a")
         try harness.perform(.send, "b")
         if rule == .refuse {

@@ -22,11 +22,12 @@ struct ConnectionBuilderTests {
         #expect(error?.message.contains("scripted") == true)
     }
 
-    @Test(arguments: [
-        { $0.buffer.commands = 0 }, { $0.buffer.bytes = -1 }, { $0.deliveries.commands = 0 },
-        { $0.deliveries.bytes = 0 }, { $0.openDeadline = .zero }, { $0.credentialDeadline = .seconds(-1) },
-        { $0.linger = .seconds(-1) }, { $0.healthyAfter = .seconds(-1) },
-    ] as [@Sendable (inout ConnectionOptions) -> Void])
+    @Test(
+        arguments: [
+            { $0.buffer.commands = 0 }, { $0.buffer.bytes = -1 }, { $0.deliveries.commands = 0 },
+            { $0.deliveries.bytes = 0 }, { $0.openDeadline = .zero }, { $0.credentialDeadline = .seconds(-1) },
+            { $0.linger = .seconds(-1) }, { $0.healthyAfter = .seconds(-1) },
+        ] as [@Sendable (inout ConnectionOptions) -> Void])
     func `an option that cannot work is refused`(change: @Sendable (inout ConnectionOptions) -> Void) {
         let error = #expect(throws: LinkspanError.self) {
             try ConnectionBuilder("scripted://server").transport(self.transport).options(change).build()

@@ -97,7 +97,9 @@ private struct RandomWalk {
         let old = self.machine
         let random = Double.random(in: 0..<1, using: &generator)
         // Mostly the present epoch, sometimes a former or an unknown one.
-        let epoch = Bool.random(using: &generator) ? self.lastEpoch : UInt64.random(in: 0...self.lastEpoch + 1, using: &generator)
+        let epoch =
+            Bool.random(using: &generator)
+            ? self.lastEpoch : UInt64.random(in: 0...self.lastEpoch + 1, using: &generator)
         let isStale = !old.isCurrent(epoch)
         let errors = [LinkspanError.lost, .permanent, LinkspanError(.credentialsRefused, "refused")]
         let error = errors[Int.random(in: 0..<10, using: &generator) < 8 ? 0 : Int.random(in: 1...2, using: &generator)]

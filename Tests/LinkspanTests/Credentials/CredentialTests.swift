@@ -125,7 +125,9 @@ struct CredentialTests {
         let harness = try Harness(
             credentials: .provider { _ in
                 let gate = ReplyBox<Void>()
-                await withTaskCancellationHandler { await gate.value() } onCancel: {
+                await withTaskCancellationHandler {
+                    await gate.value()
+                } onCancel: {
                     cancelled.increment()
                     gate.set(())
                 }
@@ -224,7 +226,8 @@ struct SecretTests {
         }
         scheduler.advance(by: .seconds(60))
         #expect(recorder.outcomes("event").count == 1)
-        let texts = recorder.entries.map { "\($0)\($0.summary)" } + ["\(configuration)"] + [conflict.map { "\($0)" } ?? ""]
+        let texts =
+            recorder.entries.map { "\($0)\($0.summary)" } + ["\(configuration)"] + [conflict.map { "\($0)" } ?? ""]
         for text in texts { #expect(!text.contains(Self.canary)) }
         #expect(!harnessTexts(handler).contains(Self.canary))
     }

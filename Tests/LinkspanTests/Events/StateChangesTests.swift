@@ -11,9 +11,10 @@ struct StateChangesTests {
         harness.scheduler.advance(by: .seconds(10))
         try harness.connection.disconnect()
         try harness.connection.release()
-        #expect(harness.recorder.states == [
-            .connected, .disconnected, .reconnecting, .connected, .disconnected, .released,
-        ])
+        #expect(
+            harness.recorder.states == [
+                .connected, .disconnected, .reconnecting, .connected, .disconnected, .released,
+            ])
         #expect(harness.recorder.changes.map(\.sequence) == Array(1...6))
         let reconnecting = harness.recorder.changes[2]
         #expect(reconnecting.reason.error?.code == .connectionLost)
@@ -65,10 +66,11 @@ struct StateChangesTests {
             recorder.note("end \(change.to)")
         }
         try harness.enter(.connected)
-        #expect(recorder.notes == [
-            "begin connected", "end connected", "begin disconnected", "end disconnected", "begin released",
-            "end released",
-        ])
+        #expect(
+            recorder.notes == [
+                "begin connected", "end connected", "begin disconnected", "end disconnected", "begin released",
+                "end released",
+            ])
     }
 
     @Test

@@ -8,8 +8,10 @@ struct PoolTests {
     @Test
     func `one URL in any spelling is one connection, another URL another`() throws {
         let harness = PoolHarness()
-        let handlers = try ["scripted://server", "SCRIPTED://SERVER/", "scripted://server/%7Ea", "scripted://server/~a"]
-            .map { url in try harness.connect(url) }
+        let handlers = try [
+            "scripted://server", "SCRIPTED://SERVER/", "scripted://server/%7Ea", "scripted://server/~a",
+        ]
+        .map { url in try harness.connect(url) }
         harness.scheduler.settle()
         #expect(harness.transport.peers.count == 2)
         #expect(harness.manager.statistics.map(\.holders) == [2, 2])
@@ -189,7 +191,8 @@ struct PoolTests {
             try handler.on("event") { [held = Held(witness)] _ in held.touch() }
             _ = handler.onStateChange { [held = Held(witness)] _ in held.touch() }
             try handler.perform(
-                Command(.request, event: "request", payload: .empty, timeout: .seconds(30)) { [held = Held(witness)] _ in
+                Command(.request, event: "request", payload: .empty, timeout: .seconds(30)) {
+                    [held = Held(witness)] _ in
                     held.touch()
                 })
             harness.scheduler.settle()

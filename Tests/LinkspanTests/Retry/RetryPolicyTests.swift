@@ -97,7 +97,8 @@ struct RetryPolicyTests {
         recoveries.sort()
         let peaks = Dictionary(grouping: attempts) { Int($0 * 10) }.mapValues { Double($0.count) / 10_000 }
         let peak = peaks.values.max() ?? 1
-        let busiestSecond = Dictionary(grouping: attempts) { Int($0) }.values.map { Double($0.count) / 10_000 }.max() ?? 1
+        let busiestSecond =
+            Dictionary(grouping: attempts) { Int($0) }.values.map { Double($0.count) / 10_000 }.max() ?? 1
         #expect(peak <= herd.peakIn100ms)
         #expect(busiestSecond <= 0.52)
         #expect(recoveries[5_000] <= herd.median)

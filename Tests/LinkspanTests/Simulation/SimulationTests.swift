@@ -1,0 +1,56 @@
+internal import Linkspan
+internal import Testing
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// How many worlds are run: 500, or as many as the environment variable `LINKSPAN_SEEDS` says, which is a number, or a
+/// range such as `1000-2000`, or one seed as `=1234`.
+private let seeds: ClosedRange<UInt64> = {
+    guard let text = getenv("LINKSPAN_SEEDS").map({ String(cString: $0) }) else { return 0...499 }
+    if text.hasPrefix("="), let seed = UInt64(text.dropFirst()) { return seed...seed }
+    let parts = text.split(separator: "-").compactMap { UInt64($0) }
+    if parts.count == 2, parts[0] <= parts[1] { return parts[0]...parts[1] }
+    return 0...(parts.first ?? 500) - 1
+}()
+
+@Suite("Simulation")
+struct SimulationTests {
+    @Test
+    func `G14: no random network loses, repeats, reorders or lies`() throws {
+        let start = ContinuousClock.now
+        var totals = (calls: 0, applied: 0, links: 0)
+        for seed in seeds {
+            var world = SimulatedWorld(seed: seed)
+            try world.run()
+            let violations = world.history.violations
+            #expect(violations.isEmpty, "LINKSPAN_SEEDS==\(seed): \(violations.prefix(5))")
+            totals.calls += world.history.calls.count
+            totals.applied += world.history.applied.count
+            totals.links += world.history.states.count { $0 == .connected }
+        }
+        let time = start.duration(to: .now)
+        print(
+            "simulated \(seeds.count) worlds of 10 minutes in \(time): \(totals.calls) calls, \(totals.applied) applied, "
+                + "\(totals.links) links")
+    }
+
+    @Test(arguments: [1, 2, 3, 99, 12_345] as [UInt64])
+    func `a seed replays to the same trace`(seed: UInt64) throws {
+        var (first, second, other) = (
+            SimulatedWorld(seed: seed), SimulatedWorld(seed: seed), SimulatedWorld(seed: seed + 1)
+        )
+        try first.run()
+        try second.run()
+        try other.run()
+        #expect(first.history.trace == second.history.trace)
+        #expect(first.history.trace != other.history.trace)
+        #expect(first.history.calls.count > 100, "a world without traffic proves nothing")
+        #expect(first.history.applied.count > 50)
+    }
+}
