@@ -1,0 +1,111 @@
+#if canImport(Combine)
+internal import Combine
+#else
+internal import OpenCombine
+#endif
+internal import Linkspan
+internal import LinkspanLock
+
+/// What stands between a channel and one subscriber.
+///
+/// The channel's side only refers to it weakly and it keeps the channel, so that there is no circle: a subscriber keeps
+/// its channel until it cancels, completes, or goes away.
+final class ChannelSubscription<Output: Sendable>: Sendable {
+    /// A subscriber, carried from thread to thread.
+    ///
+    /// Nothing of Combine is `Sendable`, although its contract lets a publisher call a subscriber on any thread as long as
+    /// the calls come one after the other. ``DemandQueue`` sees to that, and the lock around it makes each call visible to
+    /// the next. The compiler cannot know either, hence unsafe; nothing else in this module is.
+    struct Downstream: Sendable {
+        nonisolated(unsafe) let subscriber: AnySubscriber<Output, Never>
+    }
+
+    private struct State: Sendable {
+        var queue: DemandQueue<Output>
+        /// Nil once it has been told of the end or has cancelled.
+        var downstream: Downstream?
+        var upstream: [Linkspan.Subscription] = []
+        var channel: (any MessageChannel)?
+    }
+
+    private let state: Lock<State>
+    private let onOverflow: (@Sendable (Int) -> Void)?
+
+    init(
+        _ subscriber: some Subscriber<Output, Never>, channel: any MessageChannel, capacity: Int,
+        onOverflow: (@Sendable (Int) -> Void)? = nil
+    ) {
+        self.state = Lock(
+            State(
+                queue: DemandQueue(capacity: capacity),
+                downstream: Downstream(subscriber: AnySubscriber(subscriber)), channel: channel))
+        self.onOverflow = onOverflow
+    }
+
+    deinit { self.cancel() }
+
+    // MARK: For the channel
+
+    /// Keeps a subscription at the channel, to end it with this one.
+    func own(_ upstream: Linkspan.Subscription) {
+        let isKept = self.state.withLock { state in
+            guard state.downstream != nil else { return false }
+            state.upstream.append(upstream)
+            return true
+        }
+        if !isKept { upstream.cancel() }
+    }
+
+    func push(_ output: Output) {
+        if self.state.withLock({ $0.queue.push(output) }) { self.deliver() }
+    }
+
+    func begin(with output: Output) {
+        if self.state.withLock({ $0.queue.begin(with: output) }) { self.deliver() }
+    }
+
+    func finish() {
+        if self.state.withLock({ $0.queue.finish() }) { self.deliver() }
+    }
+
+    // MARK: Delivering
+
+    private func deliver() {
+        while true {
+            let (next, downstream) = self.state.withLock { ($0.queue.next(), $0.downstream) }
+            switch next {
+            case .give(let output, let dropped):
+                if dropped > 0 { self.onOverflow?(dropped) }
+                guard let more = downstream?.subscriber.receive(output), more > 0 else { continue }
+                // Whoever delivers is never told to: the loop goes on anyway.
+                _ = self.state.withLock { $0.queue.request(more) }
+            case .finish:
+                self.letGo()
+                downstream?.subscriber.receive(completion: .finished)
+            case .wait:
+                return
+            }
+        }
+    }
+
+    /// Lets go of everything outside the lock, because subscribers and channels may do anything when they go away.
+    private func letGo() {
+        let former = self.state.withLock { state in
+            let former = state
+            state.queue.cancel()
+            state.downstream = nil
+            state.upstream = []
+            state.channel = nil
+            return former
+        }
+        for subscription in former.upstream { subscription.cancel() }
+    }
+}
+
+extension ChannelSubscription: CombineSubscription {
+    func request(_ demand: Subscribers.Demand) {
+        if self.state.withLock({ $0.queue.request(demand) }) { self.deliver() }
+    }
+
+    func cancel() { self.letGo() }
+}

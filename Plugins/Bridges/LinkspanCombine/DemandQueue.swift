@@ -1,0 +1,113 @@
+#if canImport(Combine)
+internal import Combine
+#else
+internal import OpenCombine
+#endif
+internal import DequeModule
+
+/// Decides what a subscriber gets when: no more than it asked for, one at a time, the oldest left out when it is slow.
+///
+/// A value without I/O. Whoever is told to deliver asks ``next()`` until it answers `wait`, and nobody else delivers
+/// meanwhile; that is what keeps the calls to a subscriber apart although several threads bring and ask for values.
+struct DemandQueue<Element: Sendable>: Sendable {
+    /// What to do about the subscriber.
+    enum OnNext: Sendable {
+        /// Give it the element; before that, report how many were dropped since the former one.
+        case give(Element, dropped: Int)
+        /// Tell it that nothing follows.
+        case finish
+        /// Leave it alone until someone is told to deliver again.
+        case wait
+    }
+
+    private enum State: Sendable {
+        /// More may come.
+        case open
+        /// Nothing comes any more; what waits is still to be given.
+        case ending
+        /// The subscriber has been told of the end, or has cancelled.
+        case ended
+    }
+
+    private let capacity: Int
+    private var state = State.open
+    private var waiting: Deque<Element> = []
+    private var demand = Subscribers.Demand.none
+    private var dropped = 0
+    private var hasStarted = false
+    private var isDelivering = false
+
+    /// Makes an empty queue that keeps at most `capacity` elements, at least one.
+    init(capacity: Int) { self.capacity = max(1, capacity) }
+
+    /// Takes an element; when the queue is full, the oldest one goes.
+    ///
+    /// - Returns: whether the caller has to deliver.
+    mutating func push(_ element: Element) -> Bool {
+        guard case .open = self.state else { return false }
+        self.hasStarted = true
+        if self.waiting.count >= self.capacity {
+            self.waiting.removeFirst()
+            self.dropped += 1
+        }
+        self.waiting.append(element)
+        return self.beginDelivering()
+    }
+
+    /// Takes what held before the first element, unless that one is here already.
+    ///
+    /// - Returns: whether the caller has to deliver.
+    mutating func begin(with element: Element) -> Bool { self.hasStarted ? false : self.push(element) }
+
+    /// Takes what the subscriber asks for, in addition to what it has asked for and not got.
+    ///
+    /// - Returns: whether the caller has to deliver.
+    mutating func request(_ demand: Subscribers.Demand) -> Bool {
+        self.demand += demand
+        return self.beginDelivering()
+    }
+
+    /// Lets the subscriber be told of the end, behind what waits.
+    ///
+    /// - Returns: whether the caller has to deliver.
+    mutating func finish() -> Bool {
+        guard case .open = self.state else { return false }
+        self.state = .ending
+        return self.beginDelivering()
+    }
+
+    /// Forgets everything; the subscriber is left alone from now on.
+    mutating func cancel() {
+        self.state = .ended
+        self.waiting = []
+    }
+
+    /// The next thing to do, for the one who delivers.
+    mutating func next() -> OnNext {
+        guard self.isReady else {
+            self.isDelivering = false
+            return .wait
+        }
+        guard let element = self.waiting.popFirst() else {
+            self.state = .ended
+            return .finish
+        }
+        self.demand -= 1
+        defer { self.dropped = 0 }
+        return .give(element, dropped: self.dropped)
+    }
+
+    private var isReady: Bool {
+        switch self.state {
+        case .open: !self.waiting.isEmpty && self.demand > 0
+        case .ending: self.waiting.isEmpty || self.demand > 0
+        case .ended: false
+        }
+    }
+
+    private mutating func beginDelivering() -> Bool {
+        guard !self.isDelivering, self.isReady else { return false }
+        self.isDelivering = true
+        return true
+    }
+}

@@ -1,0 +1,44 @@
+#if canImport(Combine)
+public import Combine
+#else
+public import OpenCombine
+#endif
+public import Linkspan
+
+extension MessageChannel {
+    /// Publishes the messages of one event, or of every event when `event` is nil.
+    ///
+    /// ```swift
+    /// let lines = connection.publisher(for: "message").compactMap { try? $0.decode(Line.self) }.sink { show($0) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - capacity: how many messages wait for a subscriber that has not asked for them yet.
+    ///   - onOverflow: gets the count of messages that were dropped, the oldest first, because the queue was full; called
+    ///     just before the message behind the gap.
+    public func publisher(
+        for event: String?, capacity: Int = 1_024, onOverflow: (@Sendable (Int) -> Void)? = nil
+    ) -> MessagePublisher {
+        MessagePublisher(channel: self, event: event, capacity: capacity, onOverflow: onOverflow)
+    }
+
+    /// Publishes the values of an event, a message of another shape as an error in its place.
+    ///
+    /// A value is decoded when the subscriber has asked for it; see ``publisher(for:capacity:onOverflow:)-(String?,_,_)``.
+    ///
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - capacity: how many messages wait for a subscriber that has not asked for them yet.
+    ///   - onOverflow: gets the count of messages that were dropped, just before the message behind the gap.
+    public func publisher<Value, Reply>(
+        for event: Event<Value, Reply>, capacity: Int = 1_024, onOverflow: (@Sendable (Int) -> Void)? = nil
+    ) -> Publishers.Map<MessagePublisher, Result<Value, LinkspanError>> {
+        self.publisher(for: event.name, capacity: capacity, onOverflow: onOverflow).map { message in
+            Result { () throws(LinkspanError) in try message.decode(Value.self) }
+        }
+    }
+
+    /// Publishes the present state, then every change of it; see ``StatePublisher``.
+    public var statePublisher: StatePublisher { StatePublisher(channel: self) }
+}
