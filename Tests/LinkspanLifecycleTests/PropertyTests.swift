@@ -45,9 +45,17 @@ private struct RandomTree {
         }
     }
 
+    /// Time stands still: these properties are about order, and a slow machine must not run into a budget.
+    private static func options(_ order: ServiceRegistry.Order) -> ServiceRegistry.Options {
+        .init {
+            $0.order = order
+            $0.clock = ManualLifecycleClock()
+        }
+    }
+
     /// A registry with all services at the top.
     func flat(_ journal: Journal, order: ServiceRegistry.Order) throws -> ServiceRegistry {
-        let registry = ServiceRegistry(options: .init { $0.order = order })
+        let registry = ServiceRegistry(options: Self.options(order))
         for name in self.names {
             try registry.register(self.probe(name, journal)).keep()
         }
@@ -56,7 +64,7 @@ private struct RandomTree {
 
     /// A registry with the same services somewhere in nested registries.
     mutating func nested(_ journal: Journal, order: ServiceRegistry.Order) throws -> ServiceRegistry {
-        let root = ServiceRegistry(options: .init { $0.order = order })
+        let root = ServiceRegistry(options: Self.options(order))
         var groups = [root]
         for index in 0..<Int.random(in: 1...5, using: &self.generator) {
             groups.append(ServiceRegistry(name: ServiceName(rawValue: "g\(index)")))
