@@ -1,0 +1,92 @@
+@testable import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanLock
+internal import Testing
+
+/// Real threads over one connection: run these under the thread sanitizer.
+@Suite("Threads", .timeLimit(.minutes(1)))
+struct ThreadTests {
+    @Test
+    func `G5: commands of many threads have one outcome each, whatever happens to the links`() async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in peer.onOther { $0.reply($0.payload) } }
+        let manager = ConnectionManager(random: { 0 })
+        let handler = try ConnectionBuilder("memory://threads").transport(.inMemory(hub))
+            .options { $0.retry = RetryPolicy { _ in .retry(after: .zero) } }.connect(by: manager)
+        let outcomes = Lock<[Int: Int]>([:])
+        let calls = Counter()
+        await withDiscardingTaskGroup { group in
+            for thread in 0..<4 {
+                group.addTask {
+                    for number in 0..<500 {
+                        let kinds: [Command.Kind] = [.send, .request, .deliver(lane: "\(thread)")]
+                        let key = thread * 1_000 + number
+                        let command = Command(
+                            kinds[number % 3], event: "event", payload: .json("\(key)"), timeout: .seconds(40)
+                        ) { _ in outcomes.withLock { $0[key, default: 0] += 1 } }
+                        guard (try? handler.perform(command)) != nil else { continue }
+                        calls.increment()
+                        if number.isMultiple(of: 50) { handler.cancel(command.id) }
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<50 {
+                    hub.cut()
+                    hub.restore()
+                    await Task.yield()
+                }
+            }
+        }
+        while handler.waitingCommands > 0 { await Task.yield() }
+        await manager.shutdown()
+        let counts = outcomes.withLock { $0 }
+        #expect(counts.count == calls.value)
+        #expect(counts.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test
+    func `listeners, streams and states may be taken and left on many threads`() async throws {
+        let hub = InMemoryHub()
+        let manager = ConnectionManager()
+        let handler = try ConnectionBuilder("memory://threads").transport(.inMemory(hub)).connect(by: manager)
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for number in 0..<200 {
+                        let subscription = try? handler.on("event\(number % 5)") { _ in }
+                        let changes = handler.onStateChange { _ in }
+                        var iterator = try? handler.events("event\(number % 5)").makeAsyncIterator()
+                        hub.emit("event\(number % 5)", .json("\(number)"))
+                        if number.isMultiple(of: 20) { _ = await iterator?.next() }
+                        subscription?.cancel()
+                        changes.cancel()
+                    }
+                }
+            }
+        }
+        #expect(handler.subscriptionCount == 0)
+        await manager.shutdown()
+        #expect(handler.state == .released)
+    }
+
+    @Test
+    func `one thread's sends arrive in order while other threads send too`() async throws {
+        let hub = InMemoryHub()
+        let arrived = Lock<[String: [Int]]>([:])
+        hub.onConnect { peer in
+            peer.onOther { message in
+                arrived.withLock { $0[message.event, default: []].append(message.payload[0]?.int ?? -1) }
+            }
+        }
+        let manager = ConnectionManager()
+        let handler = try ConnectionBuilder("memory://threads").transport(.inMemory(hub)).connect(by: manager)
+        try await withThrowingDiscardingTaskGroup { group in
+            for thread in 0..<4 {
+                group.addTask { for number in 0..<1_000 { try handler.send("\(thread)", number) } }
+            }
+        }
+        await manager.shutdown()
+        for thread in 0..<4 { #expect(arrived.withLock { $0["\(thread)"] } == Array(0..<1_000)) }
+    }
+}
