@@ -314,7 +314,10 @@ extension ConnectionCore {
 
     /// A command can never be sent over this link.
     mutating func reject(_ outgoing: Outgoing, _ error: LinkspanError) {
-        if let id = outgoing.message.requestID { self.awaited[id] = nil }
+        if let id = outgoing.message.requestID, self.awaited.removeValue(forKey: id) == nil {
+            // It has had its outcome while the link was asked.
+            return
+        }
         if case .deliver(let lane) = outgoing.command.kind {
             guard self.lanes.remove(outgoing.command.id, lane: lane) != nil else { return }
             self.beginNext(lane: lane)

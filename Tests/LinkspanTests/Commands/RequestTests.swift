@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanLock
 internal import LinkspanTesting
 internal import Testing
 
@@ -105,6 +106,27 @@ struct RequestTests {
         harness.scheduler.settle()
         #expect(harness.recorder.outcomes("request").isEmpty)
         #expect(harness.recorder.messages.isEmpty)
+    }
+
+    @Test(arguments: [Command.Kind.request, .deliver(lane: "lane")])
+    func `a command that ends while the link rejects it has one outcome`(kind: Command.Kind) throws {
+        let cancel = Lock<(@Sendable () -> Void)?>(nil)
+        let harness = try Harness { _ in
+            .defaults {
+                $0.rejects = { _ in
+                    cancel.withLock { $0 }?()
+                    return LinkspanError(.messageTooLarge, "too large")
+                }
+            }
+        }
+        try harness.enter(.connected)
+        let connection = harness.connection
+        let command = Command(kind, event: "event", payload: .empty, completion: harness.recorder.completion("event"))
+        cancel.withLock { $0 = { connection.cancel(command.id) } }
+        try connection.perform(command)
+        #expect(harness.recorder.outcomes("event").count == 1)
+        #expect(harness.failure("event")?.code == .cancelled)
+        cancel.withLock { $0 = nil }
     }
 
     @Test(.timeLimit(.minutes(1)))
