@@ -183,7 +183,7 @@ struct EndingTests {
         try await withLoop(EventLoop(name: "test", resolver: resolver)) { loop in
             let recorder = Recorder()
             let request = UpgradeRequest(
-                host: "many.example", port: server.port, isSecure: false, deadline: .seconds(2))
+                host: "many.example", port: server.port, isSecure: false)
             let stream = recorder.connect(request, on: loop)
             _ = try await recorder.opening()
             #expect(server.acceptedCount == 1)

@@ -63,18 +63,21 @@ struct EventLoopTests {
         try await withLoop { loop in
             let (fired, fire) = AsyncStream.makeStream(of: Int.self)
             let start = ContinuousClock.now
-            loop.schedule(after: .milliseconds(60)) { fire.yield(3) }
-            let cancelled = loop.schedule(after: .milliseconds(30)) { fire.yield(0) }
-            loop.schedule(after: .milliseconds(40)) { fire.yield(2) }
-            loop.schedule(after: .zero) { fire.yield(1) }
-            cancelled.cancel()
+            // Within a job, so that none runs before all are set.
+            loop.execute {
+                loop.schedule(after: .milliseconds(900)) { fire.yield(3) }
+                let cancelled = loop.schedule(after: .milliseconds(100)) { fire.yield(0) }
+                loop.schedule(after: .milliseconds(200)) { fire.yield(2) }
+                loop.schedule(after: .zero) { fire.yield(1) }
+                cancelled.cancel()
+            }
             var numbers: [Int] = []
             for await number in fired {
                 numbers.append(number)
                 if number == 3 { break }
             }
             #expect(numbers == [1, 2, 3])
-            #expect(start.duration(to: .now) >= .milliseconds(60))
+            #expect(start.duration(to: .now) >= .milliseconds(900))
         }
     }
 

@@ -5,6 +5,8 @@ final class LoopStream {
     /// The most that ``UpgradeRequest/deadline`` may be.
     private static let longestDeadline = Duration.seconds(60)
     private static let finishDeadline = Duration.seconds(5)
+    /// The most that one address is given while there are others: two tries of TCP's.
+    private static let longestAddress = Duration.seconds(2)
 
     let core: LoopCore
     let stream: ByteStream
@@ -202,7 +204,7 @@ extension LoopStream {
 
     /// Gives an address its part of the time that is left.
     private func limitAddress(others: Int) {
-        let part = ContinuousClock.now.duration(to: self.deadlineTime) / (others + 1)
+        let part = min(ContinuousClock.now.duration(to: self.deadlineTime) / (others + 1), Self.longestAddress)
         let stream = self.stream
         self.addressDeadline?.cancel()
         self.addressDeadline = self.core.loop.schedule(after: part) { stream.half.value?.addressTimedOut() }

@@ -52,13 +52,7 @@ final class Certificates: Sendable {
     }
 
     private func openssl(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "openssl \(arguments)")
+        let isMade = try ChildProcess(["openssl"] + arguments).hasSucceeded()
+        try #require(isMade, "openssl \(arguments)")
     }
 }

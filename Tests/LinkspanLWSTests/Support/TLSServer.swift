@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 /// A TLS server in a process of its own, which tells what happened on each connection.
@@ -13,50 +12,34 @@ final class TLSServer: Sendable {
     }
 
     let port: Int
-    private let process: Process
-    private let output: FileHandle
+    private let process: ChildProcess
 
     /// Starts a server that shows `certificate`, speaks `maximum` at most and echoes after an upgrade.
-    init(_ certificates: Certificates, certificate: String, address: String = "127.0.0.1", maximum: String = "TLSv1_3")
-        throws
-    {
-        let pipe = Pipe()
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
+    init(
+        _ certificates: Certificates, certificate: String, address: String = "127.0.0.1", maximum: String = "TLSv1_3"
+    ) throws {
+        self.process = try ChildProcess([
             "python3", "-u", "-c", Self.script, address, certificates.path("\(certificate).pem"),
             certificates.path("\(certificate).key"), maximum,
-        ]
-        process.standardOutput = pipe
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        self.process = process
-        self.output = pipe.fileHandleForReading
-        self.port = try #require(Int(Self.line(of: pipe.fileHandleForReading)))
+        ])
+        self.port = Int(self.process.line()) ?? 0
+        try #require(self.port > 0, "no TLS server: is there a python3?")
     }
 
     /// The report of the next connection that ended.
     func report() async throws -> Report {
-        let line = try await blocking { Self.line(of: self.output) }
+        let line = try await blocking { self.process.line() }
         let parts = line.split(separator: " ").map(String.init)
         try #require(parts.count == 4)
         return Report(version: parts[0], alpn: parts[1], name: parts[2], count: try #require(Int(parts[3])))
     }
 
-    func stop() {
-        // Not SIGTERM, which a child of a dispatch thread inherits as blocked.
-        kill(self.process.processIdentifier, SIGKILL)
-        self.process.waitUntilExit()
-    }
-
-    private static func line(of file: FileHandle) -> String {
-        var bytes = Data()
-        while let byte = try? file.read(upToCount: 1), !byte.isEmpty, byte != Data([10]) { bytes += byte }
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    func stop() { self.process.stop() }
 
     private static let script = """
-        import socket, ssl, sys, threading
+        import os, socket, ssl, sys, threading
+        # What it inherited by chance, such as the pipe of another test that waits for its end.
+        os.closerange(3, 65536)
         address, certificate, key, maximum = sys.argv[1:5]
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
