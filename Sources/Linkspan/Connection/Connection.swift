@@ -14,6 +14,9 @@ public protocol MessageChannel: AnyObject, Sendable {
     /// Commands that wait to be sent or, for deliveries, to be answered.
     var waitingCommands: Int { get }
 
+    /// What the connection is doing, why, and what happens next.
+    var diagnosis: ConnectionDiagnosis { get }
+
     /// Takes a command: sends it now or keeps it until the connection is up. Its outcome goes to its completion.
     ///
     /// - Throws: ``LinkspanError`` with code `released` or `bufferFull`; the completion is then not called.
@@ -66,6 +69,15 @@ public protocol Connection: MessageChannel {
 
     /// Returns when the peer has been told of a former disconnect and nothing is left on the network, or after `limit`.
     func settle(within limit: Duration) async
+}
+
+extension MessageChannel {
+    /// What can be told without a memory of former changes.
+    public var diagnosis: ConnectionDiagnosis {
+        ConnectionDiagnosis(
+            url: self.url.redacted, state: self.state, progress: self.progress, waitingCommands: self.waitingCommands,
+            time: .now)
+    }
 }
 
 // MARK: - Sending

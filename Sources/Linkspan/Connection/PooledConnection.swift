@@ -41,6 +41,16 @@ final class PooledConnection: Connection {
     var lateReplies: UInt64 { self.core.withLock { $0.lateReplies } }
     var stateChanges: StateChanges { StateChanges(board: self.board) }
 
+    var diagnosis: ConnectionDiagnosis {
+        let now = self.now
+        let history = self.board.history
+        return self.core.withLock { core in
+            ConnectionDiagnosis(
+                url: self.url.redacted, state: core.machine.state, progress: core.machine.progress,
+                lastError: core.machine.lastError, waitingCommands: core.waitingCommands, history: history, time: now)
+        }
+    }
+
     var transportName: String { self.transport.name }
 
     private var now: ContinuousClock.Instant { self.environment.scheduler.now }

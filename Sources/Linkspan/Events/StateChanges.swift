@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import LinkspanLock
 
 /// A connection's state as an asynchronous sequence: the newest change first of all, then each newer one.
@@ -35,7 +36,7 @@ public struct StateChanges: AsyncSequence, Sendable {
 /// Holds the newest state change, for those who wait for it.
 final class StateBoard: Sendable {
     private struct State: Sendable {
-        var latest: StateChange?
+        var history: Deque<StateChange> = []
         var waiters: [UInt64: UnsafeContinuation<StateChange?, Never>] = [:]
         var lastWaiter: UInt64 = 0
         var cancelled: Set<UInt64> = []
@@ -44,11 +45,15 @@ final class StateBoard: Sendable {
     private let state = Lock(State())
 
     /// The newest change, nil before the first.
-    var latest: StateChange? { self.state.withLock { $0.latest } }
+    var latest: StateChange? { self.state.withLock { $0.history.last } }
+
+    /// The newest changes, the oldest first.
+    var history: [StateChange] { self.state.withLock { Array($0.history) } }
 
     func post(_ change: StateChange) {
         let waiters = self.state.withLock { state in
-            state.latest = change
+            if state.history.count == ConnectionDiagnosis.historyLimit { state.history.removeFirst() }
+            state.history.append(change)
             defer { state.waiters = [:] }
             return state.waiters
         }
@@ -63,8 +68,8 @@ final class StateBoard: Sendable {
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 let answer = self.state.withLock { state -> StateChange?? in
-                    if let latest = state.latest, latest.sequence > seen { return .some(latest) }
-                    if state.latest?.to == .released { return .some(nil) }
+                    if let latest = state.history.last, latest.sequence > seen { return .some(latest) }
+                    if state.history.last?.to == .released { return .some(nil) }
                     if state.cancelled.remove(id) != nil { return .some(nil) }
                     state.waiters[id] = continuation
                     return nil

@@ -33,6 +33,9 @@ public final class ConnectionHandler: MessageChannel {
     /// Commands that wait, of all holders.
     public var waitingCommands: Int { self.connection.waitingCommands }
 
+    /// What the shared connection is doing, why, and what happens next.
+    public var diagnosis: ConnectionDiagnosis { self.connection.diagnosis }
+
     /// Gives the connection back. Further calls to send or listen throw `released`.
     public func release() {
         let holding = self.holding.withLock { holding in
