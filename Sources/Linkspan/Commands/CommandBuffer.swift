@@ -85,7 +85,8 @@ struct CommandBuffer: Sendable {
             self.commands = []
             self.byteCount = 0
         }
-        return Array(self.commands)
+        // An array made of an empty deque writes into storage that all threads share, if only a zero.
+        return self.commands.isEmpty ? [] : Array(self.commands)
     }
 
     private func hasRoom(for command: Command) -> Bool {
