@@ -17,6 +17,7 @@ extension MessageChannel {
     ///   - capacity: how many messages wait for a subscriber that has not asked for them yet.
     ///   - onOverflow: gets the count of messages that were dropped, the oldest first, because the queue was full; called
     ///     just before the message behind the gap.
+    /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher(
         for event: String?, capacity: Int = 1_024, onOverflow: (@Sendable (Int) -> Void)? = nil
     ) -> MessagePublisher {
@@ -31,6 +32,7 @@ extension MessageChannel {
     ///   - event: the event.
     ///   - capacity: how many messages wait for a subscriber that has not asked for them yet.
     ///   - onOverflow: gets the count of messages that were dropped, just before the message behind the gap.
+    /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher<Value, Reply>(
         for event: Event<Value, Reply>, capacity: Int = 1_024, onOverflow: (@Sendable (Int) -> Void)? = nil
     ) -> Publishers.Map<MessagePublisher, Result<Value, LinkspanError>> {

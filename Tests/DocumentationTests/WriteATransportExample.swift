@@ -1,0 +1,187 @@
+internal import Dispatch
+internal import Foundation
+internal import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+// The example of the article "Write a transport", word for word.
+
+/// Carries messages to a server in the same process.
+struct LoopbackTransport: Transport {
+    let name = "loopback"
+    let schemes: Set<String> = ["loopback"]
+    private let server: any LoopbackServer
+
+    init(server: any LoopbackServer) { self.server = server }
+
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        LoopbackLink(request: request, receiver: receiver, server: self.server)
+    }
+}
+
+/// The other end: admits clients and takes what they send.
+protocol LoopbackServer: Sendable {
+    func admit(_ credentials: Credentials, _ link: LoopbackLink) throws(LinkspanError)
+    func receive(_ message: OutboundMessage, _ link: LoopbackLink)
+    func receiveReply(to id: UInt64, _ payload: Payload, _ link: LoopbackLink)
+}
+
+final class LoopbackLink: Link {
+    private enum State { case idle, opening, open, ended }
+
+    let request: LinkRequest
+    private let receiver: any LinkReceiver
+    private let server: any LoopbackServer
+    // Everything passes through here: in order, one at a time, and never from inside a call to the link.
+    private let queue = DispatchQueue(label: "loopback")
+    private let lock = NSLock()
+    // Unsafe as far as the compiler knows: it is only touched while `lock` is held.
+    nonisolated(unsafe) private var state = State.idle
+
+    init(request: LinkRequest, receiver: any LinkReceiver, server: any LoopbackServer) {
+        self.request = request
+        self.receiver = receiver
+        self.server = server
+    }
+
+    func open() {
+        guard self.move(from: .idle, to: .opening) else { return }
+        self.queue.async {
+            do throws(LinkspanError) {
+                try self.server.admit(self.request.credentials, self)
+            } catch {
+                return self.end(error)
+            }
+            if self.move(from: .opening, to: .open) { self.receiver.receive([.opened(LinkInfo())]) }
+        }
+    }
+
+    func send(_ message: OutboundMessage) -> SendAcceptance {
+        guard self.isOpen else { return .refused }
+        self.queue.async { if self.isOpen { self.server.receive(message, self) } }
+        return .accepted
+    }
+
+    func reply(to id: UInt64, with payload: Payload) {
+        self.queue.async { if self.isOpen { self.server.receiveReply(to: id, payload, self) } }
+    }
+
+    func close() { self.finish(LinkspanError(.connectionLost, "closed by this side")) }
+
+    func abort() { self.end(LinkspanError(.connectionLost, "given up by this side")) }
+
+    /// For the server: hands events to the client.
+    func deliver(_ events: [LinkEvent]) {
+        self.queue.async { if self.isOpen { self.receiver.receive(events) } }
+    }
+
+    /// For the server too: ends the link behind everything that is under way.
+    func finish(_ error: LinkspanError) { self.queue.async { self.end(error) } }
+
+    private func end(_ error: LinkspanError) {
+        let isFirst = self.lock.withLock {
+            defer { self.state = .ended }
+            return self.state != .ended
+        }
+        if isFirst { self.queue.async { self.receiver.receive([.closed(error)]) } }
+    }
+
+    private var isOpen: Bool { self.lock.withLock { self.state == .open } }
+
+    private func move(from old: State, to new: State) -> Bool {
+        self.lock.withLock {
+            guard self.state == old else { return false }
+            self.state = new
+            return true
+        }
+    }
+}
+
+extension Transport where Self == LoopbackTransport {
+    static func loopback(_ server: some LoopbackServer) -> Self { Self(server: server) }
+}
+
+extension TransportFactory {
+    static func loopback(_ server: some LoopbackServer) -> Self {
+        Self("loopback", schemes: ["loopback"]) { _ in LoopbackTransport(server: server) }
+    }
+}
+
+/// The peer that the suite asks for.
+struct ContractServer: LoopbackServer {
+    func admit(_ credentials: Credentials, _ link: LoopbackLink) throws(LinkspanError) {
+        if credentials.auth?[0]?["refuse"]?.bool == true { throw LinkspanError(.credentialsRefused, "not you") }
+        guard credentials.auth?[0]?["early"]?.bool == true else { return }
+        for number in 1...3 { self.emit("early", self.json("\(number)"), link) }
+    }
+
+    func receive(_ message: OutboundMessage, _ link: LoopbackLink) {
+        let payload = message.payload
+        switch message.event {
+        case "echo": self.emit("echo", payload, link)
+        case "req": self.answer(message, payload, link)
+        case "ask": link.deliver([.message(InboundMessage(event: "question", payload: payload, replyID: 1))])
+        case "binary3":
+            let turned = Payload(trustedElements: payload.elements, attachments: payload.attachments.reversed())
+            self.emit("binary3", turned, link)
+            self.answer(message, turned, link)
+        case "flood":
+            let (count, length) = (payload[0]?["n"]?.int ?? 0, payload[0]?["bytes"]?.int ?? 0)
+            let pad = String(repeating: "x", count: length)
+            for id in 0..<count { self.emit("item", self.json(#"{"id":\#(id),"pad":"\#(pad)"}"#), link) }
+            self.answer(message, self.json("\(count)"), link)
+        case "whoami":
+            let auth = link.request.credentials.auth ?? self.json("null")
+            self.emit("whoami", auth, link)
+            self.answer(message, auth, link)
+        case "kick": link.finish(LinkspanError(.closedByServer, "the server has had enough"))
+        case "kill_engine": link.abort()
+        default: ()
+        }
+    }
+
+    func receiveReply(to id: UInt64, _ payload: Payload, _ link: LoopbackLink) { self.emit("answered", payload, link) }
+
+    private func emit(_ event: String, _ payload: Payload, _ link: LoopbackLink) {
+        link.deliver([.message(InboundMessage(event: event, payload: payload))])
+    }
+
+    private func answer(_ message: OutboundMessage, _ payload: Payload, _ link: LoopbackLink) {
+        if let id = message.requestID { link.deliver([.reply(id: id, payload: payload)]) }
+    }
+
+    private func json(_ text: String) -> Payload { Payload(trustedElements: Array(text.utf8)[...]) }
+}
+
+struct LoopbackFixture: TransportFixture {
+    let request: LinkRequest
+    let refusedRequest: LinkRequest?
+    let earlyRequest: LinkRequest?
+
+    init() throws {
+        let url = try ConnectionURL("loopback://server")
+        self.request = LinkRequest(url: url, credentials: try Credentials(auth: ["user": "ann"]))
+        self.refusedRequest = LinkRequest(url: url, credentials: try Credentials(auth: ["refuse": true]))
+        self.earlyRequest = LinkRequest(url: url, credentials: try Credentials(auth: ["early": true]))
+    }
+
+    func makeTransport() -> any Transport { .loopback(ContractServer()) }
+}
+
+@Suite("The article on transports", .timeLimit(.minutes(1)))
+struct WriteATransportExample {
+    @Test(arguments: TransportConformance.Check.allCases)
+    func `the loopback conforms`(check: TransportConformance.Check) async throws {
+        await TransportConformance.run(check, over: try LoopbackFixture())
+    }
+
+    @Test
+    func `a connection over the loopback works`() async throws {
+        let manager = ConnectionManager()
+        let connection = try ConnectionBuilder("loopback://server").transport(.loopback(ContractServer()))
+            .connect(by: manager)
+        let reply = try await connection.request("req", "hello").decode(String.self)
+        #expect(reply == "hello")
+        await manager.shutdown()
+    }
+}
