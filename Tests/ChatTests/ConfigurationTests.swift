@@ -1,0 +1,79 @@
+internal import Testing
+
+extension Chat {
+    @Suite
+    struct ConfigurationTests {
+        private static let me = ["join", "--name", "ann"]
+
+        @Test("the chat needs nothing to run in memory", .timeLimit(.minutes(2)))
+        func memory() async throws {
+            try await Bench.run { bench in
+                for flags in [[], ["--transport", "memory"]] {
+                    let news = try await Self.visit(bench, Self.me + flags)
+                    #expect(news == "* connected over memory")
+                }
+            }
+        }
+
+        @Test("flags choose the transport", .timeLimit(.minutes(2)))
+        func flags() async throws {
+            try await Self.expectConnection { wire, url, bench in
+                try await Self.visit(bench, Self.me + ["--transport", wire, "--url", url])
+            }
+        }
+
+        @Test("a file in YAML chooses the transport", .timeLimit(.minutes(2)))
+        func yaml() async throws {
+            try await Self.expectConnection { wire, url, bench in
+                let text = "linkspan:\n  transport:\n    adapter: \(wire)\n    \(wire):\n      url: \(url)\n"
+                return try await Self.visit(bench, Self.me + ["--config", try bench.file("chat.yaml", text)])
+            }
+        }
+
+        @Test("a file in JSON chooses the transport", .timeLimit(.minutes(2)))
+        func json() async throws {
+            try await Self.expectConnection { wire, url, bench in
+                let text = #"{"linkspan": {"transport": {"adapter": "\#(wire)", "\#(wire)": {"url": "\#(url)"}}}}"#
+                return try await Self.visit(bench, Self.me + ["--config", try bench.file("chat.json", text)])
+            }
+        }
+
+        @Test("the environment chooses the transport, and flags override it", .timeLimit(.minutes(2)))
+        func environment() async throws {
+            try await Self.expectConnection { wire, url, bench in
+                let environment = [
+                    "LINKSPAN_TRANSPORT_ADAPTER": wire, "LINKSPAN_TRANSPORT_\(wire.uppercased())_URL": url,
+                ]
+                let overridden = try await Self.visit(
+                    bench, Self.me + ["--transport", "memory"], environment: environment)
+                #expect(overridden == "* connected over memory")
+                return try await Self.visit(bench, Self.me, environment: environment)
+            }
+        }
+
+        /// Runs the chat until it is connected, and returns what it says of that.
+        private static func visit(
+            _ bench: Bench, _ arguments: [String], environment: [String: String] = [:]
+        ) async throws -> String {
+            let chat = try await bench.chat(arguments, environment: environment)
+            let lines = try await chat.output.wait(forLine: "* connected")
+            try chat.endInput()
+            #expect(try await chat.exit() == 0)
+            #expect(await chat.errors.lines == [])
+            return lines[0]
+        }
+
+        private static func expectConnection(
+            _ run: @escaping @Sendable (_ wire: String, _ url: String, _ bench: Bench) async throws -> String
+        ) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                for wire in [Wire.socketio, .websocket] {
+                    let url = await server.url(for: wire)
+                    let news = try await run("\(wire)", url, bench)
+                    #expect(news == "* connected over \(wire)")
+                }
+            }
+        }
+    }
+}

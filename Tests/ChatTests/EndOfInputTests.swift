@@ -1,0 +1,82 @@
+internal import Testing
+
+extension Chat {
+    @Suite
+    struct EndOfInputTests {
+        @Test(
+            "at the end of input the chat waits until everything is confirmed", .timeLimit(.minutes(2)),
+            arguments: [Wire.socketio, .websocket])
+        func confirmed(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let chat = try await bench.chat(["join", "--name", "ann"] + (await server.arguments(for: wire)))
+                try chat.type(Delivery.lines(1...500, from: "ann"))
+                try chat.endInput()
+                #expect(try await chat.exit() == 0)
+                #expect(await chat.errors.lines == [])
+                #expect(Delivery(of: 500, from: "ann", in: try server.kept(from: "ann")) == .perfect)
+            }
+        }
+
+        @Test("the last line counts without a line break", .timeLimit(.minutes(2)))
+        func unfinishedLine() async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let chat = try await bench.chat(["join", "--name", "ann"] + (await server.arguments(for: .socketio)))
+                try chat.type(raw: "one\n\ntwo")
+                try chat.endInput()
+                #expect(try await chat.exit() == 0)
+                #expect(try server.kept(from: "ann") == ["one", "two"])
+            }
+        }
+
+        @Test("a server that comes within the patience gets everything", .timeLimit(.minutes(2)))
+        func late() async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                await server.kill()
+                let chat = try await bench.chat(
+                    ["join", "--name", "ann", "--drain", "30"] + (await server.arguments(for: .socketio)))
+                try chat.type(Delivery.lines(1...20, from: "ann"))
+                try chat.endInput()
+                try await chat.output.wait(for: "failed attempt") { $0.contains("trying again") }
+                try await server.start()
+                #expect(try await chat.exit() == 0)
+                #expect(Delivery(of: 20, from: "ann", in: try server.kept(from: "ann")) == .perfect)
+            }
+        }
+
+        @Test(
+            "lines that a hanging server has not confirmed in time are counted, with status 1",
+            .timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func hanging(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let arguments = ["join", "--name", "ann", "--drain", "1"] + (await server.arguments(for: wire))
+                let chat = try await bench.chat(arguments)
+                try await chat.output.wait(forLine: "* connected over \(wire)")
+                await server.pause()
+                try chat.type(["one", "two", "three"])
+                try chat.endInput()
+                #expect(try await chat.exit(within: .seconds(10)) == 1)
+                #expect(await chat.errors.lines == ["chat: 3 lines were not delivered"])
+            }
+        }
+
+        @Test(
+            "lines for a server that is not there are counted, with status 1",
+            .timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func absent(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                await server.kill()
+                let arguments = ["join", "--name", "ann", "--drain", "1"] + (await server.arguments(for: wire))
+                let chat = try await bench.chat(arguments)
+                try chat.type(["one", "two"])
+                try chat.endInput()
+                #expect(try await chat.exit(within: .seconds(10)) == 1)
+                #expect(await chat.errors.lines == ["chat: 2 lines were not delivered"])
+            }
+        }
+    }
+}

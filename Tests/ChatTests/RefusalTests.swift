@@ -1,0 +1,87 @@
+internal import Testing
+
+extension Chat {
+    @Suite
+    struct RefusalTests {
+        private static let me = ["join", "--name", "ann"]
+
+        @Test(
+            "a mistake in the arguments is one line on standard error and status 64", .timeLimit(.minutes(2)),
+            arguments: [
+                (["--transport", "memroy"], ["'memroy'", "memory", "socketio", "websocket"]),
+                (["--transport", "socketio", "--url", "nonsense"], ["url", "http://"]),
+                (["--transport", "socketio", "--url", "ftp://127.0.0.1"], ["ftp", "http://"]),
+                (["--transport", "websocket", "--url", "ws://127.0.0.1:99999"], ["url"]),
+                (["--transport", "socketio"], ["url", "missing"]),
+                (["--bogus"], ["--bogus"]),
+                (["surplus"], ["surplus"]),
+                (["--drain", "x"], ["--drain"]),
+                (["--drain", "-1"], ["--drain"]),
+                (["--drain", "nan"], ["--drain"]),
+                (["--config", "/nowhere/chat.yaml"], ["/nowhere/chat.yaml"]),
+            ])
+        func arguments(flags: [String], words: [String]) async throws {
+            try await Bench.run { bench in
+                Self.expectRefusal(try await bench.runChat(Self.me + flags), words, status: 64)
+            }
+        }
+
+        @Test("a name is needed, and one that can be a name", .timeLimit(.minutes(2)))
+        func name() async throws {
+            try await Bench.run { bench in
+                Self.expectRefusal(try await bench.runChat(["join"]), ["--name"], status: 64)
+            }
+        }
+
+        @Test(
+            "a broken file is one line on standard error and status 64", .timeLimit(.minutes(2)),
+            arguments: [
+                ("broken.yaml", "linkspan:\n  transport: [oops\n"), ("broken.json", #"{"linkspan": {"#),
+                ("list.yaml", "- linkspan\n"),
+                ("adapter.yaml", "linkspan:\n  transport:\n    adapter: carrier-pigeon\n"),
+                ("service.json", #"{"linkspan": {"services": {"enabled": ["loging"]}}}"#),
+                ("option.yaml", "linkspan:\n  services:\n    logging:\n      levle: info\n"),
+            ])
+        func file(name: String, text: String) async throws {
+            try await Bench.run { bench in
+                let path = try bench.file(name, text)
+                Self.expectRefusal(try await bench.runChat(Self.me + ["--config", path]), [name], status: 64)
+            }
+        }
+
+        @Test(
+            "names that nobody knows in the environment are refused with those that are known", .timeLimit(.minutes(2)),
+            arguments: [
+                ("LINKSPAN_TRANSPORT_ADAPTER", "sockeio", ["memory", "socketio", "websocket"]),
+                ("LINKSPAN_SERVICES_ENABLED", "loging", ["logging"]),
+            ])
+        func environment(variable: String, value: String, known: [String]) async throws {
+            try await Bench.run { bench in
+                let ended = try await bench.runChat(Self.me, environment: [variable: value])
+                Self.expectRefusal(ended, ["'\(value)'", variable] + known, status: 64)
+            }
+        }
+
+        @Test(
+            "a server that refuses ends the chat with its reason and status 1", .timeLimit(.minutes(2)),
+            arguments: [Wire.socketio, .websocket])
+        func server(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench, ["--refuse"])
+                let chat = try await bench.chat(Self.me + (await server.arguments(for: wire)))
+                let status = try await chat.exit()
+                let ended = Ended(
+                    status: status, output: await chat.output.lines, errors: await chat.errors.lines)
+                Self.expectRefusal(ended, ["the chat is closed"], status: 1)
+            }
+        }
+
+        private static func expectRefusal(_ ended: Ended, _ words: [String], status: Int) {
+            #expect(ended.status == status, "\(ended)")
+            #expect(ended.errors.count == 1, "\(ended)")
+            for word in words {
+                #expect(ended.errors.first?.contains(word) == true, "'\(word)' is not in \(ended.errors)")
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+internal import Foundation
+
+/// A process that a test runs, with what it writes.
+///
+/// Made by ``Bench``, which also ends it.
+final class Child: Sendable {
+    let output: Transcript
+    let errors: Transcript
+    private let process: Process
+    private let input: FileHandle
+    private let status: Transcript
+    private let sources: [(source: AsyncStream<Data>, transcript: Transcript)]
+
+    /// Starts a process.
+    ///
+    /// - Parameters:
+    ///   - name: what to call it in errors.
+    ///   - command: the path of the program and its arguments.
+    ///   - environment: variables besides those of the tests, of which the product's own are left out.
+    /// - Throws: what `Process` throws when there is no such program.
+    init(_ name: String, _ command: [String], environment: [String: String]) throws {
+        // Else whoever writes to a process that has ended would end, too.
+        signal(SIGPIPE, SIG_IGN)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LINKSPAN_") }
+        process.environment = inherited.merging(environment) { $1 }
+        let (input, output, errors) = (Self.pipe(), Self.pipe(), Self.pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = errors
+        let (exit, exited) = AsyncStream<Data>.makeStream()
+        process.terminationHandler = {
+            let isSignal = $0.terminationReason == .uncaughtSignal
+            exited.yield(Data("\(isSignal ? -$0.terminationStatus : $0.terminationStatus)\n".utf8))
+            exited.finish()
+        }
+        try process.run()
+        self.process = process
+        self.input = input.fileHandleForWriting
+        self.output = Transcript("output of \(name)")
+        self.errors = Transcript("errors of \(name)")
+        self.status = Transcript("status of \(name)")
+        self.sources = [(Self.read(output), self.output), (Self.read(errors), self.errors), (exit, self.status)]
+    }
+
+    /// Carries what the process writes to the transcripts, until it has ended.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            for (source, transcript) in self.sources {
+                group.addTask {
+                    for await data in source { await transcript.append(data) }
+                    await transcript.end()
+                }
+            }
+        }
+    }
+
+    /// Types lines.
+    func type(_ lines: [String]) throws { try self.type(raw: lines.map { "\($0)\n" }.joined()) }
+
+    /// Types characters as they are.
+    func type(raw text: String) throws { try self.input.write(contentsOf: Data(text.utf8)) }
+
+    /// Ends the input.
+    func endInput() throws { try self.input.close() }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// - Returns: its status; the negative number of the signal when one has ended it.
+    func exit(within limit: Duration = .seconds(30)) async throws -> Int {
+        let lines = try await self.status.wait(for: "end", within: limit) { _ in true }
+        _ = (try await self.output.all(), try await self.errors.all())
+        return Int(lines[0]) ?? .min
+    }
+
+    /// Ends it at once, whatever it is doing, and waits until it is gone.
+    func kill() async {
+        self.send(SIGKILL)
+        _ = try? await self.status.all()
+    }
+
+    /// Stops it from running, its sockets staying open.
+    func pause() { self.send(SIGSTOP) }
+
+    /// Lets it run on.
+    func resume() { self.send(SIGCONT) }
+
+    private func send(_ number: Int32) {
+        if self.process.isRunning { _ = Foundation.kill(self.process.processIdentifier, number) }
+    }
+
+    /// A pipe whose ends no other process gets by chance: its reader would never see the end.
+    private static func pipe() -> Pipe {
+        let pipe = Pipe()
+        for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+            _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        }
+        return pipe
+    }
+
+    /// Reads on a thread of its own, because a read cannot be cancelled; it ends with the process.
+    private static func read(_ pipe: Pipe) -> AsyncStream<Data> {
+        AsyncStream { chunks in
+            let file = pipe.fileHandleForReading
+            Thread.detachNewThread {
+                while true {
+                    let data = file.availableData
+                    guard !data.isEmpty else { break }
+                    chunks.yield(data)
+                }
+                chunks.finish()
+            }
+        }
+    }
+}
