@@ -396,7 +396,10 @@ async def serve_websocket(hub: Hub, listener: socket.socket, options: argparse.N
 def _listen(host: str, port: int) -> socket.socket:
     # create_server() sets SO_REUSEADDR: a restart gets its port back although old connections linger.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=128)
+    listener = socket.create_server((host, port), family=family, backlog=128)
+    # Connections inherit it. Small frames would wait for each other, and asyncio forgets it for a socket made like this.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _tls(options: argparse.Namespace) -> ssl.SSLContext | None:
