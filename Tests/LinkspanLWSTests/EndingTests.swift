@@ -152,6 +152,15 @@ struct EndingTests {
         }
     }
 
+    @Test("ends as unreachable at an address that takes no connections at all")
+    func impossible() async throws {
+        try await withLoop { loop in
+            let recorder = Recorder()
+            _ = recorder.connect(UpgradeRequest(host: "255.255.255.255", port: 80, isSecure: false), on: loop)
+            #expect(await recorder.ending().code == .unreachable)
+        }
+    }
+
     @Test("ends as not resolved for a name without address")
     func unknownName() async throws {
         try await withLoop { loop in
@@ -173,13 +182,14 @@ struct EndingTests {
         }
     }
 
-    @Test("tries the addresses of a name in turn, past a refusal and past one that does not answer")
+    @Test("tries the addresses of a name in turn, past refusals and past one that does not answer")
     func addressesInTurn() async throws {
         let server = try LoopbackServer { EchoTests.echo($0) }
         defer { server.stop() }
         let hole = try BlackHole("127.0.0.2", port: server.port)
         defer { hole.stop() }
-        let resolver = Resolver { _ in .success(["127.0.0.3", "127.0.0.2", "127.0.0.1"]) }
+        // The first is refused within the call that dials it, the second by its host, and the third never answers.
+        let resolver = Resolver { _ in .success(["255.255.255.255", "127.0.0.3", "127.0.0.2", "127.0.0.1"]) }
         try await withLoop(EventLoop(name: "test", resolver: resolver)) { loop in
             let recorder = Recorder()
             let request = UpgradeRequest(

@@ -87,17 +87,15 @@ extension ByteStream.StateMachine {
         return .open
     }
 
-    /// The connection is gone; nil when the attempt had ended before.
-    mutating func connectionClosed() -> ByteStreamError? {
+    /// The connection is gone, without a word of failure: so ends a stream, but also a try at an odd address.
+    mutating func connectionClosed() -> OnDial {
         switch self.state {
-        case .resolving, .ended: return nil
-        case .dialing(_, let rejection):
-            return self.ended(rejection ?? ByteStreamError(.closedByPeer, "the connection was closed during set-up"))
-        case .upgrading: return self.ended(ByteStreamError(.closedByPeer, "closed before the upgrade was answered"))
-        case .open: return self.ended(ByteStreamError(.closedByPeer, "the connection was closed by the peer"))
-        case .finishing:
-            return self.ended(ByteStreamError(.closedByPeer, "closed by the peer before all was sent"))
-        case .lingering: return self.ended(Self.finished)
+        case .resolving, .ended: return .ignore
+        case .dialing: return self.failed(.connect)
+        case .upgrading: return self.end(DialFailure.hangUp.duringUpgrade)
+        case .open: return self.end(ByteStreamError(.closedByPeer, "the connection was closed by the peer"))
+        case .finishing: return self.end(ByteStreamError(.closedByPeer, "closed by the peer before all was sent"))
+        case .lingering: return self.end(Self.finished)
         }
     }
 

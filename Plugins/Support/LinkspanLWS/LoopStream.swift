@@ -166,7 +166,7 @@ extension LoopStream {
     func closed(_ dial: Dial) {
         guard dial === self.dial else { return }
         self.dial = nil
-        if let error = self.machine.connectionClosed() { self.end(error) }
+        self.act(self.machine.connectionClosed())
     }
 }
 
