@@ -178,4 +178,40 @@ struct MessagePublisherTests {
         #expect(gone == nil)
         #expect(held == nil)
     }
+
+    @Test
+    func `nothing is left at the channel after a cancellation, an end, or a subscriber that went away`() async throws {
+        let channel = CountingChannel(try self.lobby.connect())
+        let (cancelled, ended) = (Reader<Message>(), Reader<Message>())
+        channel.publisher(for: "number").subscribe(cancelled)
+        channel.publisher(for: "number").subscribe(ended)
+        let states = Reader<ConnectionState>()
+        channel.statePublisher.subscribe(states)
+        do {
+            let sink = channel.publisher(for: "number").sink { _ in }
+            #expect(channel.listeners == 7, "two for each publisher of messages, one for that of states")
+            withExtendedLifetime(sink) {}
+        }
+        #expect(channel.listeners == 5)
+        cancelled.cancel()
+        cancelled.cancel()
+        #expect(channel.listeners == 3)
+        await self.lobby.manager.shutdown()
+        #expect(ended.completions == 1)
+        #expect(states.completions == 1)
+        #expect(channel.listeners == 0)
+    }
+
+    @Test
+    func `who cancels during the hand-over leaves nothing at the channel`() throws {
+        let channel = CountingChannel(try self.lobby.connect())
+        self.lobby.emit(0..<3)
+        let reader = Reader<Message>(.max(1)) { reader, _ in
+            reader.cancel()
+            return .none
+        }
+        channel.publisher(for: "number").subscribe(reader)
+        #expect(reader.values.count == 1, "it cancelled while messages from before were handed over")
+        #expect(channel.listeners == 0)
+    }
 }
