@@ -72,9 +72,10 @@ extension Chat {
                 try await group.waitForAll()
             }
 
-            for (name, typist, chat, reader) in [("ann", typists[0], ann, bob), ("bob", typists[1], bob, ann)] {
+            let people = [("ann", typists[0], ann, bob), ("bob", typists[1], bob, ann)]
+            for (name, typist, _, reader) in people { try await reader.hear(await typist.count, from: name) }
+            for (name, typist, chat, reader) in people {
                 let count = await typist.count
-                try await reader.hear(count, from: name)
                 try chat.endInput()
                 #expect(try await chat.exit() == 0)
                 #expect(Delivery(of: count, from: name, in: await reader.heard(from: name)) == .perfect)
