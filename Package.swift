@@ -16,6 +16,8 @@ let settings: [SwiftSetting] = [
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let openCombine: Target.Dependency = .product(
+    name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// A target of `Sources/`: the SDK without any network.
@@ -23,7 +25,9 @@ func sdk(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-/// A target of `Plugins/`. Package access is off, so a first-party plug-in has no privilege that a third party lacks.
+/// A target of `Plugins/`.
+///
+/// Package access is off, so a first-party plug-in has no privilege that a third party lacks.
 func plugin(_ kind: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "Plugins/\(kind)/\(name)", packageAccess: false,
@@ -43,6 +47,9 @@ let products: [Product] = [
     .library(name: "LinkspanWebSocket", targets: ["LinkspanWebSocket"]),
     .library(name: "LinkspanSocketIO", targets: ["LinkspanSocketIO"]),
     .library(name: "LinkspanLogging", targets: ["LinkspanLogging"]),
+    .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
+    // For apps that run sockets on loops of their own.
+    .library(name: "LinkspanLWS", targets: ["LinkspanLWS"]),
 ]
 
 let sources: [Target] = [
@@ -62,6 +69,7 @@ let plugins: [Target] = [
         "Transports", "LinkspanSocketIO",
         ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
     plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", logging]),
+    plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanLock", deque, openCombine]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
@@ -79,7 +87,8 @@ let samples: [Target] = [
             "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanWebSocket",
             "LinkspanSocketIO", "LinkspanLogging", logging, argumentParser,
         ],
-        path: "Samples/Chat", exclude: ["PROTOCOL.md", "server.py", "chat_history.py", "requirements.txt", "chat.yaml"],
+        path: "Samples/Chat",
+        exclude: ["PROTOCOL.md", "server.py", "chat_history.py", "requirements.txt", "chat.yaml"],
         packageAccess: false, swiftSettings: settings)
 ]
 
@@ -92,11 +101,15 @@ let benchmarks: [Target] = [
 
 let tests: [Target] = [
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanLock"]),
-    test("Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanLock", logging]),
+    test(
+        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanLock", logging]),
     test("LinkspanConfiguration", ["LinkspanConfiguration", "Linkspan", "LinkspanLifecycle"]),
     test(
         "LinkspanLogging",
         ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanLock", logging]),
+    test(
+        "LinkspanCombine",
+        ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanLock", "LinkspanTesting", openCombine]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanLock"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"]),
@@ -104,8 +117,11 @@ let tests: [Target] = [
         name: "DocumentationTests",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanSocketIO",
-            "LinkspanWebSocket",
+            "LinkspanWebSocket", "LinkspanTesting", "LinkspanLock",
         ],
+        path: "Tests/DocumentationTests", swiftSettings: settings),
+    .testTarget(
+        name: "ChatTests", dependencies: ["chat"], path: "Tests/ChatTests", exclude: ["listener.py"],
         swiftSettings: settings),
     .testTarget(
         name: "InteropTests",
@@ -127,6 +143,7 @@ let package = Package(
             url: "https://github.com/apple/swift-configuration", from: "1.4.0",
             traits: [.defaults, "YAML", "CommandLineArguments"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: sources + plugins + samples + benchmarks + tests
 )

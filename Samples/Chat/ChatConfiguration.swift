@@ -34,7 +34,9 @@ struct ChatConfiguration {
         }
     }
 
-    /// What may be named in the configuration. An app adds its own transports and services here.
+    /// What may be named in the configuration.
+    ///
+    /// An app adds its own transports and services here.
     private static func catalog() -> Catalog {
         var logger = Logger(label: "chat") { StreamLogHandler.standardError(label: $0) }
         // Which lines are written is the service's option.

@@ -26,6 +26,7 @@ struct ChatSession: Sendable {
     /// - Parameters:
     ///   - lines: what the person types.
     ///   - patience: how long unconfirmed lines are waited for at the end of input.
+    /// - Returns: how the visit ended.
     func run(lines: AsyncStream<String>, patience: Duration) async -> Ending {
         let (failures, failed) = AsyncStream<LinkspanError>.makeStream()
         let transport = self.transport
@@ -67,7 +68,8 @@ struct ChatSession: Sendable {
         case .line(let line): LineOutput.show("\(line.from): \(line.text)")
         case .joined(let name): LineOutput.news("\(name) joined")
         case .left(let name): LineOutput.news("\(name) left")
-        case .missed(let lines): LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
+        case .missed(let lines):
+            LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
         case .rejected(let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
         case .confirmed: ()
         }

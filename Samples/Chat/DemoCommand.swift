@@ -2,7 +2,7 @@ import ArgumentParser
 import Linkspan
 import LinkspanInMemory
 
-/// `chat demo`
+/// The command `chat demo`.
 @available(macOS 15, *)
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

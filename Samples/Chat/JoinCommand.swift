@@ -2,7 +2,7 @@ import ArgumentParser
 import Linkspan
 import LinkspanConfiguration
 
-/// `chat join`
+/// The command `chat join`.
 @available(macOS 15, *)
 struct JoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -8,7 +8,9 @@ public struct LinkspanError: Error, Sendable {
     public var message: String
     /// The error underneath, when there is one.
     public var cause: (any Error)?
-    /// Whether a failed command may have reached the server. Nil when the error is not about a command.
+    /// Whether a failed command may have reached the server.
+    ///
+    /// Nil when the error is not about a command.
     public var certainty: Certainty?
     /// The earliest moment for another attempt that the server asked for, counted from the failure.
     public var retryAfter: Duration?
@@ -36,7 +38,9 @@ public struct LinkspanError: Error, Sendable {
         case unknown
     }
 
-    /// The kind of a ``LinkspanError``. A struct, so that new kinds are not a breaking change.
+    /// The kind of a ``LinkspanError``.
+    ///
+    /// A struct, so that new kinds are not a breaking change.
     public struct Code: RawRepresentable, Sendable, Hashable {
         /// The name of the kind, as it appears in logs.
         public var rawValue: String

@@ -36,7 +36,7 @@ public final class EventRecorder: Sendable {
 
     private struct Waiter: Sendable {
         let condition: @Sendable ([Entry]) -> Bool
-        let continuation: UnsafeContinuation<Bool, Never>
+        let continuation: CheckedContinuation<Bool, Never>
     }
 
     private struct State: Sendable {
@@ -138,7 +138,7 @@ public final class EventRecorder: Sendable {
             return state.lastWaiter
         }
         let isFulfilled = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
+            await withCheckedContinuation { continuation in
                 self.enqueue(number, Waiter(condition: condition, continuation: continuation))
                 _ = self.scheduler.schedule(at: .now + deadline) { [weak self] in self?.giveUp(number) }
                 if Task.isCancelled { self.giveUp(number) }

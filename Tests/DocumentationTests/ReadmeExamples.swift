@@ -8,7 +8,9 @@ import LinkspanWebSocket
 import Synchronization
 import Testing
 
-/// The examples of the README, word for word, so that they compile. The ones that need no server also run.
+/// The examples of the README, word for word, so that they compile.
+///
+/// The ones that need no server also run.
 @Suite("The README's examples")
 struct ReadmeExamples {
     private struct Line: Codable, Sendable {
@@ -68,7 +70,8 @@ struct ReadmeExamples {
     @Test("the counter of the README counts a connection over the in-memory hub", .timeLimit(.minutes(1)))
     func counterCounts() async throws {
         let counter = ConnectionCounter()
-        let plan = MessagingPlan(url: "memory://lobby", transport: InMemoryTransport(hub: InMemoryHub()), services: [counter])
+        let plan = MessagingPlan(
+            url: "memory://lobby", transport: InMemoryTransport(hub: InMemoryHub()), services: [counter])
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }

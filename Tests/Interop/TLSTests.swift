@@ -20,9 +20,9 @@ extension Interop {
 
         /// Connects over TLS by the transport that the server speaks.
         private static func client(
-            _ bench: Bench, _ kind: ServerKind, _ server: PythonServer, trusting roots: TLSOptions.TrustRoots
+            _ bench: Bench, _ kind: ServerKind, _ server: PythonServer, trusting roots: TLSPolicy.Roots
         ) async throws -> Client {
-            let tls = TLSOptions(trustRoots: roots)
+            let tls = TLSPolicy(roots: roots)
             return kind == .webSocket
                 ? try await bench.webSocket(
                     server, scheme: "wss", credentials: try Self.credentials(),

@@ -55,7 +55,9 @@ public final class WebSocketChannel: Sendable {
         self.receiver = Lock(Receiver(session: WebSocketSession(role: .client, limits: request.limits)))
     }
 
-    /// Begins to connect. Call it once.
+    /// Begins to connect.
+    ///
+    /// Call it once.
     public func open() {
         // From the loop, so that the stream is known before its first event.
         self.loop.execute {
@@ -73,6 +75,7 @@ public final class WebSocketChannel: Sendable {
     ///   - expectedLength: a guess of the payload's length; a good one saves moving it by a few bytes.
     ///   - attachments: the binary messages that follow.
     ///   - write: appends the payload to the buffer it gets, and does nothing else to it.
+    /// - Returns: what became of the message.
     public func send(
         _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], write: (inout [UInt8]) -> Void
     ) -> SendResult {

@@ -1,4 +1,6 @@
-/// Hears what happens on a WebSocket channel. All calls come on the loop's thread, one at a time and in order.
+/// Hears what happens on a WebSocket channel.
+///
+/// All calls come on the loop's thread, one at a time and in order.
 public protocol WebSocketChannelHandler: AnyObject, Sendable {
     /// The handshake is done; messages may be sent.
     ///
@@ -15,7 +17,9 @@ public protocol WebSocketChannelHandler: AnyObject, Sendable {
     func closed(_ end: WebSocketEnd)
 }
 
-/// A whole message. The bytes may share memory with others of the same read.
+/// A whole message.
+///
+/// The bytes may share memory with others of the same read.
 public enum WebSocketMessage: Sendable, Hashable {
     /// Text: valid UTF-8.
     case text(ArraySlice<UInt8>)

@@ -36,8 +36,10 @@ public struct WebSocketRequest: Sendable {
         /// How long the server may be silent after a ping.
         public var timeout: Duration
 
-        /// Makes a keep-alive rule. A server that has vanished is noticed after at most `interval` + `timeout`.
-        public init(interval: Duration = .seconds(15), timeout: Duration = .seconds(10)) {
+        /// Makes a keep-alive rule.
+        ///
+        /// A server that has vanished is noticed after at most `interval` + `timeout`.
+        public init(interval: Duration, timeout: Duration) {
             self.interval = interval
             self.timeout = timeout
         }

@@ -51,7 +51,9 @@ public final class HubPeer: Sendable {
         self.hub.perform { self.link.deliver([.message(InboundMessage(event: event, payload: payload))]) }
     }
 
-    /// Sends an event to this client and hears its reply. A client that goes away without one is not heard of again.
+    /// Sends an event to this client and hears its reply.
+    ///
+    /// A client that goes away without one is not heard of again.
     public func ask(_ event: String, _ payload: Payload, _ onReply: @escaping @Sendable (Payload) -> Void) {
         let id = self.state.withLock { state in
             state.lastQuestion += 1

@@ -1,7 +1,9 @@
 internal import Linkspan
 internal import LinkspanLock
 
-/// A link to a hub. Its state changes only inside the hub's serial work, apart from `send`, which only looks.
+/// A link to a hub.
+///
+/// Its state changes only inside the hub's serial work, apart from `send`, which only looks.
 final class InMemoryLink: Link {
     private enum State: Sendable {
         case idle

@@ -15,7 +15,9 @@ public struct SocketIOTransport: Transport {
     public let configuration: Configuration
     private let engines: SocketIOEngines
 
-    /// Makes a transport. Links of one transport share sockets; so do all with the default `loop`.
+    /// Makes a transport.
+    ///
+    /// Links of one transport share sockets; so do all with the default `loop`.
     ///
     /// - Parameters:
     ///   - configuration: how it behaves.
@@ -25,9 +27,15 @@ public struct SocketIOTransport: Transport {
         self.engines = loop === EventLoop.shared ? .shared : SocketIOEngines(loop: loop)
     }
 
-    /// The path, the trust roots' kind and whether sockets are shared.
+    /// Everything in the configuration, as text.
     public var options: [String: String] {
-        ["path": self.configuration.path, "multiplex": "\(self.configuration.isMultiplexed)"]
+        [
+            "path": self.configuration.path,
+            "multiplex": "\(self.configuration.isMultiplexed)",
+            "tls": self.configuration.tls.description,
+            "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
+            "highWaterMark": "\(self.configuration.highWaterMark)",
+        ]
     }
 
     /// Makes a link to the namespace that the URL's path names.
@@ -39,15 +47,25 @@ public struct SocketIOTransport: Transport {
 extension SocketIOTransport {
     /// How the transport behaves.
     public struct Configuration: Sendable, Hashable {
-        /// The path of the Engine.IO endpoint on the server. Default `/socket.io/`.
+        /// The path of the Engine.IO endpoint on the server.
+        ///
+        /// Default `/socket.io/`.
         public var path = "/socket.io/"
-        /// How servers are verified over TLS. Default: by the system's roots.
-        public var tls = TLSOptions()
-        /// Whether namespaces of one server share a socket. Default true.
+        /// How servers are verified over TLS.
+        ///
+        /// Default: by the system's roots.
+        public var tls = TLSPolicy.system
+        /// Whether namespaces of one server share a socket.
+        ///
+        /// Default true.
         public var isMultiplexed = true
-        /// The most bytes of a received message. Default 16 MiB.
+        /// The most bytes of a received message.
+        ///
+        /// Default 16 MiB.
         public var maximumMessageBytes = 16 << 20
-        /// Unsent bytes above which the core has to wait. Default 1 MiB.
+        /// Unsent bytes above which the core has to wait.
+        ///
+        /// Default 1 MiB.
         public var highWaterMark = 1 << 20
 
         /// The defaults named at the properties, changed by `configure`.

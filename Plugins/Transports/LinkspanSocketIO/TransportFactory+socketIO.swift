@@ -1,5 +1,4 @@
 public import Linkspan
-internal import LinkspanLWS
 
 extension TransportFactory {
     /// The Socket.IO transport for a catalog: options `path`, `ca`, `multiplex`, `maximumMessageBytes`.
@@ -8,7 +7,8 @@ extension TransportFactory {
             "socketio", schemes: ["http", "https", "ws", "wss"],
             options: [
                 PluginOption("path", .text, fallback: "/socket.io/", "The path of the Engine.IO endpoint."),
-                PluginOption("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
+                PluginOption(
+                    "ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
@@ -22,7 +22,7 @@ extension TransportFactory {
             return SocketIOTransport(
                 .defaults { configuration in
                     configuration.path = path
-                    if let file = values.text("ca") { configuration.tls = TLSOptions(trustRoots: .file(file)) }
+                    if let file = values.text("ca") { configuration.tls = TLSPolicy(roots: .file(file)) }
                     if let multiplex = values.flag("multiplex") { configuration.isMultiplexed = multiplex }
                     if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
                 })

@@ -10,7 +10,9 @@ public enum Envelope: Sendable {
     case auth(Payload)
 }
 
-/// Turns envelopes into WebSocket messages and back. Write your own for a server with its own format.
+/// Turns envelopes into WebSocket messages and back.
+///
+/// Write your own for a server with its own format.
 ///
 /// An envelope is one message, text or binary, followed by one binary message for each attachment.
 public protocol EnvelopeCodec: Sendable {

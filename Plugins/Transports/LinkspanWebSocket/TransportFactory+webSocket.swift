@@ -1,6 +1,4 @@
 public import Linkspan
-internal import LinkspanLWS
-internal import LinkspanWebSocketClient
 
 extension TransportFactory {
     /// The raw WebSocket transport for a catalog: options `ca`, `subprotocols`, `pingInterval`, `pingTimeout`,
@@ -9,10 +7,12 @@ extension TransportFactory {
         Self(
             "websocket", schemes: ["ws", "wss", "http", "https"],
             options: [
-                PluginOption("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
+                PluginOption(
+                    "ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
                 PluginOption("subprotocols", .list, fallback: "none", "Sub-protocols to offer, the preferred first."),
                 PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "How often a ping is sent."),
-                PluginOption("pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
+                PluginOption(
+                    "pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
@@ -20,11 +20,11 @@ extension TransportFactory {
         ) { values throws(LinkspanError) in
             WebSocketTransport(
                 .defaults { configuration in
-                    var keepAlive = WebSocketRequest.KeepAlive()
+                    var keepAlive = WebSocketTransport.KeepAlive()
                     if let interval = values.duration("pingInterval") { keepAlive.interval = interval }
                     if let timeout = values.duration("pingTimeout") { keepAlive.timeout = timeout }
                     configuration.keepAlive = keepAlive
-                    if let file = values.text("ca") { configuration.tls = TLSOptions(trustRoots: .file(file)) }
+                    if let file = values.text("ca") { configuration.tls = TLSPolicy(roots: .file(file)) }
                     if let names = values.list("subprotocols") { configuration.subprotocols = names }
                     if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
                 })

@@ -39,7 +39,8 @@ final class WebSocketLink: Link {
         let request = WebSocketRequest(
             upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
             limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
-            keepAlive: self.configuration.keepAlive, highWaterMark: self.configuration.highWaterMark)
+            keepAlive: self.configuration.keepAlive.map { .init(interval: $0.interval, timeout: $0.timeout) },
+            highWaterMark: self.configuration.highWaterMark)
         do {
             let channel = try WebSocketChannel(request, on: self.loop, handler: self)
             let mayOpen = self.state.withLock { state in

@@ -1,6 +1,5 @@
 public import Linkspan
 public import LinkspanLWS
-public import LinkspanWebSocketClient
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
 public struct WebSocketTransport: Transport {
@@ -22,11 +21,16 @@ public struct WebSocketTransport: Transport {
         self.loop = loop
     }
 
-    /// The codec and the sub-protocols.
+    /// Everything in the configuration, as text.
     public var options: [String: String] {
-        [
+        let keepAlive = self.configuration.keepAlive.map { "every \($0.interval), \($0.timeout) to answer" }
+        return [
             "codec": self.configuration.codec.name,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
+            "tls": self.configuration.tls.description,
+            "keepAlive": keepAlive ?? "never",
+            "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
+            "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
     }
 
@@ -39,17 +43,29 @@ public struct WebSocketTransport: Transport {
 extension WebSocketTransport {
     /// How the transport behaves.
     public struct Configuration: Sendable {
-        /// What messages look like. Default ``JSONEnvelopeCodec``.
+        /// What messages look like.
+        ///
+        /// Default ``JSONEnvelopeCodec``.
         public var codec: any EnvelopeCodec = JSONEnvelopeCodec()
-        /// Sub-protocols to offer besides those of the codec. Default none.
+        /// Sub-protocols to offer besides those of the codec.
+        ///
+        /// Default none.
         public var subprotocols: [String] = []
-        /// How servers are verified over TLS. Default: by the system's roots.
-        public var tls = TLSOptions()
-        /// When a silent server is pinged. Default: every 15 s, 10 s to answer. Nil for never.
-        public var keepAlive: WebSocketRequest.KeepAlive? = .init()
-        /// The most bytes of a received message. Default 16 MiB.
+        /// How servers are verified over TLS.
+        ///
+        /// Default: by the system's roots.
+        public var tls = TLSPolicy.system
+        /// When a silent server is pinged.
+        ///
+        /// Default: every 15 s, 10 s to answer. Nil for never.
+        public var keepAlive: KeepAlive? = .init()
+        /// The most bytes of a received message.
+        ///
+        /// Default 16 MiB.
         public var maximumMessageBytes = 16 << 20
-        /// Unsent bytes above which the core has to wait. Default 1 MiB.
+        /// Unsent bytes above which the core has to wait.
+        ///
+        /// Default 1 MiB.
         public var highWaterMark = 1 << 20
 
         /// The defaults named at the properties, changed by `configure`.
@@ -60,6 +76,28 @@ extension WebSocketTransport {
         }
 
         private init() {}
+    }
+}
+
+extension WebSocketTransport {
+    /// When a silent server is pinged, and how long it may take to answer.
+    public struct KeepAlive: Sendable, Hashable {
+        /// How often a ping is sent.
+        ///
+        /// Default 15 s.
+        public var interval: Duration
+        /// How long the server may be silent after a ping.
+        ///
+        /// Default 10 s.
+        public var timeout: Duration
+
+        /// Makes a rule.
+        ///
+        /// A server that has vanished is noticed after at most `interval` + `timeout`.
+        public init(interval: Duration = .seconds(15), timeout: Duration = .seconds(10)) {
+            self.interval = interval
+            self.timeout = timeout
+        }
     }
 }
 

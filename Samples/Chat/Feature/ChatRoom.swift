@@ -30,7 +30,9 @@ struct ChatRoom: Sendable {
     private let reports: AsyncStream<Report>
     private let report: AsyncStream<Report>.Continuation
 
-    /// Listens in a visitor's room. The server has been told who visits by ``Visitor/credentials``.
+    /// Listens in a visitor's room.
+    ///
+    /// The server has been told who visits by ``Visitor/credentials``.
     init(_ visitor: Visitor, over channel: any MessageChannel) throws(LinkspanError) {
         self.visitor = visitor
         self.channel = channel
@@ -38,7 +40,9 @@ struct ChatRoom: Sendable {
         try self.listen()
     }
 
-    /// Says a line: now, or as soon as it can be. Waits only while very many are under way.
+    /// Says a line: now, or as soon as it can be.
+    ///
+    /// Waits only while very many are under way.
     func say(_ text: String) async throws(LinkspanError) {
         let number = await self.tally.begin()
         let say = ChatVocabulary.Say(room: self.visitor.room, text: text, id: "\(self.visitor.session)-\(number)")

@@ -1,6 +1,8 @@
 public import LinkspanLifecycle
 
-/// The transports and services that configuration may name. A value: no globals, no reflection.
+/// The transports and services that configuration may name.
+///
+/// A value: no globals, no reflection.
 ///
 /// ```swift
 /// var catalog = Catalog()

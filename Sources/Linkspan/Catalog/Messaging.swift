@@ -22,11 +22,14 @@ public final class Messaging: Sendable {
         self.configuration = configuration
     }
 
-    /// Checks the plan and starts its services. Nothing is connected before ``connect()``.
+    /// Checks the plan and starts its services.
+    ///
+    /// Nothing is connected before ``connect()``.
     ///
     /// - Parameters:
     ///   - plan: what to run.
     ///   - logger: gets state changes of connections, at level debug.
+    /// - Returns: the running SDK.
     /// - Throws: ``LinkspanError`` with code `invalidURL` or `invalidConfiguration`; nothing runs then.
     public static func start(
         _ plan: MessagingPlan, logger: Logger = Logger(label: "linkspan")

@@ -1,7 +1,8 @@
 public import LinkspanLifecycle
 
-/// What to run: one endpoint over one transport, and the services around it. A plain value, made from a file by
-/// `LinkspanConfiguration` or in code.
+/// What to run: one endpoint over one transport, and the services around it.
+///
+/// A plain value, made from a file by `LinkspanConfiguration` or in code.
 public struct MessagingPlan: Sendable {
     /// The endpoint.
     public var url: String

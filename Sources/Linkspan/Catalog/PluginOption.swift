@@ -51,7 +51,9 @@ public enum OptionValue: Sendable, Hashable {
     case list([String])
 }
 
-/// The options that were given to a plug-in. Whoever makes them has checked them against the declarations.
+/// The options that were given to a plug-in.
+///
+/// Whoever makes them has checked them against the declarations.
 public struct OptionValues: Sendable, Hashable {
     /// The given values by name.
     public var values: [String: OptionValue]

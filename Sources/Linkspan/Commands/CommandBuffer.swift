@@ -2,11 +2,17 @@ internal import DequeModule
 
 /// How much may wait while a connection is not up, and what happens beyond it.
 public struct BufferLimits: Sendable, Hashable {
-    /// Commands that may wait. Default 1,000.
+    /// Commands that may wait.
+    ///
+    /// Default 1,000.
     public var commands: Int
-    /// Bytes that may wait. Default 4 MiB.
+    /// Bytes that may wait.
+    ///
+    /// Default 4 MiB. One command alone may be larger.
     public var bytes: Int
-    /// What happens when there is no room. Default ``Overflow/refuse``.
+    /// What happens when there is no room.
+    ///
+    /// Default ``Overflow/refuse``.
     public var overflow: Overflow
 
     /// Makes limits; the defaults are those named at the properties.
@@ -16,7 +22,9 @@ public struct BufferLimits: Sendable, Hashable {
         self.overflow = overflow
     }
 
-    /// What happens when there is no room. Whoever loses a command learns it from the command's outcome.
+    /// What happens when there is no room.
+    ///
+    /// Whoever loses a command learns it from the command's outcome.
     public enum Overflow: String, Sendable, Hashable {
         /// The new command is refused: the call throws.
         case refuse
@@ -90,7 +98,9 @@ struct CommandBuffer: Sendable {
     }
 
     private func hasRoom(for command: Command) -> Bool {
-        self.commands.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
+        // One command alone always has room: whether it is too large is for the link to say, not for a moment's state.
+        self.commands.isEmpty
+            || self.commands.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
     }
 
     private mutating func removeVictim() -> Command? {

@@ -1,7 +1,8 @@
 internal import DequeModule
 
-/// Commands that are repeated until they are answered. In a lane only the oldest is under way, so that its order holds
-/// with any server, whatever is lost.
+/// Commands that are repeated until they are answered.
+///
+/// In a lane only the oldest is under way, so that its order holds with any server, whatever is lost.
 struct DeliveryLanes: Sendable {
     private struct Lane {
         var waiting: Deque<Command> = []
@@ -19,9 +20,11 @@ struct DeliveryLanes: Sendable {
 
     /// Adds a command at the end of its lane.
     mutating func append(_ command: Command, lane: String) throws(LinkspanError) {
-        guard self.count < self.limits.commands, self.byteCount + command.byteCount <= self.limits.bytes else {
+        let hasRoom = self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
+        guard self.count == 0 || hasRoom else {
             throw LinkspanError(
-                .bufferFull, "'\(command.event)' was refused: \(self.count) deliveries are waiting", certainty: .notSent)
+                .bufferFull, "'\(command.event)' was refused: \(self.count) deliveries are waiting", certainty: .notSent
+            )
         }
         self.lanes[lane, default: Lane()].waiting.append(command)
         self.count += 1

@@ -83,7 +83,9 @@ extension MessageChannel {
 // MARK: - Sending
 
 extension MessageChannel {
-    /// Sends an event: now, or as soon as the connection is up. At most once.
+    /// Sends an event: now, or as soon as the connection is up.
+    ///
+    /// At most once.
     ///
     /// - Parameters:
     ///   - event: the name of the event.
@@ -95,7 +97,9 @@ extension MessageChannel {
         try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments)))
     }
 
-    /// Sends an event and waits for the server's reply. At most once.
+    /// Sends an event and waits for the server's reply.
+    ///
+    /// At most once.
     ///
     /// Cancelling the task gives the request up.
     ///
@@ -113,7 +117,9 @@ extension MessageChannel {
             to: .request, event: event, payload: Payload(repeat each arguments), timeout: timeout)
     }
 
-    /// Sends an event until the server has answered it, over as many reconnects as that takes. At least once, in order.
+    /// Sends an event until the server has answered it, over as many reconnects as that takes.
+    ///
+    /// At least once, in order.
     ///
     /// Events of one lane reach the server in the order of the calls. The server may get an event twice when a connection
     /// was lost before its reply; give the event a key of your own and let the server recognise it.
@@ -179,6 +185,7 @@ extension MessageChannel {
     ///   - event: the name of the event.
     ///   - type: the type of the first argument.
     ///   - handler: gets the value, or the error of code `decodingFailed` when the argument has another shape.
+    /// - Returns: the registration; it lasts whether or not it is kept.
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
     public func on<Value: Decodable & Sendable>(

@@ -37,7 +37,9 @@ public struct ConnectionBuilder: Sendable {
             self.transport = transport
         }
 
-        /// Says where credentials come from. Without this step there are none.
+        /// Says where credentials come from.
+        ///
+        /// Without this step there are none.
         public func credentials(_ source: CredentialSource) -> Self {
             var next = self
             next.source = source
@@ -59,7 +61,8 @@ public struct ConnectionBuilder: Sendable {
             guard self.transport.schemes.contains(url.scheme) else {
                 let known = self.transport.schemes.sorted().joined(separator: ", ")
                 throw LinkspanError(
-                    .invalidURL, "transport '\(self.transport.name)' does not carry '\(url.scheme)'; it carries \(known)")
+                    .invalidURL,
+                    "transport '\(self.transport.name)' does not carry '\(url.scheme)'; it carries \(known)")
             }
             try self.options.validate()
             return ConnectionConfiguration(

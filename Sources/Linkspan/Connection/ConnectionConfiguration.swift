@@ -1,4 +1,6 @@
-/// Everything that is needed to connect. Made by ``ConnectionBuilder``, so that it is always complete.
+/// Everything that is needed to connect.
+///
+/// Made by ``ConnectionBuilder``, so that it is always complete.
 public struct ConnectionConfiguration: Sendable {
     /// The endpoint.
     public let url: ConnectionURL

@@ -327,7 +327,9 @@ extension ConnectionCore {
         self.effects.append(.finish(outgoing.command, .failure(error)))
     }
 
-    /// The command that a reply answers, and when it was sent. Nil for late and unknown replies, which are counted.
+    /// The command that a reply answers, and when it was sent.
+    ///
+    /// Nil for late and unknown replies, which are counted.
     mutating func takeAwaited(_ requestID: UInt64) -> Command? {
         guard let entry = self.awaited.removeValue(forKey: requestID) else {
             self.lateReplies += 1

@@ -9,7 +9,9 @@ struct ConnectionEnvironment: Sendable {
     var observer: (any ConnectionObserver)?
 }
 
-/// Watches all connections of a manager. Called on the path of every message: must not block.
+/// Watches all connections of a manager.
+///
+/// Called on the path of every message: must not block.
 protocol ConnectionObserver: AnyObject, Sendable {
     func changed(_ connection: PooledConnection, _ change: StateChange)
     func attempting(_ connection: PooledConnection, _ attempt: Int)

@@ -2,21 +2,37 @@
 ///
 /// Two users of one pooled connection must agree on all of it except the credentials' contents.
 public struct ConnectionOptions: Sendable {
-    /// Bounds of what may wait while the connection is down. Default 1,000 commands, 4 MiB, refuse.
+    /// Bounds of what may wait while the connection is down.
+    ///
+    /// Default 1,000 commands, 4 MiB, refuse.
     public var buffer = BufferLimits()
-    /// Bounds of deliveries that wait for their replies. Default 10,000 commands, 64 MiB.
+    /// Bounds of deliveries that wait for their replies.
+    ///
+    /// Default 10,000 commands, 64 MiB.
     public var deliveries = BufferLimits(commands: 10_000, bytes: 64 << 20)
-    /// When to try again. Default ``RetryPolicy/standard``.
+    /// When to try again.
+    ///
+    /// Default ``RetryPolicy/standard``.
     public var retry = RetryPolicy.standard
-    /// A name for ``retry``, by which two users can see that they agree. Default `standard`.
+    /// A name for ``retry``, by which two users can see that they agree.
+    ///
+    /// Default `standard`.
     public var retryName = "standard"
-    /// How long opening a link may take, from the first look-up of the name to the server's consent. Default 10 s.
+    /// How long opening a link may take, from the first look-up of the name to the server's consent.
+    ///
+    /// Default 10 s.
     public var openDeadline = Duration.seconds(10)
-    /// How long the credential provider may take. Default 10 s.
+    /// How long the credential provider may take.
+    ///
+    /// Default 10 s.
     public var credentialDeadline = Duration.seconds(10)
-    /// How long a link must have been up before its loss begins a new count of failures. Default 10 s.
+    /// How long a link must have been up before its loss begins a new count of failures.
+    ///
+    /// Default 10 s.
     public var healthyAfter = Duration.seconds(10)
-    /// How long a connection stays up when nobody holds it any more. Default 5 s.
+    /// How long a connection stays up when nobody holds it any more.
+    ///
+    /// Default 5 s.
     public var linger = Duration.seconds(5)
 
     /// Options with the defaults named at the properties, changed by `configure`.

@@ -1,4 +1,6 @@
-/// Where a connection is in its life. Five states; progress inside one is a detail of it (``ConnectionProgress``).
+/// Where a connection is in its life.
+///
+/// Five states; progress inside one is a detail of it (``ConnectionProgress``).
 public enum ConnectionState: String, Sendable, Hashable, CaseIterable {
     /// Made, and never yet connected; its first attempt may be under way.
     case created

@@ -1,4 +1,6 @@
-/// Decides what a connection does. Pure: time and chance come in, actions go out.
+/// Decides what a connection does.
+///
+/// Pure: time and chance come in, actions go out.
 ///
 /// Three kinds of illegal input: a call the app may not make in this state throws `wrongState`; news about a link or a
 /// credential request that is no longer ours (another epoch) is dropped without a word, because it is an ordinary race;
@@ -217,7 +219,6 @@ extension ConnectionStateMachine {
         let from = self.state
         guard from.canBecome(.connected) else { return [] }
         self.phase = .connected(epoch: epoch, since: now)
-        self.wasRefused = false
         self.lastError = nil
         defer { self.attempts = 0 }
         return [.announce(self.change(from: from, to: .connected, .established(info), now: now))]
@@ -230,7 +231,10 @@ extension ConnectionStateMachine {
         guard case .connected(_, let since) = self.phase else {
             return self.attemptFailed(error, now: now, random: random)
         }
-        if since.duration(to: now) >= self.timing.healthyAfter || self.outageStart == nil {
+        let wasHealthy = since.duration(to: now) >= self.timing.healthyAfter
+        // An open link alone proves nothing: over some transports the server refuses what came with it only afterwards.
+        if wasHealthy { self.wasRefused = false }
+        if wasHealthy || self.outageStart == nil {
             self.failures = 0
             self.outageStart = now
         }

@@ -1,4 +1,6 @@
-/// Those who hear of state changes. A new one hears nothing before it has been told the latest.
+/// Those who hear of state changes.
+///
+/// A new one hears nothing before it has been told the latest.
 struct StateObservers: Sendable {
     typealias Handler = @Sendable (StateChange) -> Void
 

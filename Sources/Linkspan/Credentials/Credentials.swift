@@ -1,11 +1,15 @@
 /// Who we are, for one attempt, whatever the transport.
 public struct Credentials: Sendable {
     /// What the server gets in the handshake of the messaging protocol: the auth payload of Socket.IO, the first frame
-    /// of the raw WebSocket envelope. At most one argument.
+    /// of the raw WebSocket envelope.
+    ///
+    /// At most one argument.
     public var auth: Payload?
     /// Extra HTTP headers of the upgrade request, such as `Authorization`.
     public var headers: [Header]
-    /// Extra query items of the request. Prefer ``auth`` or ``headers``: queries end up in server logs.
+    /// Extra query items of the request.
+    ///
+    /// Prefer ``auth`` or ``headers``: queries end up in server logs.
     public var query: [QueryItem]
 
     /// Nothing to show.
@@ -69,7 +73,9 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
 public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible,
     CustomDebugStringConvertible, CustomReflectable
 {
-    /// The text itself. Whoever takes it answers for where it goes.
+    /// The text itself.
+    ///
+    /// Whoever takes it answers for where it goes.
     public let exposed: String
 
     /// Hides a text.
@@ -93,6 +99,7 @@ public protocol CredentialProvider: Sendable {
     /// connection's credential deadline passes.
     ///
     /// - Parameter request: for what, and why now.
+    /// - Returns: the credentials.
     /// - Throws: anything; the attempt then fails with code `credentialsUnavailable` and is repeated by the retry policy.
     func credentials(for request: CredentialRequest) async throws -> Credentials
 }

@@ -62,7 +62,9 @@ final class EventRouter: Sendable {
         }
     }
 
-    /// Adds a listener for one event. Held messages of that event reach it before this returns.
+    /// Adds a listener for one event.
+    ///
+    /// Held messages of that event reach it before this returns.
     func add(event: String, _ handler: @escaping Handler) -> Subscription {
         let (id, mustReplay) = self.state.withLock { state -> (UInt64, Bool) in
             state.lastID += 1

@@ -71,8 +71,11 @@ final class EventQueue: Sendable {
     }
 
     func push(_ message: Message) {
-        let wake = self.state.withLock { state -> (UnsafeContinuation<Deque<EventStream.Element>?, Never>,
-            EventStream.Element)? in
+        let wake = self.state.withLock {
+            state -> (
+                UnsafeContinuation<Deque<EventStream.Element>?, Never>,
+                EventStream.Element
+            )? in
             guard !state.isFinished else { return nil }
             if state.waiting.count >= self.capacity {
                 state.missed += 1 + (state.waiting.popFirst()?.missed ?? 0)

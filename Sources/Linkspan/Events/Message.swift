@@ -22,7 +22,9 @@ public struct Message: Sendable {
         try self.payload.decode(type, at: index)
     }
 
-    /// Answers the message. Only the first answer counts, and only while the link it came over is up.
+    /// Answers the message.
+    ///
+    /// Only the first answer counts, and only while the link it came over is up.
     ///
     /// - Parameter payload: the arguments of the answer.
     public func reply(payload: Payload) { self.replier?.reply(payload) }

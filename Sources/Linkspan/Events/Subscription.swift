@@ -1,6 +1,8 @@
 internal import LinkspanLock
 
-/// A registration that lasts until it is cancelled. Letting go of the value does not cancel it.
+/// A registration that lasts until it is cancelled.
+///
+/// Letting go of the value does not cancel it.
 public final class Subscription: Sendable {
     private let onCancel: Lock<(@Sendable () -> Void)?>
 

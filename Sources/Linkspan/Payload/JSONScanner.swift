@@ -32,7 +32,9 @@ public struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible 
 /// It stands in front of every recursive decoder, so that a kilobyte of brackets can cost neither seconds nor the stack.
 /// Grammar: RFC 8259. That strings are valid UTF-8 is the framing layer's check.
 public struct JSONScanner: Sendable {
-    /// Nested arrays and objects allowed. At most 64: the open ones are kept in one machine word.
+    /// Nested arrays and objects allowed.
+    ///
+    /// At most 64: the open ones are kept in one machine word.
     public static let maximumDepth = 64
     /// Values allowed in one text.
     public static let maximumValues = 100_000

@@ -1,6 +1,8 @@
 /// Reads and writes JSON strings (RFC 8259 §7).
 enum JSONString {
-    /// Resolves the escapes of a string's inside. A lone surrogate becomes U+FFFD.
+    /// Resolves the escapes of a string's inside.
+    ///
+    /// A lone surrogate becomes U+FFFD.
     static func unescape(_ inside: some Sequence<UInt8>) -> String {
         var bytes: [UInt8] = []
         var iterator = inside.makeIterator()

@@ -5,7 +5,9 @@ internal import Foundation
 #endif
 
 extension Payload {
-    /// Encodes values as arguments, one after another. `Data` inside them becomes binary attachments.
+    /// Encodes values as arguments, one after another.
+    ///
+    /// `Data` inside them becomes binary attachments.
     ///
     /// - Throws: ``LinkspanError`` with code `encodingFailed` when a value cannot be written as JSON.
     public init<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
@@ -16,11 +18,14 @@ extension Payload {
         self = writer.payload
     }
 
-    /// Reads the argument at `index` as a value. A blob can be read as `Data`.
+    /// Reads the argument at `index` as a value.
+    ///
+    /// A blob can be read as `Data`.
     ///
     /// - Parameters:
     ///   - type: the wanted type.
     ///   - index: which argument.
+    /// - Returns: the value.
     /// - Throws: ``LinkspanError`` with code `decodingFailed` when there is no such argument or it has another shape.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at index: Int = 0

@@ -39,7 +39,9 @@ public struct Payload: Sendable, Hashable {
     /// The bytes of text and blobs together.
     public var byteCount: Int { self.attachments.reduce(self.elements.count) { $0 + $1.count } }
 
-    /// The arguments, each still undecoded. The cost is one pass over the text.
+    /// The arguments, each still undecoded.
+    ///
+    /// The cost is one pass over the text.
     public var values: [PayloadValue] {
         var cursor = ElementCursor(self.elements)
         var values: [PayloadValue] = []

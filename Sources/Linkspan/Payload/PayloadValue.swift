@@ -7,7 +7,9 @@ public struct PayloadValue: Sendable, Hashable {
     public let text: ArraySlice<UInt8>
     let attachments: [ArraySlice<UInt8>]
 
-    /// The member with this key, when the value is an object. Of repeated keys the first counts.
+    /// The member with this key, when the value is an object.
+    ///
+    /// Of repeated keys the first counts.
     public subscript(key: String) -> PayloadValue? {
         var key = key
         let found: Range<Int>? = key.withUTF8 { wanted in
@@ -74,7 +76,9 @@ public struct PayloadValue: Sendable, Hashable {
         return Double(String(decoding: self.text, as: UTF8.self))
     }
 
-    /// The value as a string, escapes resolved. A lone surrogate becomes U+FFFD.
+    /// The value as a string, escapes resolved.
+    ///
+    /// A lone surrogate becomes U+FFFD.
     public var string: String? {
         guard self.text.count >= 2, self.text.first == UInt8(ascii: "\"") else { return nil }
         let inside = self.text.dropFirst().dropLast()

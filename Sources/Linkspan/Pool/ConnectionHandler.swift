@@ -1,6 +1,8 @@
 internal import LinkspanLock
 
-/// What a caller holds of a pooled connection: operates it and listens to it. While it is held, the connection is kept.
+/// What a caller holds of a pooled connection: operates it and listens to it.
+///
+/// While it is held, the connection is kept.
 ///
 /// Handlers of one URL share one connection. ``release()``, or letting go of the handler, ends this holder's
 /// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its linger.
@@ -36,7 +38,9 @@ public final class ConnectionHandler: MessageChannel {
     /// What the shared connection is doing, why, and what happens next.
     public var diagnosis: ConnectionDiagnosis { self.connection.diagnosis }
 
-    /// Gives the connection back. Further calls to send or listen throw `released`.
+    /// Gives the connection back.
+    ///
+    /// Further calls to send or listen throw `released`.
     public func release() {
         let holding = self.holding.withLock { holding in
             defer { holding = Holding() }

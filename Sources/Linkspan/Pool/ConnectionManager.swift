@@ -54,7 +54,7 @@ public final class ConnectionManager: Sendable {
         if mustConnect {
             do throws(LinkspanError) {
                 try connection.connect()
-            } catch where error.code == .wrongState {
+            } catch  where error.code == .wrongState {
                 // The keeper or another holder was faster.
             }
             self.keep()
@@ -73,8 +73,9 @@ public final class ConnectionManager: Sendable {
         }.sorted { $0.url.text < $1.url.text }
     }
 
-    /// Retires and releases every connection, held or not, and waits until the peers have been told. For the end of a
-    /// process or a test.
+    /// Retires and releases every connection, held or not, and waits until the peers have been told.
+    ///
+    /// For the end of a process or a test.
     ///
     /// - Parameter limit: how long to wait.
     public func shutdown(within limit: Duration = .seconds(5)) async {

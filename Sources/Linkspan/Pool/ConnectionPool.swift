@@ -1,4 +1,6 @@
-/// The connections of a manager by URL, and who holds them. A value: ``ConnectionManager`` keeps it under its lock.
+/// The connections of a manager by URL, and who holds them.
+///
+/// A value: ``ConnectionManager`` keeps it under its lock.
 struct ConnectionPool: Sendable {
     struct Entry: Sendable {
         let connection: any Connection

@@ -1,4 +1,6 @@
-/// Decides after each loss or failed attempt whether and when to try again. A value: no clock, no randomness of its own.
+/// Decides after each loss or failed attempt whether and when to try again.
+///
+/// A value: no clock, no randomness of its own.
 public struct RetryPolicy: Sendable {
     private let decision: @Sendable (RetryQuestion) -> RetryDecision
 
@@ -19,6 +21,7 @@ public struct RetryPolicy: Sendable {
     /// - Parameters:
     ///   - backoff: the schedule.
     ///   - limit: attempts in a row after which it stops; nil for no limit.
+    /// - Returns: the policy.
     public static func backoff(_ backoff: Backoff, limit: Int? = nil) -> Self {
         Self { question in
             guard !question.error.isPermanent else { return .stop }
@@ -63,16 +66,26 @@ public enum RetryDecision: Sendable, Hashable {
 /// together. Later ones wait `v/2 + U(0, v/2)`, where `v` doubles from ``initial`` up to a cap; the jitter stays at the
 /// cap.
 public struct Backoff: Sendable, Hashable {
-    /// The span over which first attempts are spread. Default 2 s.
+    /// The span over which first attempts are spread.
+    ///
+    /// Default 2 s.
     public var firstSpread: Duration
-    /// The longest second wait, which doubles from then on. Default 4 s: shorter ones would fall among the first attempts of
-    /// others, and double the load of a server that comes back.
+    /// The longest second wait, which doubles from then on.
+    ///
+    /// Default 4 s: shorter ones would fall among the first attempts of others, and double the load of a server that
+    /// comes back.
     public var initial: Duration
-    /// The cap while the outage is younger than ``earlyPeriod``. Default 5 s.
+    /// The cap while the outage is younger than ``earlyPeriod``.
+    ///
+    /// Default 5 s.
     public var earlyCap: Duration
-    /// How long an outage counts as young. Default 60 s.
+    /// How long an outage counts as young.
+    ///
+    /// Default 60 s.
     public var earlyPeriod: Duration
-    /// The cap afterwards. Default 30 s.
+    /// The cap afterwards.
+    ///
+    /// Default 30 s.
     public var cap: Duration
 
     /// Makes a schedule; the defaults are those named at the properties.

@@ -5,7 +5,9 @@
 public struct ConnectionURL: Sendable, Hashable {
     /// The scheme, lower case.
     public let scheme: String
-    /// The host, lower case; an IPv6 address without its brackets. Empty for schemes without one.
+    /// The host, lower case; an IPv6 address without its brackets.
+    ///
+    /// Empty for schemes without one.
     public let host: String
     /// The port, also when it is the default one; 0 for schemes without ports.
     public let port: Int
@@ -45,7 +47,9 @@ public struct ConnectionURL: Sendable, Hashable {
     /// Whether the scheme asks for TLS.
     public var isSecure: Bool { ["https", "wss"].contains(self.scheme) }
 
-    /// The URL in canonical form, query included. Use ``redacted`` for logs.
+    /// The URL in canonical form, query included.
+    ///
+    /// Use ``redacted`` for logs.
     public var text: String { self.redacted + (self.query.map { "?\($0)" } ?? "") }
 
     /// The URL without its query, which often holds tokens.
@@ -127,8 +131,9 @@ extension ConnectionURL {
                 output.append(value)
             } else {
                 output.append(0x25)
-                output.append(contentsOf: String([Character(Unicode.Scalar(high)), Character(Unicode.Scalar(low))])
-                    .uppercased().utf8)
+                output.append(
+                    contentsOf: String([Character(Unicode.Scalar(high)), Character(Unicode.Scalar(low))])
+                        .uppercased().utf8)
             }
         }
         return String(decoding: output, as: UTF8.self)

@@ -33,15 +33,23 @@ extension Transport {
 public struct LinkRequest: Sendable {
     /// The endpoint.
     public var url: ConnectionURL
-    /// Who we are. Fresh for every attempt.
+    /// Who we are.
+    ///
+    /// Fresh for every attempt.
     public var credentials: Credentials
-    /// The count of attempts since the connection was last up, from 1. For logs.
+    /// The count of attempts since the connection was last up, from 1.
+    ///
+    /// For logs.
     public var attempt: Int
-    /// How long opening may take. The core enforces it by ``Link/abort()``; a transport may use it for finer errors.
+    /// How long opening may take.
+    ///
+    /// The core enforces it by ``Link/abort()``; a transport may use it for finer errors.
     public var deadline: Duration
 
     /// Makes a request.
-    public init(url: ConnectionURL, credentials: Credentials = .none, attempt: Int = 1, deadline: Duration = .seconds(10)) {
+    public init(
+        url: ConnectionURL, credentials: Credentials = .none, attempt: Int = 1, deadline: Duration = .seconds(10)
+    ) {
         self.url = url
         self.credentials = credentials
         self.attempt = attempt
@@ -117,7 +125,9 @@ public enum SendAcceptance: Sendable, Hashable {
     }
 }
 
-/// Takes what links deliver. Implemented by the core.
+/// Takes what links deliver.
+///
+/// Implemented by the core.
 public protocol LinkReceiver: AnyObject, Sendable {
     /// Takes events of one link, in order.
     ///
@@ -142,7 +152,9 @@ public enum LinkEvent: Sendable {
 
 /// What is known about an open link.
 public struct LinkInfo: Sendable, Hashable {
-    /// The server's name for this session, when it has one. Not a secret.
+    /// The server's name for this session, when it has one.
+    ///
+    /// Not a secret.
     public var sessionID: String?
     /// Facts for people: protocol version, sub-protocol, and so on.
     public var facts: [String: String]
@@ -180,7 +192,9 @@ public struct OutboundMessage: Sendable {
     public var event: String
     /// Its arguments.
     public var payload: Payload
-    /// Set when a reply is wanted. Unique on its connection and counted upwards from 0.
+    /// Set when a reply is wanted.
+    ///
+    /// Unique on its connection and counted upwards from 0.
     public var requestID: UInt64?
     /// Whether it may be left out when the link is not ready for it at this moment.
     public var isVolatile: Bool

@@ -34,7 +34,7 @@ extension ConnectionOptions {
             "retry", .choice(["backoff", "never"]), fallback: "backoff", "Whether a lost link is opened again."),
         PluginOption(
             "retryFirstSpread", .seconds(0...86_400), fallback: "2", "The span over which first attempts are spread."),
-        PluginOption("retryInitial", .seconds(0.01...86_400), fallback: "2", "The wait that doubles."),
+        PluginOption("retryInitial", .seconds(0.01...86_400), fallback: "4", "The wait that doubles."),
         PluginOption(
             "retryEarlyCap", .seconds(0.01...86_400), fallback: "5", "The longest wait while the outage is young."),
         PluginOption("retryEarlyPeriod", .seconds(0...86_400), fallback: "60", "How long an outage counts as young."),

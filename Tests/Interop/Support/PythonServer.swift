@@ -119,10 +119,10 @@ final class PythonServer: Sendable {
 
     private static func python() throws -> String {
         let root = URL(fileURLWithPath: self.folder).deletingLastPathComponent().deletingLastPathComponent().path
-        let venv = ProcessInfo.processInfo.environment["LINKSPAN_VENV"] ?? "\(root)/.venv"
+        let venv = ProcessInfo.processInfo.environment["TEST_VENV"] ?? "\(root)/.venv"
         let python = "\(venv)/bin/python"
         guard FileManager.default.isExecutableFile(atPath: python) else {
-            throw Failure(description: "there is no \(python): run `make venv`, or name another one in LINKSPAN_VENV")
+            throw Failure(description: "there is no \(python): run `make venv`, or name another one in TEST_VENV")
         }
         return python
     }

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanWebSocket
-internal import LinkspanWebSocketClient
 internal import Testing
 
 extension Interop {

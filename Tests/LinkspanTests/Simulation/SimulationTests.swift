@@ -9,10 +9,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// How many worlds are run: 500, or as many as the environment variable `LINKSPAN_SEEDS` says, which is a number, or a
+/// How many worlds are run: 500, or as many as the environment variable `TEST_SEEDS` says, which is a number, or a
 /// range such as `1000-2000`, or one seed as `=1234`.
 private let seeds: ClosedRange<UInt64> = {
-    guard let text = getenv("LINKSPAN_SEEDS").map({ String(cString: $0) }) else { return 0...499 }
+    guard let text = getenv("TEST_SEEDS").map({ String(cString: $0) }) else { return 0...499 }
     if text.hasPrefix("="), let seed = UInt64(text.dropFirst()) { return seed...seed }
     let parts = text.split(separator: "-").compactMap { UInt64($0) }
     if parts.count == 2, parts[0] <= parts[1] { return parts[0]...parts[1] }
@@ -29,7 +29,7 @@ struct SimulationTests {
             var world = SimulatedWorld(seed: seed)
             try world.run()
             let violations = world.history.violations
-            #expect(violations.isEmpty, "LINKSPAN_SEEDS==\(seed): \(violations.prefix(5))")
+            #expect(violations.isEmpty, "TEST_SEEDS==\(seed): \(violations.prefix(5))")
             totals.calls += world.history.calls.count
             totals.applied += world.history.applied.count
             totals.links += world.history.states.count { $0 == .connected }

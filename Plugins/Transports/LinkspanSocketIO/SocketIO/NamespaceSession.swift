@@ -240,7 +240,16 @@ extension NamespaceSession {
             return LinkspanError(.refused, "the server does not have the namespace", details: details)
         }
         return LinkspanError(
-            .credentialsRefused, "the server refuses the connection to the namespace", details: details)
+            .credentialsRefused, "the server refuses the connection to the namespace\(self.reason(text))",
+            details: details)
+    }
+
+    /// The server's own words as the end of a sentence, unless they could spoil a log.
+    private static func reason(_ text: String?) -> String {
+        guard let text, !text.isEmpty,
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return "" }
+        return ": \(text.prefix(200))"
     }
 
     /// Servers may make ids of their own, so only what could spoil a log is refused.
