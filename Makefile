@@ -7,6 +7,9 @@ SHELL := /bin/bash
 
 # Where the Python servers of tests and demos live.
 VENV := .venv
+# These start servers and other processes, one at a time. They run apart from the rest, because exit tests fork while
+# Foundation's Process is at work otherwise.
+WITH_SERVERS := ^(InteropTests|ChatTests)[.]
 PACKAGES := libwebsockets-dev python3 python3-venv openssl
 FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
 
@@ -27,7 +30,8 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 
 test: prerequisites venv  ## Runs every test, those against real servers included.
 	swift build --build-tests
-	swift test --skip-build
+	swift test --skip-build --skip '$(WITH_SERVERS)'
+	swift test --skip-build --no-parallel --filter '$(WITH_SERVERS)'
 
 sanitize: prerequisites venv  ## Runs the tests under the thread sanitizer.
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt" \

@@ -1,6 +1,8 @@
 import Foundation
 
-/// The echo server as a child process. It ends with this process, because its standard input does.
+/// The echo server as a child process.
+///
+/// It ends with this process, because its standard input does.
 final class EchoServer {
     let port: Int
     private let process = Process()

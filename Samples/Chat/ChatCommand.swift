@@ -20,6 +20,9 @@ enum Main {
             } else {
                 try command.run()
             }
+        } catch let status as ExitCode {
+            // Whoever chose the status has said why.
+            ChatCommand.exit(withError: status)
         } catch {
             guard ChatCommand.exitCode(for: error) == .validationFailure else { ChatCommand.exit(withError: error) }
             LineOutput.complain(ChatCommand.message(for: error))

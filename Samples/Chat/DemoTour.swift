@@ -65,6 +65,7 @@ private struct DemoGuest {
         plan.credentials = visitor.credentials
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
+        for await change in connection.stateChanges where change.to == .connected { break }
         let news = connection.onStateChange { change in
             let sentence = ConnectionNews.sentence(for: change, over: "memory")
             if let sentence { LineOutput.news("\(name): \(sentence)") }

@@ -59,9 +59,9 @@ struct ChatRoom: Sendable {
         for await report in self.reports {
             switch report {
             case .stands(let position):
-                await self.visitor.bookmark.begin(at: position)
+                await self.visitor.bookmark.move(to: position)
             case .event(.line(let line)):
-                await self.visitor.bookmark.advance(to: line.seq)
+                await self.visitor.bookmark.move(to: line.seq)
                 // The server repeats what we may have missed: our own lines, and lines that we have seen after all.
                 guard !line.id.hasPrefix("\(self.visitor.session)-"), recent.isNew(line) else { continue }
                 show(.line(line))

@@ -22,11 +22,7 @@ struct Visitor: Sendable {
 actor Bookmark {
     private(set) var position: Int?
 
-    /// The conversation stands here, and nothing before it is wanted.
-    func begin(at position: Int) {
-        if self.position == nil { self.position = position }
-    }
-
-    /// A line was seen.
-    func advance(to position: Int) { self.position = max(position, self.position ?? 0) }
+    /// The server says where we stand, or a line was seen. What it says counts, even if it goes back: then the server has
+    /// lost its history and begins anew.
+    func move(to position: Int) { self.position = position }
 }

@@ -11,9 +11,9 @@ enum Place {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path
 
-    /// The chat, which was built into the folder that this bundle of tests was built into, or what `LINKSPAN_CHAT` says.
+    /// The chat, which was built into the folder that this bundle of tests was built into, or what `TEST_CHAT` says.
     static func chat() throws -> String {
-        if let chosen = ProcessInfo.processInfo.environment["LINKSPAN_CHAT"] { return try self.executable(chosen) }
+        if let chosen = ProcessInfo.processInfo.environment["TEST_CHAT"] { return try self.executable(chosen) }
         // On Linux the bundle is the running executable; elsewhere a helper has loaded it.
         let bundles = Bundle.allBundles.filter { $0.bundlePath.hasSuffix(".xctest") }.map(\.bundleURL)
         let running = [Bundle.main.executableURL, URL(fileURLWithPath: CommandLine.arguments[0])].compactMap(\.self)
@@ -27,11 +27,11 @@ enum Place {
 
     /// The Python that has the packages of the server.
     static func python() throws -> String {
-        let venv = ProcessInfo.processInfo.environment["LINKSPAN_VENV"] ?? "\(self.root)/.venv"
+        let venv = ProcessInfo.processInfo.environment["TEST_VENV"] ?? "\(self.root)/.venv"
         do {
             return try self.executable("\(venv)/bin/python")
         } catch {
-            throw Missing(description: "\(error): run `make venv`, or name another folder in LINKSPAN_VENV")
+            throw Missing(description: "\(error): run `make venv`, or name another folder in TEST_VENV")
         }
     }
 

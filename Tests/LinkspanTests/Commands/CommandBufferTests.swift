@@ -44,9 +44,18 @@ struct CommandBufferTests {
     }
 
     @Test(arguments: [BufferLimits.Overflow.refuse, .dropOldest, .dropNewest])
-    func `a command larger than the buffer is refused whatever the rule`(rule: BufferLimits.Overflow) {
+    func `a command larger than the buffer has room when it is alone`(rule: BufferLimits.Overflow) throws {
         var buffer = CommandBuffer(limits: BufferLimits(bytes: 10, overflow: rule))
+        #expect(try buffer.append(self.command("longer than ten bytes")).isEmpty)
+        #expect(self.drain(buffer) == ["longer than ten bytes"])
+    }
+
+    @Test
+    func `a command larger than the buffer is refused beside another`() throws {
+        var buffer = CommandBuffer(limits: BufferLimits(bytes: 10, overflow: .refuse))
+        _ = try buffer.append(self.command("a"))
         #expect(throws: LinkspanError.self) { try buffer.append(self.command("longer than ten bytes")) }
+        #expect(self.drain(buffer) == ["a"])
     }
 
     @Test
