@@ -7,8 +7,8 @@ SHELL := /bin/bash
 
 # Where the Python servers of tests and demos live.
 VENV := .venv
-# These start servers and other processes, one at a time. They run apart from the rest, because exit tests fork while
-# Foundation's Process is at work otherwise.
+# These start servers and other processes. They run apart from the rest, because exit tests would fork while
+# Foundation's Process is at work. All tests run one at a time: some are about time, and two cores are few.
 WITH_SERVERS := ^(InteropTests|ChatTests)[.]
 PACKAGES := libwebsockets-dev python3 python3-venv openssl
 FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
@@ -19,6 +19,7 @@ help:  ## Lists the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: prerequisites  ## Builds the chat and runs its demo.
+	@echo "Building the chat; the first time takes some minutes …"
 	@swift build --quiet --product chat
 	@swift run --quiet --skip-build chat demo
 	@echo
@@ -30,12 +31,14 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 
 test: prerequisites venv  ## Runs every test, those against real servers included.
 	swift build --build-tests
-	swift test --skip-build --skip '$(WITH_SERVERS)'
+	swift test --skip-build --no-parallel --skip '$(WITH_SERVERS)'
 	swift test --skip-build --no-parallel --filter '$(WITH_SERVERS)'
 
 sanitize: prerequisites venv  ## Runs the tests under the thread sanitizer.
-	TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt" \
-	swift test --sanitize=thread --scratch-path .build-tsan
+	swift build --build-tests --sanitize=thread --scratch-path .build-tsan
+	export TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt"; \
+	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --skip '$(WITH_SERVERS)'; \
+	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --filter '$(WITH_SERVERS)'
 
 benchmark: prerequisites  ## Runs the standard workloads against the echo server.
 	swift build -c release --product echo-server

@@ -72,6 +72,23 @@ public protocol Connection: MessageChannel {
 }
 
 extension MessageChannel {
+    /// Messages as a sequence, made of ``subscribe(to:_:)`` and ``onStateChange(_:)``.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    public func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream {
+        let queue = EventQueue(capacity: capacity)
+        queue.own(try self.subscribe(to: event) { [weak queue] in queue?.push($0) })
+        queue.own(self.onStateChange { [weak queue] in if $0.to == .released { queue?.finish() } })
+        return EventStream(queue: queue)
+    }
+
+    /// The state as a sequence, made of ``onStateChange(_:)``.
+    public var stateChanges: StateChanges {
+        let board = StateBoard()
+        board.own(self.onStateChange { [weak board] in board?.post($0) })
+        return StateChanges(board: board)
+    }
+
     /// What can be told without a memory of former changes.
     public var diagnosis: ConnectionDiagnosis {
         ConnectionDiagnosis(

@@ -42,6 +42,20 @@ public struct StateChange: Sendable {
     /// When the next attempt is due, for a change to `reconnecting`.
     public var nextAttempt: ContinuousClock.Instant?
 
+    /// Makes a change, for those who write a ``Connection`` of their own.
+    public init(
+        sequence: UInt64, from: ConnectionState, to: ConnectionState, reason: Reason, attempt: Int,
+        time: ContinuousClock.Instant, nextAttempt: ContinuousClock.Instant? = nil
+    ) {
+        self.sequence = sequence
+        self.from = from
+        self.to = to
+        self.reason = reason
+        self.attempt = attempt
+        self.time = time
+        self.nextAttempt = nextAttempt
+    }
+
     /// Why a state changed.
     public enum Reason: Sendable {
         /// The app asked for it.

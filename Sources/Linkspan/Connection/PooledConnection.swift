@@ -131,20 +131,6 @@ extension PooledConnection {
         return self.router.add(event: event, handler)
     }
 
-    func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream {
-        let queue = EventQueue(capacity: capacity)
-        let messages = try self.subscribe(to: event) { [weak queue] in queue?.push($0) }
-        let ending = self.onStateChange { [weak queue] in if $0.to == .released { queue?.finish() } }
-        queue.own(
-            Subscription {
-                messages.cancel()
-                ending.cancel()
-            })
-        // Released since the question above: the change to it was announced before anyone listened for it here.
-        if self.core.withLock({ $0.isReleased }) { queue.finish() }
-        return EventStream(queue: queue)
-    }
-
     /// Sends a batch of the flush, and the next, until nothing is left or the link is full.
     private func flush() {
         while let (link, batch, writables) = self.core.withLock({ $0.nextToFlush() }) {
@@ -237,7 +223,7 @@ extension PooledConnection {
         var replier: Replier?
         // Of a former link nothing can be answered, least of all over a newer one.
         if let replyID = inbound.replyID, let link = self.core.withLock({ $0.link(of: adapter.epoch) }) {
-            replier = Replier(id: replyID, link: link)
+            replier = Replier { link.reply(to: replyID, with: $0) }
         }
         self.environment.observer?.received(self, inbound)
         self.router.route(Message(event: inbound.event, payload: inbound.payload, replier: replier))

@@ -60,7 +60,10 @@ final class EventQueue: Sendable {
     deinit { self.cancelSubscriptions() }
 
     /// Keeps a subscription, to cancel it with the queue.
-    func own(_ subscription: Subscription) { self.subscriptions.withLock { $0.append(subscription) } }
+    func own(_ subscription: Subscription) {
+        self.subscriptions.withLock { $0.append(subscription) }
+        if self.state.withLock({ $0.isFinished }) { self.cancelSubscriptions() }
+    }
 
     private func cancelSubscriptions() {
         let subscriptions = self.subscriptions.withLock { subscriptions in

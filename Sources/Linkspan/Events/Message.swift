@@ -6,7 +6,17 @@ public struct Message: Sendable {
     public let payload: Payload
     private let replier: Replier?
 
-    init(event: String, payload: Payload, replier: Replier? = nil) {
+    /// Makes a message, for those who write a ``Connection`` of their own.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - payload: its arguments.
+    ///   - onReply: set when the server waits for a reply; called with it, at most once.
+    public init(event: String, payload: Payload, onReply: (@Sendable (Payload) -> Void)? = nil) {
+        self.init(event: event, payload: payload, replier: onReply.map { Replier($0) })
+    }
+
+    init(event: String, payload: Payload, replier: Replier?) {
         self.event = event
         self.payload = payload
         self.replier = replier

@@ -2,19 +2,15 @@ internal import LinkspanLock
 
 /// The right to answer one message once.
 final class Replier: Sendable {
-    private let id: UInt64
-    private let link: Lock<(any Link)?>
+    private let answer: Lock<(@Sendable (Payload) -> Void)?>
 
-    init(id: UInt64, link: any Link) {
-        self.id = id
-        self.link = Lock(link)
-    }
+    init(_ answer: @escaping @Sendable (Payload) -> Void) { self.answer = Lock(answer) }
 
     func reply(_ payload: Payload) {
-        let link = self.link.withLock { link in
-            defer { link = nil }
-            return link
+        let answer = self.answer.withLock { answer in
+            defer { answer = nil }
+            return answer
         }
-        link?.reply(to: self.id, with: payload)
+        answer?(payload)
     }
 }

@@ -43,6 +43,12 @@ final class StateBoard: Sendable {
     }
 
     private let state = Lock(State())
+    private let subscription = Lock<Subscription?>(nil)
+
+    deinit { self.subscription.withLock { $0 }?.cancel() }
+
+    /// Keeps the subscription that feeds the board, to cancel it with the board.
+    func own(_ subscription: Subscription) { self.subscription.withLock { $0 = subscription } }
 
     /// The newest change, nil before the first.
     var latest: StateChange? { self.state.withLock { $0.history.last } }

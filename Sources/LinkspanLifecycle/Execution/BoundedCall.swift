@@ -69,6 +69,8 @@ final class BoundedCall<Value: Sendable>: Sendable {
         if let outcome {
             return continuation.resume(returning: outcome)
         }
+        // Before the call, so that whoever sees it begin knows that its time is running.
+        self.expire(at: deadline)
         let task = self.threads.begin {
             let outcome: CallOutcome<Value>
             do {
@@ -84,12 +86,11 @@ final class BoundedCall<Value: Sendable>: Sendable {
             if state.outcome == nil {
                 state.task = task
             }
-            return state.isCancelled
+            return state.isCancelled || state.outcome != nil
         }
         if isCancelled {
             self.threads.submit { task.cancel() }
         }
-        self.expire(at: deadline)
     }
 
     /// Asks the call to end, and stops waiting for it after `grace`.

@@ -1,0 +1,96 @@
+internal import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanLock
+internal import Testing
+
+/// A connection that a third party could have written: public API only, always up, and everything comes back.
+private final class MirrorConnection: Connection {
+    private struct State: Sendable {
+        var state = ConnectionState.created
+        var listeners: [UInt64: (event: String?, handler: @Sendable (Message) -> Void)] = [:]
+        var observers: [UInt64: @Sendable (StateChange) -> Void] = [:]
+        var latest: StateChange?
+        var lastID: UInt64 = 0
+    }
+
+    let url: ConnectionURL
+    private let guarded = Lock(State())
+
+    init(url: ConnectionURL) { self.url = url }
+
+    var state: ConnectionState { self.guarded.withLock { $0.state } }
+    var progress: ConnectionProgress { self.state == .connected ? .open : .idle }
+    var waitingCommands: Int { 0 }
+
+    func connect() throws(LinkspanError) { self.change(to: .connected, .established(LinkInfo())) }
+    func disconnect() throws(LinkspanError) { self.change(to: .disconnected, .requested) }
+    func release() throws(LinkspanError) { self.change(to: .released, .requested) }
+    func retire() { self.change(to: .disconnected, .unoccupied) }
+    func settle(within limit: Duration) async {}
+    func cancel(_ id: Command.ID) {}
+
+    func perform(_ command: Command) throws(LinkspanError) {
+        let listeners = self.guarded.withLock { Array($0.listeners.values) }
+        let message = Message(event: command.event, payload: command.payload)
+        for listener in listeners where listener.event ?? command.event == command.event { listener.handler(message) }
+        command.finish(.success(command.payload))
+    }
+
+    func subscribe(
+        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        let id = self.guarded.withLock { state in
+            state.lastID += 1
+            state.listeners[state.lastID] = (event, handler)
+            return state.lastID
+        }
+        return Subscription { [weak self] in self?.guarded.withLock { $0.listeners[id] = nil } }
+    }
+
+    func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
+        let (id, latest) = self.guarded.withLock { state in
+            state.lastID += 1
+            state.observers[state.lastID] = handler
+            return (state.lastID, state.latest)
+        }
+        if let latest { handler(latest) }
+        return Subscription { [weak self] in self?.guarded.withLock { $0.observers[id] = nil } }
+    }
+
+    private func change(to next: ConnectionState, _ reason: StateChange.Reason) {
+        let (change, observers) = self.guarded.withLock { state in
+            let change = StateChange(
+                sequence: (state.latest?.sequence ?? 0) + 1, from: state.state, to: next, reason: reason, attempt: 1,
+                time: .now)
+            state.state = next
+            state.latest = change
+            return (change, Array(state.observers.values))
+        }
+        for observer in observers { observer(change) }
+    }
+}
+
+private struct MirrorFactory: ConnectionFactory {
+    func makeConnection(_ configuration: ConnectionConfiguration) -> any Connection {
+        MirrorConnection(url: configuration.url)
+    }
+}
+
+@Suite("A third party's connections", .timeLimit(.minutes(1)))
+struct FactoryTests {
+    @Test
+    func `work behind the same handler, sequences included`() async throws {
+        let manager = ConnectionManager(factory: MirrorFactory())
+        let transport = InMemoryTransport(hub: InMemoryHub())
+        let handler = try ConnectionBuilder("memory://mirror").transport(transport).connect(by: manager)
+        for await change in handler.stateChanges where change.to == .connected { break }
+        let stream = try handler.events("hello")
+        let reply = try await handler.request("hello", "world").decode(String.self)
+        #expect(reply == "world")
+        var iterator = stream.makeAsyncIterator()
+        let element = await iterator.next()
+        #expect(try element?.message.decode(String.self) == "world")
+        await manager.shutdown()
+        #expect(await iterator.next() == nil, "the stream ends when the connection is released")
+    }
+}
