@@ -22,7 +22,8 @@ struct Visitor: Sendable {
 actor Bookmark {
     private(set) var position: Int?
 
-    /// The server says where we stand, or a line was seen. What it says counts, even if it goes back: then the server has
-    /// lost its history and begins anew.
+    /// The server says where we stand, or a line was seen.
+    ///
+    /// What it says counts, even if it goes back: then the server has lost its history and begins anew.
     func move(to position: Int) { self.position = position }
 }

@@ -69,8 +69,10 @@ public struct Command: Sendable {
 
     var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 
-    /// Tells the caller what became of the command. For those who write a ``Connection`` of their own: call it exactly
-    /// once for each command that was taken, outside all locks.
+    /// Tells the caller what became of the command.
+    ///
+    /// For those who write a ``Connection`` of their own: call it exactly once for each command that was taken, outside
+    /// all locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {
