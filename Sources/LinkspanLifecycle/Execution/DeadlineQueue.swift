@@ -15,7 +15,7 @@ struct DeadlineQueue: Sendable {
     private var actions: [UInt64: Action] = [:]
     private var last: UInt64 = 0
 
-    /// The earliest deadline; one that was called off may still be named.
+    /// The earliest deadline that still waits.
     var next: ContinuousClock.Instant? { self.heap.first?.deadline }
 
     /// How many deadlines wait.
@@ -31,7 +31,8 @@ struct DeadlineQueue: Sendable {
 
     mutating func remove(_ number: UInt64) {
         self.actions[number] = nil
-        // Items that were called off stay in the heap until their time; do not let them pile up.
+        self.dropCalledOff()
+        // Items that were called off may stay in the heap below the first; do not let them pile up.
         if self.heap.count > 64, self.heap.count > self.actions.count * 4 {
             let kept = self.heap.filter { self.actions[$0.number] != nil }
             self.heap = kept.sorted { $0.isBefore($1) }
@@ -40,19 +41,19 @@ struct DeadlineQueue: Sendable {
 
     /// Takes the earliest action whose time has come.
     mutating func popDue(_ now: ContinuousClock.Instant) -> Action? {
-        while let first = self.heap.first {
-            guard let action = self.actions[first.number] else {
-                self.popFirst()
-                continue
-            }
-            guard first.deadline <= now else {
-                return nil
-            }
-            self.popFirst()
-            self.actions[first.number] = nil
-            return action
+        guard let first = self.heap.first, first.deadline <= now else {
+            return nil
         }
-        return nil
+        self.popFirst()
+        defer { self.dropCalledOff() }
+        return self.actions.removeValue(forKey: first.number)
+    }
+
+    /// Keeps the first of the heap one that still waits.
+    private mutating func dropCalledOff() {
+        while let first = self.heap.first, self.actions[first.number] == nil {
+            self.popFirst()
+        }
     }
 
     private mutating func popFirst() {
