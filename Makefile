@@ -8,7 +8,7 @@ SHELL := /bin/bash
 # Where the Python servers of tests and demos live.
 VENV := .venv
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
-# Foundation's Process is at work. The registry's tests run apart as well: some are about time, and cores are few.
+# Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
 WITH_SERVERS := ^(InteropTests|ChatTests)[.]
 PACKAGES := libwebsockets-dev python3 python3-venv openssl
 FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
@@ -31,8 +31,7 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 
 test: prerequisites venv  ## Runs every test, those against real servers included.
 	swift build --build-tests
-	swift test --skip-build --no-parallel --filter '^LinkspanLifecycleTests[.]'
-	swift test --skip-build --skip '^LinkspanLifecycleTests[.]' --skip '$(WITH_SERVERS)'
+	swift test --skip-build --no-parallel --skip '$(WITH_SERVERS)'
 	swift test --skip-build --no-parallel --filter '$(WITH_SERVERS)'
 
 sanitize: prerequisites venv  ## Runs the tests under the thread sanitizer.

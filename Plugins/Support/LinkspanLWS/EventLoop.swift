@@ -57,8 +57,8 @@ public final class EventLoop: SerialExecutor, Sendable {
         let stream = ByteStream(loop: self, lowWaterMark: request.lowWaterMark)
         self.execute {
             guard let core = self.core.value else {
-                handler.closed(ByteStreamError(.loopStopped, "the loop has been shut down"))
-                return stream.end()
+                stream.end()
+                return handler.closed(ByteStreamError(.loopStopped, "the loop has been shut down"))
             }
             core.open(stream, request, handler)
         }

@@ -132,19 +132,10 @@ public final class ConnectionManager: Sendable {
                 let kept = self.kept(entry, now: now)
                 guard let rule = self.rules.first(where: { $0.canExecute(kept) }) else { continue }
                 rule.execute(kept)
-                self.reviveIfOccupied(entry, kept, before: before)
                 // A rule that changed the state may have made work for the next one.
                 if entry.connection.state != before, entry.connection.state != .released { hasMore = true }
             }
         }
-    }
-
-    /// Brings back a connection that a rule took down for having no holder, while it got one.
-    private func reviveIfOccupied(_ entry: ConnectionPool.Entry, _ kept: KeptConnection, before: ConnectionState) {
-        guard !kept.isOccupied, before != .disconnected, entry.connection.state == .disconnected else { return }
-        guard self.pool.withLock({ $0.isOccupied(entry.connection) }) else { return }
-        // Refused only when the new holder was faster.
-        try? entry.connection.connect()
     }
 
     private func kept(_ entry: ConnectionPool.Entry, now: ContinuousClock.Instant) -> KeptConnection {

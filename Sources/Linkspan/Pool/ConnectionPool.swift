@@ -33,11 +33,6 @@ struct ConnectionPool: Sendable {
         return self.entries.values.map(\.connection)
     }
 
-    func isOccupied(_ connection: any Connection) -> Bool {
-        guard let entry = self.entries[connection.url], entry.connection === connection else { return false }
-        return entry.holders > 0
-    }
-
     /// Takes the connection for a URL, made by `make` when there is none yet.
     ///
     /// - Returns: the connection, and whether it has to be connected: it is new, or went down while nobody held it.

@@ -19,6 +19,12 @@ public struct KeptConnection: Sendable {
     /// How long it may stay up without a holder.
     public let linger: Duration
     let leavePool: @Sendable () -> Bool
+
+    /// Takes the connection out of the pool, unless somebody has come to hold it since; false then.
+    ///
+    /// A rule that ends a connection does this first: whoever comes later gets a new connection, and nobody gets one that
+    /// is about to end.
+    public func withdraw() -> Bool { self.leavePool() }
 }
 
 /// Occupied and never asked to connect: connects.
@@ -40,7 +46,7 @@ public struct ReconnectRule: KeeperRule {
     }
 }
 
-/// Unoccupied for longer than its linger, and not down: goes down.
+/// Unoccupied for longer than its linger, and not down: goes down and is released.
 public struct DisconnectRule: KeeperRule {
     /// Makes the rule.
     public init() {}
@@ -51,8 +57,13 @@ public struct DisconnectRule: KeeperRule {
         return !kept.isOccupied && isUp && kept.idleFor >= kept.linger
     }
 
-    /// Retires it.
-    public func execute(_ kept: KeptConnection) { kept.connection.retire() }
+    /// Takes it out of the pool, and retires and releases it.
+    public func execute(_ kept: KeptConnection) {
+        guard kept.withdraw() else { return }
+        kept.connection.retire()
+        // Refused only when it has been released already.
+        try? kept.connection.release()
+    }
 }
 
 /// Unoccupied and disconnected: leaves the pool and is released.
@@ -67,7 +78,8 @@ public struct ReleaseRule: KeeperRule {
 
     /// Takes it out of the pool and releases it.
     public func execute(_ kept: KeptConnection) {
-        guard kept.leavePool() else { return }
+        guard kept.withdraw() else { return }
+        // Refused only when it has been released already.
         try? kept.connection.release()
     }
 }

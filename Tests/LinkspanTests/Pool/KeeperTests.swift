@@ -102,10 +102,12 @@ struct KeeperTests {
     }
 
     @Test
-    func `a holder that comes while the connection is taken down gets it back up`() throws {
+    func `a holder that comes when the connection is about to be taken down keeps it up`() throws {
         let rule = InterferingRule()
+        let recorder = EventRecorder()
         let harness = PoolHarness(rules: [ReconnectRule(), rule, ReleaseRule()])
         let first = try harness.connect()
+        _ = first.connection.onStateChange { recorder.record(.state($0)) }
         harness.scheduler.settle()
         let late = Lock<ConnectionHandler?>(nil)
         rule.beforeRetiring {
@@ -115,21 +117,26 @@ struct KeeperTests {
         first.release()
         harness.scheduler.advance(by: .seconds(10))
         #expect(late.withLock { $0?.state } == .connected)
+        #expect(recorder.states == [.connected])
         late.withLock { $0 }?.release()
     }
 
     @Test
-    func `a holder that comes between going down and leaving the pool gets it back up`() throws {
-        let rule = InterferingRule()
-        let harness = PoolHarness(rules: [ReconnectRule(), rule])
-        let first = try harness.connect()
+    func `a holder that comes when the connection has been taken down gets a new one`() throws {
+        let harness = PoolHarness()
+        let first = try harness.connect { $0.linger = .zero }
         harness.scheduler.settle()
+        let late = Lock<ConnectionHandler?>(nil)
+        _ = first.connection.onStateChange { change in
+            guard change.to == .disconnected else { return }
+            let handler = try? harness.connect { $0.linger = .zero }
+            late.withLock { $0 = handler }
+        }
         first.release()
-        harness.scheduler.advance(by: .seconds(10))
-        #expect(harness.manager.statistics.map(\.state) == [.disconnected])
-        let late = try harness.connect()
         harness.scheduler.settle()
-        #expect(late.state == .connected)
+        #expect(first.state == .released)
+        #expect(late.withLock { $0?.state } == .connected)
+        #expect(harness.manager.statistics.map(\.holders) == [1])
     }
 
     @Test(arguments: 0..<20)
