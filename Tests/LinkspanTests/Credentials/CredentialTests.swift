@@ -118,7 +118,7 @@ struct CredentialTests {
         let provider = ScriptedProvider(failures: 1)
         let harness = try Harness(credentials: .provider(provider)) { _ in .perfect }
         try harness.connection.connect()
-        try await self.wait("the failure") { harness.connection.state == .reconnecting }
+        try await self.wait("the failure") { harness.recorder.changes.last?.to == .reconnecting }
         #expect(harness.recorder.changes.last?.reason.error?.code == .credentialsUnavailable)
         try await self.run(harness, attempt: 1)
         #expect(provider.reasons == [.first, .retry])
