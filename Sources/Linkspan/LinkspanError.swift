@@ -78,6 +78,8 @@ extension LinkspanError.Code {
     public static let disconnected = Self(rawValue: "disconnected")
     /// The connection was released.
     public static let released = Self(rawValue: "released")
+    /// A delivery could not be stored, and was refused.
+    public static let notKept = Self(rawValue: "notKept")
     /// The message is larger than the limit.
     public static let messageTooLarge = Self(rawValue: "messageTooLarge")
 
@@ -85,6 +87,8 @@ extension LinkspanError.Code {
 
     /// The network failed: refused, unreachable, reset, closed without a word.
     public static let connectionLost = Self(rawValue: "connectionLost")
+    /// What the app says first over a new link failed.
+    public static let greetingFailed = Self(rawValue: "greetingFailed")
     /// The host name has no address.
     public static let nameNotResolved = Self(rawValue: "nameNotResolved")
     /// The peer was silent for longer than the heartbeat allows.

@@ -42,6 +42,12 @@ public struct Command: Sendable {
     public var timeout: Duration?
     /// Left out, rather than kept, when it cannot be sent at once.
     public var isVolatile: Bool
+    /// What a server recognises a delivery by that it has had before; see ``DeliveryOptions/key``.
+    ///
+    /// Nil for one that the SDK makes.
+    public var key: String?
+    /// Whether an earlier process left it, and may have sent it.
+    var isRestored = false
     /// Called exactly once with the outcome, from any thread, outside all locks.
     let completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
 
@@ -53,10 +59,11 @@ public struct Command: Sendable {
     ///   - payload: the arguments.
     ///   - timeout: how long it may take altogether; nil for no limit.
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
+    ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
     ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
     public init(
         _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil, isVolatile: Bool = false,
-        completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil
+        key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil
     ) {
         self.id = ID.next()
         self.kind = kind
@@ -64,7 +71,15 @@ public struct Command: Sendable {
         self.payload = payload
         self.timeout = timeout
         self.isVolatile = isVolatile
+        self.key = key
         self.completion = completion
+    }
+
+    /// Makes a command of what an earlier process left.
+    init(restored delivery: StoredDelivery) {
+        self.init(
+            .deliver(lane: delivery.lane), event: delivery.event, payload: delivery.payload, key: delivery.key)
+        self.isRestored = true
     }
 
     var byteCount: Int { self.event.utf8.count + self.payload.byteCount }

@@ -79,13 +79,16 @@ struct CommandBuffer: Sendable {
         return command
     }
 
-    mutating func remove(_ id: Command.ID) -> Command? {
-        guard let index = self.commands.firstIndex(where: { $0.id == id }) else { return nil }
-        let command = self.commands.remove(at: index)
-        self.byteCount -= command.byteCount
-        return command
+    /// Takes the commands out that are meant, in order.
+    mutating func remove(where isMeant: (Command) -> Bool) -> [Command] {
+        let removed = self.commands.filter(isMeant)
+        guard !removed.isEmpty else { return [] }
+        self.commands.removeAll(where: isMeant)
+        self.byteCount -= removed.reduce(0) { $0 + $1.byteCount }
+        return Array(removed)
     }
 
+    var all: [Command] { self.commands.map { $0 } }
     var ids: [Command.ID] { self.commands.map(\.id) }
 
     mutating func removeAll() -> [Command] {

@@ -4,20 +4,48 @@ internal import DequeModule
 ///
 /// In a lane only the oldest is under way, so that its order holds with any server, whatever is lost.
 struct DeliveryLanes: Sendable {
+    /// The head of a lane that is to be sent now.
+    struct Begun: Sendable {
+        var command: Command
+        /// Set when it has been sent over this link before: it is asked for again under the same number.
+        var requestID: UInt64?
+    }
+
     private struct Lane {
         var waiting: Deque<Command> = []
-        var underWay: Bool = false
-        /// Whether the head has been given to a link, be it this one or an earlier one.
-        var headWasSent: Bool = false
+        var isUnderWay = false
+        /// Whether the lane's name is in ``DeliveryLanes/ready``.
+        var isReady = false
+        /// How often the head was given to a link, be it this one or an earlier one.
+        var attempts = 0
+        /// The head's number on this link.
+        var requestID: UInt64?
+
+        /// Forgets the head.
+        mutating func beginAnew() {
+            self.isUnderWay = false
+            self.attempts = 0
+            self.requestID = nil
+        }
     }
 
     private let limits: BufferLimits
     private var lanes: [String: Lane] = [:]
+    /// The lanes whose heads are not under way, so that a reply to one need not look at all others.
+    private var ready: Deque<String> = []
+    private var isReadySorted = true
     private(set) var count = 0
     private(set) var byteCount = 0
 
     init(limits: BufferLimits) { self.limits = limits }
 
+    /// Whether some lane's head could be sent.
+    var hasReady: Bool { !self.ready.isEmpty }
+}
+
+// MARK: - In and out
+
+extension DeliveryLanes {
     /// Adds a command at the end of its lane.
     mutating func append(_ command: Command, lane: String) throws(LinkspanError) {
         let hasRoom = self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
@@ -26,30 +54,17 @@ struct DeliveryLanes: Sendable {
                 .bufferFull, "'\(command.event)' was refused: \(self.count) deliveries are waiting", certainty: .notSent
             )
         }
+        self.add(command, lane: lane)
+    }
+
+    /// Adds a command that was accepted before, whatever the limits say.
+    mutating func restore(_ command: Command, lane: String) { self.add(command, lane: lane) }
+
+    private mutating func add(_ command: Command, lane: String) {
         self.lanes[lane, default: Lane()].waiting.append(command)
         self.count += 1
         self.byteCount += command.byteCount
-    }
-
-    /// The head of the lane, to be sent now, unless it is already under way.
-    mutating func begin(lane: String) -> Command? {
-        guard var entry = self.lanes[lane], !entry.underWay, let head = entry.waiting.first else { return nil }
-        entry.underWay = true
-        entry.headWasSent = true
-        self.lanes[lane] = entry
-        return head
-    }
-
-    /// The heads of all lanes that are not under way, in the order in which they were made.
-    mutating func beginAll() -> [Command] {
-        self.lanes.keys.compactMap { self.begin(lane: $0) }.sorted { $0.id < $1.id }
-    }
-
-    /// The head is no longer under way, and stays first.
-    mutating func interrupt(lane: String) { self.lanes[lane]?.underWay = false }
-
-    mutating func interruptAll() {
-        for lane in self.lanes.keys { self.lanes[lane]?.underWay = false }
+        self.makeReady(lane)
     }
 
     /// Takes a command out, because it is done or given up.
@@ -58,33 +73,116 @@ struct DeliveryLanes: Sendable {
             return nil
         }
         let command = entry.waiting.remove(at: index)
-        let wasSent = index == entry.waiting.startIndex && entry.headWasSent
-        if index == entry.waiting.startIndex {
-            entry.underWay = false
-            entry.headWasSent = false
-        }
+        let wasHead = index == entry.waiting.startIndex
+        let wasSent = command.isRestored || wasHead && entry.attempts > 0
+        if wasHead { entry.beginAnew() }
         self.lanes[lane] = entry.waiting.isEmpty ? nil : entry
         self.count -= 1
         self.byteCount -= command.byteCount
+        self.makeReady(lane)
         return (command, wasSent)
     }
 
-    /// Takes a command out of whichever lane it is in.
-    mutating func remove(_ id: Command.ID) -> (command: Command, wasSent: Bool)? {
-        guard let lane = self.lanes.first(where: { $0.value.waiting.contains { $0.id == id } })?.key else { return nil }
-        return self.remove(id, lane: lane)
+    /// Takes the commands out that are meant, in the order in which they were made.
+    mutating func remove(where isMeant: (Command) -> Bool) -> [(command: Command, wasSent: Bool)] {
+        var removed: [(command: Command, wasSent: Bool)] = []
+        for (name, lane) in self.lanes {
+            for command in lane.waiting where isMeant(command) {
+                if let entry = self.remove(command.id, lane: name) { removed.append(entry) }
+            }
+        }
+        return removed.sorted { $0.command.id < $1.command.id }
     }
-
-    var ids: [Command.ID] { self.lanes.values.flatMap { $0.waiting.map(\.id) } }
 
     mutating func removeAll() -> [(command: Command, wasSent: Bool)] {
         defer {
             self.lanes = [:]
+            self.ready = []
+            self.isReadySorted = true
             self.count = 0
             self.byteCount = 0
         }
-        return self.lanes.values
-            .flatMap { lane in lane.waiting.enumerated().map { ($1, $0 == 0 && lane.headWasSent) } }
+        return self.all.map { ($0.command, $0.wasSent) }
+    }
+
+    /// Everything in the lanes, in the order in which it was made.
+    var all: [(command: Command, isUnderWay: Bool, wasSent: Bool)] {
+        self.lanes.values
+            .flatMap { lane in
+                lane.waiting.enumerated().map { index, command in
+                    let isHead = index == 0
+                    return (command, isHead && lane.isUnderWay, command.isRestored || isHead && lane.attempts > 0)
+                }
+            }
             .sorted { $0.0.id < $1.0.id }
+    }
+
+    var ids: [Command.ID] { self.lanes.values.flatMap { $0.waiting.map(\.id) } }
+}
+
+// MARK: - Under way
+
+extension DeliveryLanes {
+    /// The heads of lanes that are not under way, to be sent now, in the order in which they were made.
+    mutating func beginAll(limit: Int = .max) -> [Begun] {
+        if !self.isReadySorted {
+            let lanes = self.lanes
+            self.ready.sort { first, second in
+                guard let first = lanes[first]?.waiting.first, let second = lanes[second]?.waiting.first else {
+                    return false
+                }
+                return first.id < second.id
+            }
+            self.isReadySorted = true
+        }
+        var begun: [Begun] = []
+        while begun.count < limit, let name = self.ready.popFirst() {
+            guard var lane = self.lanes[name], lane.isReady else { continue }
+            lane.isReady = false
+            if let head = lane.waiting.first, !lane.isUnderWay {
+                lane.isUnderWay = true
+                lane.attempts += 1
+                begun.append(Begun(command: head, requestID: lane.requestID))
+            }
+            self.lanes[name] = lane
+        }
+        return begun
+    }
+
+    /// Notes under which number a lane's head is under way.
+    mutating func note(requestID: UInt64, lane: String) { self.lanes[lane]?.requestID = requestID }
+
+    /// How often a lane's head was given to a link; nil when it is another command.
+    func attempts(of id: Command.ID, lane: String) -> Int? {
+        guard let entry = self.lanes[lane], entry.waiting.first?.id == id else { return nil }
+        return entry.attempts
+    }
+
+    /// The head was not given to the link after all, and stays first.
+    mutating func giveBack(lane: String) {
+        guard let entry = self.lanes[lane], entry.isUnderWay else { return }
+        self.lanes[lane]?.attempts = entry.attempts - 1
+        self.interrupt(lane: lane)
+    }
+
+    /// The head is no longer under way, and stays first.
+    mutating func interrupt(lane: String) {
+        self.lanes[lane]?.isUnderWay = false
+        self.isReadySorted = false
+        self.makeReady(lane)
+    }
+
+    /// The link is gone: every head is to be sent again, under a number of the next link.
+    mutating func interruptAll() {
+        for name in self.lanes.keys {
+            self.lanes[name]?.requestID = nil
+            self.interrupt(lane: name)
+        }
+    }
+
+    private mutating func makeReady(_ name: String) {
+        guard let lane = self.lanes[name], !lane.isReady, !lane.isUnderWay, !lane.waiting.isEmpty else { return }
+        self.lanes[name]?.isReady = true
+        self.ready.append(name)
     }
 }

@@ -25,6 +25,16 @@ public protocol MessageChannel: AnyObject, Sendable {
     /// Gives up a command. Its completion gets code `cancelled`, unless it has ended already.
     func cancel(_ id: Command.ID)
 
+    /// The commands that have not had their outcome, in the order in which they were made.
+    var commands: [CommandStatus] { get }
+
+    /// Gives up the commands that are meant, with code `cancelled`.
+    ///
+    /// - Parameter isMeant: says for each whether it is; called outside all locks, for ``commands``.
+    /// - Returns: how many were given up.
+    @discardableResult
+    func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int
+
     /// Listens for one event, or for every event when `event` is nil, in any state before `released`.
     ///
     /// The handler runs on the transport's thread, one message at a time: return quickly and do not block.
@@ -145,24 +155,27 @@ extension MessageChannel {
     ///   - event: the name of the event.
     ///   - arguments: its arguments.
     ///   - lane: what is kept in order with what; the event's name when nil.
+    ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
+    ///     ``DeliveryOptions/key``.
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
     /// - Returns: the arguments of the reply.
     /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
     @discardableResult
     public func deliver<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument, lane: String? = nil, timeout: Duration? = nil
+        _ event: String, _ arguments: repeat each Argument, lane: String? = nil, key: String? = nil,
+        timeout: Duration? = nil
     ) async throws(LinkspanError) -> Payload {
         try await self.reply(
             to: .deliver(lane: lane ?? event), event: event, payload: Payload(repeat each arguments),
-            timeout: timeout)
+            timeout: timeout, key: key)
     }
 
     /// Performs a command and waits for its outcome.
     func reply(
-        to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?
+        to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil
     ) async throws(LinkspanError) -> Payload {
         let outcome = ReplyBox<Result<Payload, LinkspanError>>()
-        let command = Command(kind, event: event, payload: payload, timeout: timeout) { outcome.set($0) }
+        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.set($0) }
         try self.perform(command)
         let result = await withTaskCancellationHandler {
             await outcome.value()

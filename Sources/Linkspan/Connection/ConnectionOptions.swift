@@ -6,10 +6,22 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default 1,000 commands, 4 MiB, refuse.
     public var buffer = BufferLimits()
-    /// Bounds of deliveries that wait for their replies.
+    /// What `deliver` promises: its bounds, when it repeats, its keys.
     ///
-    /// Default 10,000 commands, 64 MiB.
-    public var deliveries = BufferLimits(commands: 10_000, bytes: 64 << 20)
+    /// Default 10,000 commands, 64 MiB, repeated after 20 s without limit, no key.
+    public var deliveries = DeliveryOptions()
+    /// How fast what has waited leaves once the connection is up.
+    ///
+    /// Default 256 commands or 1 MiB, then a pause of 10 ms.
+    public var flush = FlushPacing()
+    /// What is said first over every new link, before anything that waits.
+    ///
+    /// Default nil: nothing.
+    public var greeting: Greeting?
+    /// Where deliveries are kept so that they outlive the process.
+    ///
+    /// Default nil: in memory alone.
+    public var store: (any DeliveryStore)?
     /// When to try again.
     ///
     /// Default ``RetryPolicy/standard``.
@@ -49,6 +61,12 @@ public struct ConnectionOptions: Sendable {
         [
             "buffer": "\(self.buffer.commands)/\(self.buffer.bytes)/\(self.buffer.overflow.rawValue)",
             "deliveries": "\(self.deliveries.commands)/\(self.deliveries.bytes)",
+            "repeat":
+                "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
+                + self.deliveries.key.rawValue,
+            "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
+            "greeting": self.greeting?.name ?? "none",
+            "store": self.store?.name ?? "none",
             "retry": self.retryName,
             "openDeadline": "\(self.openDeadline)",
             "credentialDeadline": "\(self.credentialDeadline)",
@@ -63,7 +81,14 @@ public struct ConnectionOptions: Sendable {
         guard limits.allSatisfy({ $0 > 0 }) else {
             throw LinkspanError(.invalidConfiguration, "buffer limits must be above zero")
         }
-        guard self.openDeadline > .zero, self.credentialDeadline > .zero else {
+        guard self.flush.commands > 0, self.flush.bytes > 0, self.flush.pause >= .zero else {
+            throw LinkspanError(.invalidConfiguration, "a turn of the flush must have room for something")
+        }
+        guard self.deliveries.repeatAfter > .zero, self.deliveries.attempts ?? 1 > 0 else {
+            throw LinkspanError(.invalidConfiguration, "deliveries must be sent at least once, and repeated later")
+        }
+        guard self.openDeadline > .zero, self.credentialDeadline > .zero, self.greeting?.deadline ?? .seconds(1) > .zero
+        else {
             throw LinkspanError(.invalidConfiguration, "deadlines must be above zero")
         }
         guard self.healthyAfter >= .zero, self.linger >= .zero else {

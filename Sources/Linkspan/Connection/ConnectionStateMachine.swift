@@ -94,9 +94,10 @@ extension ConnectionStateMachine {
         }
     }
 
-    func isCurrent(_ epoch: UInt64) -> Bool { self.currentEpoch == epoch }
+    func isCurrent(_ epoch: UInt64) -> Bool { self.epoch == epoch }
 
-    private var currentEpoch: UInt64? {
+    /// The attempt that is going on, or the link that is up.
+    var epoch: UInt64? {
         switch self.phase {
         case .created(let attempt): attempt?.epoch
         case .attempting(let attempt): attempt.epoch
@@ -222,6 +223,15 @@ extension ConnectionStateMachine {
         self.lastError = nil
         defer { self.attempts = 0 }
         return [.announce(self.change(from: from, to: .connected, .established(info), now: now))]
+    }
+
+    /// The app will not have this link: its greeting failed.
+    mutating func linkGivenUp(
+        epoch: UInt64, _ error: LinkspanError, now: ContinuousClock.Instant, random: Double
+    ) -> [Action] {
+        guard self.isCurrent(epoch), case .connected = self.phase else { return [] }
+        return [.endLink(epoch: epoch, politely: true)]
+            + self.linkClosed(epoch: epoch, error, now: now, random: random)
     }
 
     mutating func linkClosed(

@@ -10,13 +10,15 @@ final class PooledConnection: Connection {
     let url: ConnectionURL
     let id: UInt64
     private let transport: any Transport
-    private let options: ConnectionOptions
+    let options: ConnectionOptions
     private let credentials: CredentialSource
-    private let environment: ConnectionEnvironment
+    let environment: ConnectionEnvironment
+    /// Begins the keys of deliveries that have none of their own; nil when nobody asks for keys.
+    let keyPrefix: String?
     private let router = EventRouter()
     private let board = StateBoard()
     private let observers = Lock(StateObservers())
-    private let core: Lock<ConnectionCore>
+    let core: Lock<ConnectionCore>
 
     init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
         self.id = id
@@ -31,14 +33,19 @@ final class PooledConnection: Connection {
         let machine = ConnectionStateMachine(
             timing: timing, retry: configuration.options.retry,
             canRenewCredentials: configuration.credentials.isRenewable)
-        self.core = Lock(ConnectionCore(machine: machine, options: configuration.options))
+        var commands = CommandStateMachine(options: configuration.options)
+        if let store = configuration.options.store { commands.restore(store.kept().map(Command.init(restored:))) }
+        self.core = Lock(
+            ConnectionCore(machine: machine, commands: commands, isGreeted: configuration.options.greeting != nil))
+        let names = configuration.options.deliveries.key != .none || configuration.options.store != nil
+        self.keyPrefix = names ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
     }
 
     var state: ConnectionState { self.core.withLock { $0.machine.state } }
     var progress: ConnectionProgress { self.core.withLock { $0.machine.progress } }
-    var waitingCommands: Int { self.core.withLock { $0.waitingCommands } }
+    var waitingCommands: Int { self.core.withLock { $0.commands.waitingCommands } }
     /// Replies that nobody waited for any more.
-    var lateReplies: UInt64 { self.core.withLock { $0.lateReplies } }
+    var lateReplies: UInt64 { self.core.withLock { $0.commands.lateReplies } }
     var stateChanges: StateChanges { StateChanges(board: self.board) }
 
     var diagnosis: ConnectionDiagnosis {
@@ -47,13 +54,14 @@ final class PooledConnection: Connection {
         return self.core.withLock { core in
             ConnectionDiagnosis(
                 url: self.url.redacted, state: core.machine.state, progress: core.machine.progress,
-                lastError: core.machine.lastError, waitingCommands: core.waitingCommands, history: history, time: now)
+                lastError: core.machine.lastError, waitingCommands: core.commands.waitingCommands, history: history,
+                time: now)
         }
     }
 
     var transportName: String { self.transport.name }
 
-    private var now: ContinuousClock.Instant { self.environment.scheduler.now }
+    var now: ContinuousClock.Instant { self.environment.scheduler.now }
 }
 
 // MARK: - Lifecycle
@@ -103,24 +111,9 @@ extension PooledConnection {
     }
 }
 
-// MARK: - Messages
+// MARK: - Listening
 
 extension PooledConnection {
-    func perform(_ command: Command) throws(LinkspanError) {
-        let (acceptance, mustDrain) = try self.core.withLock {
-            core throws(LinkspanError) -> (ConnectionCore.Acceptance, Bool) in
-            let acceptance = try core.accept(command, now: { self.now })
-            if command.timeout != nil { core.rearm() }
-            return (acceptance, core.beginDraining())
-        }
-        if case .sendNow(let link, let outgoing, let writables) = acceptance {
-            self.conclude(outgoing, link, link.send(outgoing.message), writables: writables)
-        }
-        if mustDrain { self.drain() }
-    }
-
-    func cancel(_ id: Command.ID) { self.update { $0.cancel(id) } }
-
     func subscribe(
         to event: String?, _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
@@ -129,49 +122,6 @@ extension PooledConnection {
         }
         guard let event else { return self.router.addForEverything(handler) }
         return self.router.add(event: event, handler)
-    }
-
-    /// Sends a batch of the flush, and the next, until nothing is left or the link is full.
-    private func flush() {
-        while let (link, batch, writables) = self.core.withLock({ $0.nextToFlush() }) {
-            for (index, outgoing) in batch.enumerated() {
-                let acceptance = link.send(outgoing.message)
-                self.conclude(outgoing, link, acceptance, writables: writables)
-                switch acceptance {
-                case .accepted, .rejected: continue
-                case .acceptedAndFull, .refused: ()
-                }
-                let rest = batch[(index + 1)...]
-                self.update { core in
-                    for outgoing in rest { core.takeBack(outgoing, refusedBy: nil, writables: writables) }
-                }
-                break
-            }
-        }
-    }
-
-    private func conclude(
-        _ outgoing: ConnectionCore.Outgoing, _ link: any Link, _ acceptance: SendAcceptance, writables: UInt64
-    ) {
-        switch acceptance {
-        case .accepted:
-            ()
-        case .acceptedAndFull:
-            self.core.withLock { $0.linkIsFull(link, writables: writables) }
-        case .refused:
-            self.update { $0.takeBack(outgoing, refusedBy: link, writables: writables) }
-            return
-        case .rejected(let error):
-            self.update { $0.reject(outgoing, error) }
-            return
-        }
-        self.environment.observer?.sent(self, outgoing.command)
-        if outgoing.command.kind == .send { self.finish(outgoing.command, .success(.empty)) }
-    }
-
-    private func finish(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
-        self.environment.observer?.finished(self, command, outcome)
-        command.finish(outcome)
     }
 }
 
@@ -200,7 +150,7 @@ extension PooledConnection {
                 let rest = events[(index + 1)...]
                 if self.core.withLock({ $0.deferIfDraining(rest, from: link) }) { return }
             case .writable:
-                self.update { $0.linkIsWritable() }
+                self.update { core in core.command { $0.linkIsWritable(effects: &$1) } }
             case .closed(let error):
                 self.closed(error, link)
                 return
@@ -228,12 +178,6 @@ extension PooledConnection {
         self.environment.observer?.received(self, inbound)
         self.router.route(Message(event: inbound.event, payload: inbound.payload, replier: replier))
     }
-
-    private func reply(_ id: UInt64, _ payload: Payload) {
-        let (command, mustDrain) = self.core.withLock { core in (core.takeAwaited(id), core.beginDraining()) }
-        if let command { self.finish(command, .success(payload)) }
-        if mustDrain { self.drain() }
-    }
 }
 
 // MARK: - Decide, then act
@@ -251,7 +195,7 @@ extension PooledConnection {
         if mustDrain { self.drain() }
     }
 
-    private func update(_ body: (inout ConnectionCore) -> Void) {
+    func update(_ body: (inout ConnectionCore) -> Void) {
         let mustDrain = self.core.withLock { core in
             body(&core)
             core.rearm()
@@ -260,14 +204,14 @@ extension PooledConnection {
         if mustDrain { self.drain() }
     }
 
-    private func happen(
+    func happen(
         _ event: (inout ConnectionStateMachine, ContinuousClock.Instant) -> [ConnectionStateMachine.Action]
     ) {
         let now = self.now
         self.update { core in core.run { event(&$0, now) } }
     }
 
-    private func drain() {
+    func drain() {
         while true {
             let effects = self.core.withLock { $0.takeEffects() }
             guard !effects.isEmpty else { return }
@@ -283,6 +227,7 @@ extension PooledConnection {
         case .endLink(let link, let politely): politely ? link.close() : link.abort()
         case .cancelTask(let task): task.cancel()
         case .finish(let command, let outcome): self.finish(command, outcome)
+        case .greet(let epoch): self.greet(epoch: epoch)
         case .flush: self.flush()
         case .introduce(let observer): self.introduce(observer)
         case .process(let events, let link): self.process(events, from: link)
@@ -319,7 +264,7 @@ extension PooledConnection {
         self.update { core in
             core.timerBegan()
             core.run { $0.timerFired(now: now, random: random) }
-            core.expire(now: now)
+            core.command { $0.expire(now: now, effects: &$1) }
         }
     }
 }

@@ -39,6 +39,14 @@ public struct Payload: Sendable, Hashable {
     /// The bytes of text and blobs together.
     public var byteCount: Int { self.attachments.reduce(self.elements.count) { $0 + $1.count } }
 
+    /// The same arguments, and a string behind them.
+    func appending(_ text: String) -> Payload {
+        var elements = Array(self.elements)
+        if !elements.isEmpty { elements.append(UInt8(ascii: ",")) }
+        JSONString.append(text, to: &elements)
+        return Payload(trustedElements: elements[...], attachments: self.attachments)
+    }
+
     /// The arguments, each still undecoded.
     ///
     /// The cost is one pass over the text.

@@ -71,6 +71,15 @@ public final class ConnectionHandler: MessageChannel {
     /// Gives up a command.
     public func cancel(_ id: Command.ID) { self.connection.cancel(id) }
 
+    /// The commands that have not had their outcome, of all holders.
+    public var commands: [CommandStatus] { self.connection.commands }
+
+    /// Gives up the commands that are meant, whichever holder's; see ``MessageChannel/cancelCommands(where:)``.
+    @discardableResult
+    public func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int {
+        self.connection.cancelCommands(where: isMeant)
+    }
+
     /// Listens until the subscription or the handler ends; see ``MessageChannel/subscribe(to:_:)``.
     public func subscribe(
         to event: String?, _ handler: @escaping @Sendable (Message) -> Void

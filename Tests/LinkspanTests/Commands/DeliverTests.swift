@@ -92,7 +92,7 @@ struct DeliverTests {
 
     @Test
     func `the bound of deliveries is its own`() throws {
-        let harness = try Harness(options: { $0.deliveries = BufferLimits(commands: 1) }, script: { _ in .perfect })
+        let harness = try Harness(options: { $0.deliveries.commands = 1 }, script: { _ in .perfect })
         try harness.perform(.deliver(lane: "lane"), "a")
         let error = #expect(throws: LinkspanError.self) { try harness.perform(.deliver(lane: "lane"), "b") }
         #expect(error?.code == .bufferFull)

@@ -13,26 +13,26 @@ struct DeliveryLanesTests {
         let first = self.command("first")
         try lanes.append(first, lane: "lane")
         try lanes.append(self.command("second"), lane: "lane")
-        #expect(lanes.begin(lane: "lane")?.event == "first")
-        #expect(lanes.begin(lane: "lane") == nil)
+        #expect(lanes.beginAll().map(\.command.event) == ["first"])
+        #expect(lanes.beginAll().isEmpty)
         #expect(lanes.remove(first.id, lane: "lane")?.wasSent == true)
-        #expect(lanes.begin(lane: "lane")?.event == "second")
+        #expect(lanes.beginAll().map(\.command.event) == ["second"])
     }
 
     @Test
     func `an interrupted head stays first`() throws {
         var lanes = DeliveryLanes(limits: BufferLimits())
         for event in ["first", "second"] { try lanes.append(self.command(event), lane: "lane") }
-        _ = lanes.begin(lane: "lane")
+        _ = lanes.beginAll()
         lanes.interruptAll()
-        #expect(lanes.begin(lane: "lane")?.event == "first")
+        #expect(lanes.beginAll().map(\.command.event) == ["first"])
     }
 
     @Test
     func `all lanes begin in the order in which their heads were made`() throws {
         var lanes = DeliveryLanes(limits: BufferLimits())
         for number in 0..<20 { try lanes.append(self.command("\(number)"), lane: "\(number % 10)") }
-        #expect(lanes.beginAll().map(\.event) == (0..<10).map(String.init))
+        #expect(lanes.beginAll().map(\.command.event) == (0..<10).map(String.init))
         #expect(lanes.beginAll().isEmpty)
     }
 
@@ -41,7 +41,7 @@ struct DeliveryLanesTests {
         var lanes = DeliveryLanes(limits: BufferLimits())
         for event in ["a", "b"] { try lanes.append(self.command(event), lane: "one") }
         try lanes.append(self.command("c"), lane: "two")
-        _ = lanes.begin(lane: "one")
+        _ = lanes.beginAll(limit: 1)
         lanes.interruptAll()
         let left = lanes.removeAll()
         #expect(left.map(\.command.event) == ["a", "b", "c"])
@@ -54,9 +54,9 @@ struct DeliveryLanesTests {
         let (first, second) = (self.command("a"), self.command("b"))
         try lanes.append(first, lane: "lane")
         try lanes.append(second, lane: "lane")
-        _ = lanes.begin(lane: "lane")
-        _ = lanes.remove(first.id)
-        #expect(lanes.remove(second.id)?.wasSent == false)
+        _ = lanes.beginAll()
+        _ = lanes.remove(first.id, lane: "lane")
+        #expect(lanes.remove(second.id, lane: "lane")?.wasSent == false)
     }
 
     @Test
@@ -66,7 +66,7 @@ struct DeliveryLanesTests {
         try lanes.append(first, lane: "lane")
         try lanes.append(self.command("bbb"), lane: "other")
         #expect(throws: LinkspanError.self) { try lanes.append(self.command(""), lane: "lane") }
-        _ = lanes.remove(first.id)
+        _ = lanes.remove(first.id, lane: "lane")
         #expect((lanes.count, lanes.byteCount) == (1, 3))
         #expect(throws: LinkspanError.self) { try lanes.append(self.command("cccc"), lane: "lane") }
         _ = lanes.removeAll()

@@ -10,7 +10,7 @@ struct SendTests {
         for number in 0..<1_000 { try harness.perform(.send, "\(number)") }
         #expect(harness.connection.waitingCommands == 1_000)
         try harness.connection.connect()
-        harness.scheduler.settle()
+        harness.scheduler.advance(by: .seconds(1))
         #expect(harness.arrived == (0..<1_000).map(String.init))
         #expect(harness.recorder.endedLabels == (0..<1_000).map(String.init))
     }
@@ -26,7 +26,7 @@ struct SendTests {
                 })
         }
         try connection.connect()
-        harness.scheduler.settle()
+        harness.scheduler.advance(by: .seconds(1))
         #expect(harness.arrived == (0..<600).map(String.init) + ["late"])
     }
 

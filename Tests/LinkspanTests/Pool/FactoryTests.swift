@@ -21,6 +21,8 @@ private final class MirrorConnection: Connection {
     var state: ConnectionState { self.guarded.withLock { $0.state } }
     var progress: ConnectionProgress { self.state == .connected ? .open : .idle }
     var waitingCommands: Int { 0 }
+    var commands: [CommandStatus] { [] }
+    func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int { 0 }
 
     func connect() throws(LinkspanError) { self.change(to: .connected, .established(LinkInfo())) }
     func disconnect() throws(LinkspanError) { self.change(to: .disconnected, .requested) }

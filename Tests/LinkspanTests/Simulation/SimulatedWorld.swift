@@ -40,7 +40,7 @@ struct SimulatedWorld {
             .options {
                 $0.buffer = BufferLimits(
                     commands: 50, overflow: self.chance.element([.refuse, .dropOldest, .dropNewest]))
-                $0.deliveries = BufferLimits(commands: 50)
+                $0.deliveries.commands = 50
             }.connect(by: self.manager)
         self.serve()
         _ = handler.onStateChange { [book, scheduler] change in

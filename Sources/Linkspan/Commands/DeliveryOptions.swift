@@ -1,0 +1,43 @@
+/// What `deliver` promises, and where it ends.
+public struct DeliveryOptions: Sendable, Hashable {
+    /// Deliveries that may wait for their replies; what goes beyond is refused.
+    ///
+    /// Default 10,000.
+    public var commands: Int
+    /// Their bytes.
+    ///
+    /// Default 64 MiB. One delivery alone may be larger.
+    public var bytes: Int
+    /// How long a delivery waits for its reply on a link that is up, before it is sent again.
+    ///
+    /// Default 20 s.
+    public var repeatAfter: Duration
+    /// How often a delivery is given to a link before it fails with code `timedOut`; nil for no limit.
+    ///
+    /// Default nil. Attempts that no link took do not count.
+    public var attempts: Int?
+    /// Where a delivery's key goes on the wire.
+    ///
+    /// Default ``KeyPlacement/none``.
+    public var key: KeyPlacement
+
+    /// Makes options; the defaults are those named at the properties.
+    public init(
+        commands: Int = 10_000, bytes: Int = 64 << 20, repeatAfter: Duration = .seconds(20), attempts: Int? = nil,
+        key: KeyPlacement = .none
+    ) {
+        self.commands = commands
+        self.bytes = bytes
+        self.repeatAfter = repeatAfter
+        self.attempts = attempts
+        self.key = key
+    }
+
+    /// Where the key goes by which a server recognises a delivery that it has had before.
+    public enum KeyPlacement: String, Sendable, Hashable {
+        /// Nowhere: the payload has one of the app's own, or the server does not mind.
+        case none
+        /// A string behind the other arguments.
+        case lastArgument
+    }
+}

@@ -1,0 +1,62 @@
+/// What the app says first over every new link: to sign in, to resume, to agree on a version.
+///
+/// Everything else waits until it has ended. If it fails or takes too long, the link is given up and the retry policy
+/// decides.
+public struct Greeting: Sendable {
+    /// A name, by which two users of a connection can see that they agree.
+    public let name: String
+    /// How long it may take.
+    public let deadline: Duration
+    let body: @Sendable (GreetingChannel) async throws -> Void
+
+    /// Makes a greeting.
+    ///
+    /// - Parameters:
+    ///   - name: by which two users of a connection can see that they agree.
+    ///   - deadline: how long it may take.
+    ///   - body: says it. Its task is cancelled when the link is lost or the deadline passes. An error of type
+    ///     ``LinkspanError`` ends the link as it is; use code `credentialsRefused` to have credentials renewed.
+    public init(
+        _ name: String, deadline: Duration = .seconds(10),
+        _ body: @escaping @Sendable (GreetingChannel) async throws -> Void
+    ) {
+        self.name = name
+        self.deadline = deadline
+        self.body = body
+    }
+}
+
+/// The one link that is being greeted.
+public struct GreetingChannel: Sendable {
+    let perform: @Sendable (Command) throws(LinkspanError) -> Void
+    let cancel: @Sendable (Command.ID) -> Void
+
+    /// Sends an event over this link.
+    ///
+    /// - Throws: ``LinkspanError``: `encodingFailed`, `disconnected` when the link is gone.
+    public func send<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument
+    ) throws(LinkspanError) {
+        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments)))
+    }
+
+    /// Sends an event over this link and waits for the reply.
+    ///
+    /// - Returns: the arguments of the reply.
+    /// - Throws: ``LinkspanError``: `encodingFailed`, `disconnected` when the link is gone, `timedOut`, `cancelled`.
+    public func request<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument, timeout: Duration = .seconds(10)
+    ) async throws(LinkspanError) -> Payload {
+        let outcome = ReplyBox<Result<Payload, LinkspanError>>()
+        let command = Command(
+            .request, event: event, payload: try Payload(repeat each arguments), timeout: timeout
+        ) { outcome.set($0) }
+        try self.perform(command)
+        let result = await withTaskCancellationHandler {
+            await outcome.value()
+        } onCancel: {
+            self.cancel(command.id)
+        }
+        return try result.get()
+    }
+}

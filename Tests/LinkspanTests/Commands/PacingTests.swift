@@ -1,0 +1,81 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("The pace of the flush")
+struct PacingTests {
+    private static func harness(_ pacing: FlushPacing) throws -> Harness {
+        try Harness(options: { $0.flush = pacing }, script: { _ in .perfect })
+    }
+
+    @Test
+    func `a backlog leaves in turns, with a pause after each full one`() throws {
+        let harness = try Self.harness(FlushPacing(commands: 10, pause: .milliseconds(50)))
+        for number in 0..<25 { try harness.perform(.send, "\(number)") }
+        try harness.enter(.connected)
+        #expect(harness.arrived.count == 10)
+        harness.scheduler.advance(by: .milliseconds(49))
+        #expect(harness.arrived.count == 10)
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.arrived.count == 20)
+        harness.scheduler.advance(by: .milliseconds(50))
+        #expect(harness.arrived == (0..<25).map(String.init))
+    }
+
+    @Test
+    func `a turn ends with the command that makes it large enough`() throws {
+        let harness = try Self.harness(FlushPacing(bytes: 10))
+        for event in ["1234", "5678", "9012", "3456"] { try harness.perform(.send, event) }
+        try harness.enter(.connected)
+        #expect(harness.arrived == ["1234", "5678", "9012"])
+        harness.scheduler.advance(by: .milliseconds(10))
+        #expect(harness.arrived.count == 4)
+    }
+
+    @Test
+    func `what is sent in a pause comes behind what waits, and the pause ends with the backlog`() throws {
+        let harness = try Self.harness(FlushPacing(commands: 2))
+        for number in 0..<3 { try harness.perform(.send, "\(number)") }
+        try harness.enter(.connected)
+        try harness.perform(.send, "in the pause")
+        harness.scheduler.advance(by: .milliseconds(10))
+        #expect(harness.arrived == ["0", "1", "2", "in the pause"])
+        harness.scheduler.advance(by: .milliseconds(10))
+        try harness.perform(.send, "afterwards")
+        harness.scheduler.settle()
+        #expect(harness.arrived.last == "afterwards")
+        #expect(harness.connection.waitingCommands == 0)
+    }
+
+    @Test
+    func `a link that is lost in a pause leaves the rest to the next`() throws {
+        let harness = try Self.harness(FlushPacing(commands: 2, pause: .seconds(1)))
+        for number in 0..<5 { try harness.perform(.send, "\(number)") }
+        try harness.enter(.connected)
+        harness.peers.first?.drop()
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(harness.arrived == (0..<5).map(String.init))
+        #expect(harness.peers.map(\.received.count) == [2, 3])
+    }
+
+    @Test
+    func `deliveries keep the pace as well, each lane in order`() throws {
+        let harness = try Self.harness(FlushPacing(commands: 3, pause: .milliseconds(20)))
+        harness.transport.onMessage { $0.reply() }
+        for number in 0..<8 { try harness.perform(.deliver(lane: "\(number % 4)"), "\(number)") }
+        try harness.enter(.connected)
+        #expect(harness.arrived.count == 3)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.arrived.count == 8)
+        for lane in 0..<4 {
+            let numbers = harness.arrived.compactMap(Int.init).filter { $0 % 4 == lane }
+            #expect(numbers == numbers.sorted())
+        }
+    }
+
+    @Test(arguments: [FlushPacing(commands: 0), FlushPacing(bytes: 0), FlushPacing(pause: .seconds(-1))])
+    func `a pace at which nothing leaves is refused`(pacing: FlushPacing) {
+        let error = #expect(throws: LinkspanError.self) { try Self.harness(pacing) }
+        #expect(error?.code == .invalidConfiguration)
+    }
+}

@@ -1,0 +1,91 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Repeating deliveries")
+struct RepeatTests {
+    @Test
+    func `a delivery that is not answered is sent again over the same link, under the same number`() throws {
+        let harness = try Harness { _ in .perfect }
+        try harness.enter(.connected)
+        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.perform(.deliver(lane: "lane"), "b")
+        harness.scheduler.advance(by: .milliseconds(19_999))
+        #expect(harness.arrived == ["a"])
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.arrived == ["a", "a"])
+        #expect(Set(harness.transport.sent.compactMap(\.requestID)).count == 1)
+        harness.peers.first?.reply(0)
+        harness.scheduler.settle()
+        #expect(harness.isSuccess("a"))
+        #expect(harness.arrived == ["a", "a", "b"])
+        harness.peers.first?.reply(0)
+        harness.scheduler.settle()
+        #expect(harness.connection.lateReplies == 1, "the reply to the repetition")
+        #expect(harness.outcome("b") == nil)
+    }
+
+    @Test
+    func `after the last attempt a delivery fails, and its lane goes on`() throws {
+        let harness = try Harness(
+            options: { $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), attempts: 3) },
+            script: { _ in .perfect })
+        try harness.enter(.connected)
+        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.perform(.deliver(lane: "lane"), "b")
+        harness.scheduler.advance(by: .seconds(3))
+        #expect(harness.arrived == ["a", "a", "a", "b"])
+        #expect(harness.failure("a")?.code == .timedOut)
+        #expect(harness.failure("a")?.certainty == .unknown)
+    }
+
+    @Test
+    func `an attempt that no link took does not count`() throws {
+        let harness = try Harness(
+            options: { $0.deliveries.attempts = 1 },
+            script: { number in .defaults { if number == 1 { ($0.capacity, $0.dropsAfter) = (1, .seconds(1)) } } })
+        try harness.enter(.connected)
+        try harness.perform(.send, "fills the link")
+        try harness.perform(.deliver(lane: "lane"), "a")
+        harness.transport.onMessage { $0.reply() }
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(harness.isSuccess("a"))
+    }
+
+    @Test
+    func `a delivery that an earlier link may have carried is not called unsent when a later one rejects it`() throws {
+        let tooLarge = LinkspanError(.messageTooLarge, "too large")
+        let harness = try Harness { number in
+            .defaults { if number == 2 { $0.rejects = { $0.event == "a" ? tooLarge : nil } } }
+        }
+        try harness.enter(.connected)
+        try harness.perform(.deliver(lane: "lane"), "a")
+        harness.peers.first?.drop()
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.failure("a")?.code == .messageTooLarge)
+        #expect(harness.failure("a")?.certainty == .unknown)
+    }
+
+    @Test
+    func `the key is behind the arguments, the same for every attempt`() throws {
+        let harness = try Harness(
+            options: { $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), key: .lastArgument) },
+            script: { _ in .perfect })
+        try harness.enter(.connected)
+        for (event, key) in [("own", "k-1"), ("made", nil), ("other", nil)] as [(String, String?)] {
+            try harness.connection.perform(
+                Command(.deliver(lane: event), event: event, payload: .json("1"), key: key))
+        }
+        harness.scheduler.advance(by: .seconds(1))
+        let received = try harness.transport.received.map { message in
+            #expect(try message.payload.decode(Int.self) == 1)
+            return try "\(message.event) \(message.payload.decode(String.self, at: 1))"
+        }
+        #expect(received.count == 6)
+        #expect(Set(received).count == 3)
+        #expect(received.first == "own k-1")
+        try harness.perform(.send, "plain")
+        harness.scheduler.settle()
+        #expect(harness.transport.received.last?.payload.isEmpty == true)
+    }
+}

@@ -1,0 +1,137 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("The greeting", .timeLimit(.minutes(1)))
+struct GreetingTests {
+    private func wait(_ what: String, until condition: () -> Bool) async throws {
+        while !condition() {
+            try #require(!Task.isCancelled, "\(what) did not happen")
+            await Task.yield()
+        }
+    }
+
+    private func harness(
+        deadline: Duration = .seconds(10), _ body: @escaping @Sendable (GreetingChannel) async throws -> Void
+    ) throws -> Harness {
+        let harness = try Harness(
+            options: { $0.greeting = Greeting("test", deadline: deadline, body) }, script: { _ in .perfect })
+        harness.transport.onMessage { $0.reply($0.payload) }
+        return harness
+    }
+
+    /// Lets messages and replies pass until the greeting has come to its end.
+    private func settle(_ harness: Harness, until condition: () -> Bool) async throws {
+        try await self.wait("the end of the greeting") {
+            harness.scheduler.settle()
+            return condition()
+        }
+    }
+
+    @Test
+    func `goes first over every link, and what waited follows`() async throws {
+        let harness = try self.harness { channel in
+            try channel.send("hello")
+            _ = try await channel.request("login", "token")
+        }
+        for number in 0..<3 { try harness.perform(.send, "\(number)") }
+        try harness.connection.connect()
+        try await self.settle(harness) { harness.arrived.count == 5 }
+        #expect(harness.arrived == ["hello", "login", "0", "1", "2"])
+        harness.peers.first?.drop()
+        try harness.perform(.send, "kept")
+        harness.scheduler.advance(by: .seconds(3))
+        try await self.settle(harness) { harness.arrived.count == 8 }
+        #expect(Array(harness.arrived.suffix(3)) == ["hello", "login", "kept"])
+    }
+
+    @Test
+    func `nothing else leaves while it lasts`() async throws {
+        let gate = ReplyBox<Void>()
+        let harness = try self.harness { channel in
+            try channel.send("hello")
+            await gate.value()
+        }
+        try harness.connection.connect()
+        try await self.settle(harness) { harness.arrived == ["hello"] }
+        #expect(harness.connection.state == .connected)
+        try harness.perform(.send, "a")
+        try harness.perform(.request, "b")
+        try harness.perform(.deliver(lane: "lane"), "c")
+        try harness.perform(.send, "volatile", isVolatile: true)
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.arrived == ["hello"])
+        #expect(harness.failure("volatile")?.certainty == .notSent)
+        gate.set(())
+        try await self.settle(harness) { harness.arrived.count == 4 }
+        #expect(harness.arrived == ["hello", "a", "b", "c"])
+    }
+
+    @Test
+    func `a failure ends the link, and the retry policy goes on`() async throws {
+        let attempts = Counter()
+        let harness = try self.harness { channel in
+            attempts.increment()
+            if attempts.value == 1 { throw CancellationError() }
+            try channel.send("hello")
+        }
+        try harness.perform(.send, "kept")
+        try harness.connection.connect()
+        try await self.settle(harness) { harness.recorder.changes.last?.to == .reconnecting }
+        #expect(harness.recorder.changes.last?.reason.error?.code == .greetingFailed)
+        #expect(harness.transport.openPeers.isEmpty)
+        harness.scheduler.advance(by: .seconds(5))
+        try await self.settle(harness) { harness.arrived.count == 2 }
+        #expect(harness.arrived == ["hello", "kept"])
+    }
+
+    @Test
+    func `a permanent error gives the connection up`() async throws {
+        let harness = try self.harness { _ in throw LinkspanError(.unsupportedVersion, "too old") }
+        try harness.connection.connect()
+        try await self.settle(harness) { harness.recorder.changes.last?.to == .disconnected }
+        #expect(harness.recorder.changes.last?.reason.error?.code == .unsupportedVersion)
+        harness.scheduler.advance(by: .seconds(600))
+        #expect(harness.peers.count == 1)
+    }
+
+    @Test
+    func `one that hangs costs its deadline and is cancelled`() async throws {
+        let cancelled = Counter()
+        let gate = ReplyBox<Void>()
+        let begun = Counter()
+        let harness = try self.harness(deadline: .seconds(2)) { _ in
+            begun.increment()
+            await withTaskCancellationHandler {
+                await gate.value()
+            } onCancel: {
+                cancelled.increment()
+                gate.set(())
+            }
+        }
+        try harness.connection.connect()
+        try await self.settle(harness) { begun.value == 1 }
+        harness.scheduler.advance(by: .milliseconds(1_999))
+        #expect(harness.connection.state == .connected)
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.recorder.changes.last?.reason.error?.code == .timedOut)
+        try await self.wait("the cancellation") { cancelled.value == 1 }
+    }
+
+    @Test
+    func `its channel is for its own link alone`() async throws {
+        let kept = ReplyBox<GreetingChannel>()
+        let harness = try self.harness { channel in
+            try channel.send("hello")
+            kept.set(channel)
+        }
+        try harness.connection.connect()
+        let channel = await kept.value()
+        try await self.settle(harness) { harness.arrived == ["hello"] }
+        try harness.perform(.send, "after")
+        try await self.settle(harness) { harness.arrived.count == 2 }
+        let error = #expect(throws: LinkspanError.self) { try channel.send("late") }
+        #expect(error?.code == .disconnected)
+        #expect(error?.certainty == .notSent)
+    }
+}
