@@ -380,7 +380,9 @@ extension CommandStateMachine {
         error.certainty = .notSent
         if case .deliver(let lane) = command.kind {
             // An earlier link may have carried it.
-            if let attempts = self.lanes.attempts(of: command.id, lane: lane), attempts > 1 { error.certainty = .unknown }
+            if let attempts = self.lanes.attempts(of: command.id, lane: lane), attempts > 1 {
+                error.certainty = .unknown
+            }
             guard self.lanes.remove(command.id, lane: lane) != nil else { return }
             self.beginNext(effects: &effects)
         }

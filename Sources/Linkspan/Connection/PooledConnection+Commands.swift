@@ -57,11 +57,20 @@ extension PooledConnection {
 
     /// Sends turn after turn, until nothing is left, the link is full, or the next has to wait.
     func flush() {
-        while let turn = self.core.withLock({ core in core.command { machine, _ in machine.nextTurn(now: self.now) } }) {
+        while let turn = self.nextTurn() {
             self.send(turn)
             if self.core.withLock({ core in core.command { machine, _ in machine.turnEnded(isFull: turn.isFull) } }) {
                 return self.resumeFlush(after: self.options.flush.pause)
             }
+        }
+    }
+
+    private func nextTurn() -> CommandStateMachine.Turn? {
+        self.core.withLock { core in
+            let turn = core.command { machine, _ in machine.nextTurn(now: self.now) }
+            // Its deliveries may have to be repeated.
+            if turn != nil { core.rearm() }
+            return turn
         }
     }
 

@@ -16,6 +16,7 @@ struct InspectionTests {
         #expect(harness.connection.commands.map(\.event) == ["asked", "first", "second"])
         #expect(harness.connection.commands.map(\.stage) == [.underWay, .underWay, .waiting])
         harness.peers.first?.drop()
+        harness.scheduler.settle()
         try harness.perform(.send, "kept")
         #expect(harness.connection.commands.map(\.event) == ["first", "second", "kept"])
         #expect(harness.connection.commands.map(\.stage) == [.interrupted, .waiting, .waiting])

@@ -126,8 +126,8 @@ struct GreetingTests {
             kept.set(channel)
         }
         try harness.connection.connect()
-        let channel = await kept.value()
         try await self.settle(harness) { harness.arrived == ["hello"] }
+        let channel = await kept.value()
         try harness.perform(.send, "after")
         try await self.settle(harness) { harness.arrived.count == 2 }
         let error = #expect(throws: LinkspanError.self) { try channel.send("late") }

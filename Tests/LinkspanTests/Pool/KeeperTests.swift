@@ -156,8 +156,11 @@ struct KeeperTests {
                 }
             }
         }
-        #expect(manager.statistics.isEmpty)
-        #expect(transport.openLinks == 0)
+        // The keeper's own thread may still be about to end the last ones.
+        while !manager.statistics.isEmpty || transport.openLinks > 0 {
+            try #require(!Task.isCancelled, "a link is left open")
+            await Task.yield()
+        }
     }
 }
 
