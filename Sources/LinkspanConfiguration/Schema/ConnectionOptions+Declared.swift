@@ -31,6 +31,21 @@ extension ConnectionOptions {
             "deliveryBytes", .number(1...(1 << 40)), fallback: "67108864",
             "How many bytes of deliveries may wait for their replies."),
         PluginOption(
+            "deliveryRepeatAfter", .seconds(0.01...86_400), fallback: "20",
+            "How long a delivery waits for its reply before it is sent again."),
+        PluginOption(
+            "deliveryAttempts", .number(1...1_000_000), fallback: "no limit",
+            "How often a delivery is sent before it fails."),
+        PluginOption(
+            "deliveryKey", .choice(["none", "lastArgument"]), fallback: "none",
+            "Where the key goes by which a server recognises a delivery."),
+        PluginOption(
+            "flushCommands", .number(1...10_000_000), fallback: "256",
+            "How many commands leave in one turn once the connection is up."),
+        PluginOption(
+            "flushBytes", .number(1...(1 << 40)), fallback: "1048576", "After how many bytes a turn ends."),
+        PluginOption("flushPause", .seconds(0...60), fallback: "0.01", "The time between two turns."),
+        PluginOption(
             "retry", .choice(["backoff", "never"]), fallback: "backoff", "Whether a lost link is opened again."),
         PluginOption(
             "retryFirstSpread", .seconds(0...86_400), fallback: "2", "The span over which first attempts are spread."),
@@ -56,6 +71,13 @@ extension ConnectionOptions {
             values.text("bufferOverflow").flatMap(BufferLimits.Overflow.init(rawValue:)) ?? self.buffer.overflow
         self.deliveries.commands = values.number("deliveryCommands") ?? self.deliveries.commands
         self.deliveries.bytes = values.number("deliveryBytes") ?? self.deliveries.bytes
+        self.deliveries.repeatAfter = values.duration("deliveryRepeatAfter") ?? self.deliveries.repeatAfter
+        self.deliveries.attempts = values.number("deliveryAttempts") ?? self.deliveries.attempts
+        self.deliveries.key =
+            values.text("deliveryKey").flatMap(DeliveryOptions.KeyPlacement.init(rawValue:)) ?? self.deliveries.key
+        self.flush.commands = values.number("flushCommands") ?? self.flush.commands
+        self.flush.bytes = values.number("flushBytes") ?? self.flush.bytes
+        self.flush.pause = values.duration("flushPause") ?? self.flush.pause
         self.applyRetry(values)
     }
 
