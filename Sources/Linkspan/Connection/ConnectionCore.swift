@@ -32,7 +32,7 @@ struct ConnectionCore: Sendable {
     private var lastRequestID: UInt64 = 0
     private(set) var link: (any Link)?
     private var credentials = Credentials.none
-    private var credentialTask: Task<Void, Never>?
+    private var credentialWait: CredentialWait?
     /// Commands go to the buffer rather than to the link: it is being flushed, or waits for the link to have room.
     private var isFlushing = false
     private var isFull = false
@@ -107,14 +107,14 @@ extension ConnectionCore {
     mutating func credentialsArrived(epoch: UInt64, _ credentials: Credentials, now: ContinuousClock.Instant) {
         guard self.machine.isCurrent(epoch) else { return }
         self.credentials = credentials
-        self.credentialTask = nil
+        self.credentialWait = nil
         for action in self.machine.credentialsArrived(epoch: epoch, now: now) { self.carryOut(action) }
     }
 
-    /// Keeps the task that asks for credentials, to cancel it; refuses when the attempt is over already.
-    mutating func keep(_ task: Task<Void, Never>, epoch: UInt64) -> Bool {
+    /// Keeps what stops the waiting for credentials; refuses when the attempt is over already.
+    mutating func keep(_ wait: CredentialWait, epoch: UInt64) -> Bool {
         guard self.machine.isCurrent(epoch), case .obtainingCredentials = self.machine.progress else { return false }
-        self.credentialTask = task
+        self.credentialWait = wait
         return true
     }
 
@@ -135,13 +135,13 @@ extension ConnectionCore {
             self.follow(change)
         case .provideCredentials(let epoch, let reason):
             self.link = nil
-            self.cancelCredentialTask()
+            self.stopWaitingForCredentials()
             self.effects.append(.provideCredentials(epoch: epoch, reason: reason))
         case .openLink(let epoch, let attempt):
             self.effects.append(.openLink(epoch: epoch, attempt: attempt, self.credentials))
             self.credentials = .none
         case .endLink(_, let politely):
-            self.cancelCredentialTask()
+            self.stopWaitingForCredentials()
             if let link = self.link {
                 self.endingLinks += 1
                 self.effects.append(.endLink(link, politely: politely))
@@ -167,9 +167,9 @@ extension ConnectionCore {
         return true
     }
 
-    private mutating func cancelCredentialTask() {
-        if let task = self.credentialTask { self.effects.append(.cancelTask(task)) }
-        self.credentialTask = nil
+    private mutating func stopWaitingForCredentials() {
+        if let wait = self.credentialWait { self.effects.append(.stopWaiting(wait)) }
+        self.credentialWait = nil
     }
 
     private mutating func follow(_ change: StateChange) {

@@ -4,7 +4,7 @@ enum Effect: Sendable {
     case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
     case openLink(epoch: UInt64, attempt: Int, Credentials)
     case endLink(any Link, politely: Bool)
-    case cancelTask(Task<Void, Never>)
+    case stopWaiting(CredentialWait)
     case finish(Command, Result<Payload, LinkspanError>)
     case flush
     case introduce(observer: UInt64)
