@@ -11,7 +11,7 @@ final class PooledConnection: Connection {
     let id: UInt64
     private let transport: any Transport
     private let options: ConnectionOptions
-    private let credentials: ConnectionCredentials
+    let credentials: ConnectionCredentials
     private let environment: ConnectionEnvironment
     private let router = EventRouter()
     private let board = StateBoard()

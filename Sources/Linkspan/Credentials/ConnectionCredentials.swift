@@ -33,6 +33,12 @@ final class ConnectionCredentials: Sendable {
             State(schedule: RenewalSchedule(credentialDeadline: configuration.options.credentialDeadline)))
     }
 
+    /// What the renewal ahead of the expiry waits for next: its time, or the provider's deadline.
+    var renewalDeadline: ContinuousClock.Instant? { self.state.withLock { $0.schedule.deadline } }
+
+    /// Whether the server knows the credentials of this generation.
+    func isShown(generation: UInt64) -> Bool { self.state.withLock { $0.shown >= generation } }
+
     /// Obtains the credentials for an attempt.
     ///
     /// - Parameters:
