@@ -56,6 +56,8 @@ public struct LinkScript: Sendable {
     ///
     /// A server with a capacity is a slow reader: it reads only by ``ScriptedPeer/read(_:)``.
     public var capacity: Int?
+    /// Whether the link shows renewed credentials to the server while it is open; default: false.
+    public var showsRenewals = false
     /// Which messages the link will not carry, and why; default: none.
     public var rejects: @Sendable (OutboundMessage) -> LinkspanError? = { _ in nil }
 

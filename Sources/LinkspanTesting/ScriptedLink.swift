@@ -25,6 +25,7 @@ final class ScriptedLink: Link {
         /// What has arrived at a server that reads only when it is told to.
         var unread: [OutboundMessage] = []
         var isFull = false
+        var renewals: [Credentials] = []
     }
 
     let request: LinkRequest
@@ -39,6 +40,7 @@ final class ScriptedLink: Link {
     }
 
     var isOpen: Bool { self.state.withLock { $0.phase == .open } }
+    var renewals: [Credentials] { self.state.withLock { $0.renewals } }
 
     private var scheduler: VirtualScheduler { self.transport.scheduler }
 
@@ -103,6 +105,14 @@ final class ScriptedLink: Link {
         guard let peer = self.state.withLock({ $0.phase == .open ? $0.peer : nil }) else { return }
         self.toServer(from: self.scheduler.now) {
             if self.isHeard(by: peer) { peer.answered(id, payload) }
+        }
+    }
+
+    func renewCredentials(_ credentials: Credentials) -> Bool {
+        self.state.withLock { state in
+            guard state.phase == .open, state.script.showsRenewals else { return false }
+            state.renewals.append(credentials)
+            return true
         }
     }
 

@@ -21,6 +21,10 @@ public final class ScriptedPeer: Sendable {
         self.link = link
     }
 
+    /// The renewed credentials that the client has shown while the link was open, in order; see
+    /// ``LinkScript/showsRenewals``.
+    public var renewals: [Credentials] { self.link.renewals }
+
     /// Whether the client may send.
     public var isOpen: Bool { self.link.isOpen }
 

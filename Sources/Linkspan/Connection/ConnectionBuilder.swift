@@ -64,6 +64,9 @@ public struct ConnectionBuilder: Sendable {
                     .invalidURL,
                     "transport '\(self.transport.name)' does not carry '\(url.scheme)'; it carries \(known)")
             }
+            if case .fixed(let credentials) = self.source.kind {
+                _ = try credentials.endpoint(insteadOf: url, over: self.transport)
+            }
             try self.options.validate()
             return ConnectionConfiguration(
                 url: url, transport: self.transport, options: self.options, credentials: self.source)

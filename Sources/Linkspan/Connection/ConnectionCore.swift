@@ -9,8 +9,8 @@ struct ConnectionCore: Sendable {
     private(set) var link: (any Link)?
     private let isGreeted: Bool
     private var credentials = Credentials.none
-    /// Asks for credentials, or greets.
-    private var attemptTask: Task<Void, Never>?
+    private var credentialWait: CredentialWait?
+    private var greetingTask: Task<Void, Never>?
     private var effects: Deque<Effect> = []
     private var isDraining = false
     private(set) var armed: ContinuousClock.Instant?
@@ -85,21 +85,21 @@ extension ConnectionCore {
     mutating func credentialsArrived(epoch: UInt64, _ credentials: Credentials, now: ContinuousClock.Instant) {
         guard self.machine.isCurrent(epoch) else { return }
         self.credentials = credentials
-        self.attemptTask = nil
+        self.credentialWait = nil
         for action in self.machine.credentialsArrived(epoch: epoch, now: now) { self.carryOut(action) }
     }
 
-    /// Keeps the task that asks for credentials, to cancel it; refuses when the attempt is over already.
-    mutating func keep(_ task: Task<Void, Never>, epoch: UInt64) -> Bool {
+    /// Keeps what stops the waiting for credentials; refuses when the attempt is over already.
+    mutating func keep(_ wait: CredentialWait, epoch: UInt64) -> Bool {
         guard self.machine.isCurrent(epoch), case .obtainingCredentials = self.machine.progress else { return false }
-        self.attemptTask = task
+        self.credentialWait = wait
         return true
     }
 
     /// Keeps the task that greets, to cancel it; refuses when the link or the greeting is over already.
     mutating func keep(greeting task: Task<Void, Never>, epoch: UInt64) -> Bool {
         guard self.commands.isGreeting(epoch) else { return false }
-        self.attemptTask = task
+        self.greetingTask = task
         return true
     }
 
@@ -120,13 +120,13 @@ extension ConnectionCore {
             self.follow(change)
         case .provideCredentials(let epoch, let reason):
             self.link = nil
-            self.cancelAttemptTask()
+            self.stopWaitingForCredentials()
             self.effects.append(.provideCredentials(epoch: epoch, reason: reason))
         case .openLink(let epoch, let attempt):
             self.effects.append(.openLink(epoch: epoch, attempt: attempt, self.credentials))
             self.credentials = .none
         case .endLink(_, let politely):
-            self.cancelAttemptTask()
+            self.stopWaitingForCredentials()
             if let link = self.link {
                 self.endingLinks += 1
                 self.effects.append(.endLink(link, politely: politely))
@@ -152,15 +152,20 @@ extension ConnectionCore {
         return true
     }
 
-    private mutating func cancelAttemptTask() {
-        if let task = self.attemptTask { self.effects.append(.cancelTask(task)) }
-        self.attemptTask = nil
+    private mutating func stopWaitingForCredentials() {
+        if let wait = self.credentialWait { self.effects.append(.stopWaiting(wait)) }
+        self.credentialWait = nil
+    }
+
+    private mutating func endGreeting() {
+        if let task = self.greetingTask { self.effects.append(.cancelTask(task)) }
+        self.greetingTask = nil
     }
 
     private mutating func follow(_ change: StateChange) {
         if change.from == .connected {
             self.link = nil
-            self.cancelAttemptTask()
+            self.endGreeting()
             self.commands.linkLost(change.reason.error, effects: &self.effects)
         }
         switch change.to {

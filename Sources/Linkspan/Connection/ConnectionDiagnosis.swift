@@ -10,6 +10,9 @@ public struct ConnectionDiagnosis: Sendable {
     public var progress: ConnectionProgress
     /// The newest failure since the connection was last up.
     public var lastError: LinkspanError?
+    /// How often the server has refused the credentials of a provider since it last accepted some; after the second time
+    /// they are not renewed any more.
+    public var refusals: Int
     /// Commands that wait to be sent or, for deliveries, to be answered.
     public var waitingCommands: Int
     /// The newest changes of state, the oldest first; at most ``historyLimit``.
@@ -23,12 +26,13 @@ public struct ConnectionDiagnosis: Sendable {
     /// Makes a diagnosis.
     public init(
         url: String, state: ConnectionState, progress: ConnectionProgress, lastError: LinkspanError? = nil,
-        waitingCommands: Int, history: [StateChange] = [], time: ContinuousClock.Instant
+        refusals: Int = 0, waitingCommands: Int, history: [StateChange] = [], time: ContinuousClock.Instant
     ) {
         self.url = url
         self.state = state
         self.progress = progress
         self.lastError = lastError
+        self.refusals = refusals
         self.waitingCommands = waitingCommands
         self.history = history
         self.time = time
@@ -63,6 +67,8 @@ public struct ConnectionDiagnosis: Sendable {
         guard self.state != .released else { return nil }
         switch self.progress {
         case .open: return queue.isEmpty ? nil : String(queue.dropFirst())
+        case .idle where self.state == .disconnected && self.lastError?.code == .credentialsRefused:
+            return "\(self.afterRefusal)\(queue)"
         case .idle where self.lastError?.isPermanent == true && self.state == .disconnected:
             return "Trying again with the same settings would not help; connect() tries all the same.\(queue)"
         case .idle: return "It will be tried when connect() is called.\(queue)"

@@ -47,7 +47,9 @@ struct ConnectionStateMachine: Sendable {
     private var attempts = 0
     private var outageStart: ContinuousClock.Instant?
     private var wasEverAttempted = false
-    private var wasRefused = false
+    /// How often the server has refused what the provider gave since it last accepted some.
+    private(set) var refusals = 0
+    /// The newest credentials were refused, and the provider has not given others since.
     private var mustRenew = false
     private(set) var lastError: LinkspanError?
 
@@ -117,8 +119,7 @@ extension ConnectionStateMachine {
         case .disconnected:
             self.failures = 0
             self.attempts = 0
-            self.mustRenew = self.mustRenew || self.wasRefused
-            self.wasRefused = false
+            self.refusals = 0
             self.outageStart = now
             let change = self.change(from: .disconnected, to: .reconnecting, .requested, now: now, nextAttempt: now)
             return self.beginAttempt(now: now, announcing: change)
@@ -205,6 +206,7 @@ extension ConnectionStateMachine {
         case .created, .connected, .disconnected, .waiting, .attempting, .released:
             return []
         }
+        self.mustRenew = false
         return [.openLink(epoch: epoch, attempt: self.attempts)]
     }
 
@@ -243,7 +245,7 @@ extension ConnectionStateMachine {
         }
         let wasHealthy = since.duration(to: now) >= self.timing.healthyAfter
         // An open link alone proves nothing: over some transports the server refuses what came with it only afterwards.
-        if wasHealthy { self.wasRefused = false }
+        if wasHealthy { self.refusals = 0 }
         if wasHealthy || self.outageStart == nil {
             self.failures = 0
             self.outageStart = now
@@ -268,7 +270,6 @@ extension ConnectionStateMachine {
         let reason: CredentialRequest.Reason =
             self.mustRenew ? .refused : self.wasEverAttempted ? .retry : .first
         self.wasEverAttempted = true
-        self.mustRenew = false
         if case .created = self.phase {
             self.phase = .created(attempt)
         } else {
@@ -305,11 +306,11 @@ extension ConnectionStateMachine {
     private mutating func delay(
         after error: LinkspanError, now: ContinuousClock.Instant, random: Double
     ) -> Duration? {
-        if error.code == .credentialsRefused, self.canRenew, !self.wasRefused {
-            // One renewal: asked for at once, spread a little, because a herd may have been refused together.
-            self.wasRefused = true
+        if error.code == .credentialsRefused {
             self.mustRenew = true
-            return .milliseconds(250) * random
+            if self.canRenew { self.refusals += 1 }
+            // One renewal: asked for at once, spread a little, because a herd may have been refused together.
+            if self.refusals == 1 { return .milliseconds(250) * random }
         }
         let outage = self.outageStart?.duration(to: now) ?? .zero
         let question = RetryQuestion(error: error, failures: self.failures, outage: outage, random: random)

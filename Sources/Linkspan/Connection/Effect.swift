@@ -4,6 +4,7 @@ enum Effect: Sendable {
     case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
     case openLink(epoch: UInt64, attempt: Int, Credentials)
     case endLink(any Link, politely: Bool)
+    case stopWaiting(CredentialWait)
     case cancelTask(Task<Void, Never>)
     case finish(Command, Result<Payload, LinkspanError>)
     case greet(epoch: UInt64)

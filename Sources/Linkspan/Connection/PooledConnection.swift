@@ -11,7 +11,7 @@ final class PooledConnection: Connection {
     let id: UInt64
     private let transport: any Transport
     let options: ConnectionOptions
-    private let credentials: CredentialSource
+    let credentials: ConnectionCredentials
     let environment: ConnectionEnvironment
     /// Begins the keys of deliveries that have none of their own; nil when nobody asks for keys.
     let keyPrefix: String?
@@ -25,7 +25,7 @@ final class PooledConnection: Connection {
         self.url = configuration.url
         self.transport = configuration.transport
         self.options = configuration.options
-        self.credentials = configuration.credentials
+        self.credentials = ConnectionCredentials(configuration: configuration, environment: environment)
         self.environment = environment
         let timing = ConnectionStateMachine.Timing(
             credentialDeadline: configuration.options.credentialDeadline,
@@ -54,8 +54,8 @@ final class PooledConnection: Connection {
         return self.core.withLock { core in
             ConnectionDiagnosis(
                 url: self.url.redacted, state: core.machine.state, progress: core.machine.progress,
-                lastError: core.machine.lastError, waitingCommands: core.commands.waitingCommands, history: history,
-                time: now)
+                lastError: core.machine.lastError, refusals: core.machine.refusals,
+                waitingCommands: core.commands.waitingCommands, history: history, time: now)
         }
     }
 
@@ -225,6 +225,7 @@ extension PooledConnection {
         case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)
         case .openLink(let epoch, let attempt, let credentials): self.open(epoch: epoch, attempt, credentials)
         case .endLink(let link, let politely): politely ? link.close() : link.abort()
+        case .stopWaiting(let wait): wait.cancel()
         case .cancelTask(let task): task.cancel()
         case .finish(let command, let outcome): self.finish(command, outcome)
         case .greet(let epoch): self.greet(epoch: epoch)
@@ -242,6 +243,11 @@ extension PooledConnection {
                 "url": "\(self.url.redacted)", "from": "\(change.from.rawValue)", "to": "\(change.to.rawValue)",
                 "error": "\(change.reason.error.map(\.description) ?? "none")",
             ])
+        if change.to == .connected {
+            self.credentials.linkOpened { [weak self] in self?.push($0) ?? false }
+        } else if change.from == .connected {
+            self.credentials.linkEnded()
+        }
         self.environment.observer?.changed(self, change)
         self.board.post(change)
         for handler in self.observers.withLock({ $0.introduced }) { handler(change) }
@@ -273,39 +279,33 @@ extension PooledConnection {
 
 extension PooledConnection {
     private func provideCredentials(epoch: UInt64, _ reason: CredentialRequest.Reason) {
-        switch self.credentials.kind {
-        case .fixed(let credentials):
+        let wait = self.credentials.obtain(reason) { [weak self] in self?.credentialsEnded(epoch: epoch, $0) }
+        guard let wait else { return }
+        let isKept = self.core.withLock { $0.keep(wait, epoch: epoch) }
+        if !isKept { wait.cancel() }
+    }
+
+    private func credentialsEnded(epoch: UInt64, _ outcome: Result<Credentials, LinkspanError>) {
+        switch outcome {
+        case .success(let credentials):
             self.update { $0.credentialsArrived(epoch: epoch, credentials, now: self.now) }
-        case .provider(let provider):
-            let request = CredentialRequest(url: self.url, reason: reason)
-            // No parent can own this task: attempts begin in timers and callbacks. It is cancelled when its attempt ends.
-            let task = Task { [weak self] in
-                do {
-                    let credentials = try await provider.credentials(for: request)
-                    self?.credentialsArrived(epoch: epoch, credentials)
-                } catch {
-                    self?.credentialsFailed(epoch: epoch, error)
-                }
-            }
-            let isKept = self.core.withLock { $0.keep(task, epoch: epoch) }
-            if !isKept { task.cancel() }
+        case .failure(let error):
+            let random = self.environment.random()
+            self.happen { $0.credentialsFailed(epoch: epoch, error, now: $1, random: random) }
         }
     }
 
-    private func credentialsArrived(epoch: UInt64, _ credentials: Credentials) {
-        self.update { $0.credentialsArrived(epoch: epoch, credentials, now: self.now) }
-    }
-
-    private func credentialsFailed(epoch: UInt64, _ error: any Error) {
-        let random = self.environment.random()
-        let failure = LinkspanError(.credentialsUnavailable, "the credential provider failed", cause: error)
-        self.happen { $0.credentialsFailed(epoch: epoch, failure, now: $1, random: random) }
+    /// Gives renewed credentials to the open link; false when there is none or it cannot take them.
+    private func push(_ credentials: Credentials) -> Bool {
+        let link = self.core.withLock { $0.machine.state == .connected ? $0.link : nil }
+        return link?.renewCredentials(credentials) ?? false
     }
 
     private func open(epoch: UInt64, _ attempt: Int, _ credentials: Credentials) {
         self.environment.observer?.attempting(self, attempt)
         let request = LinkRequest(
-            url: self.url, credentials: credentials, attempt: attempt, deadline: self.options.openDeadline)
+            url: credentials.url ?? self.url, credentials: credentials, attempt: attempt,
+            deadline: self.options.openDeadline)
         let adapter = LinkAdapter(connection: self, epoch: epoch)
         let link = self.transport.makeLink(request, receiver: adapter)
         // Kept before it opens, because its first event may come from another thread at once.

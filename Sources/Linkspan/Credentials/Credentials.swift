@@ -11,22 +11,42 @@ public struct Credentials: Sendable {
     ///
     /// Prefer ``auth`` or ``headers``: queries end up in server logs.
     public var query: [QueryItem]
+    /// Where to connect instead of the configured URL: a signed URL, or the host of a region. Default nil: the configured
+    /// one.
+    ///
+    /// All of it counts, the path included. The scheme must be one that the transport carries, and must not give up TLS;
+    /// otherwise the attempt ends with code `invalidURL`, for good. The pool goes on knowing the connection by its
+    /// configured URL.
+    public var url: ConnectionURL?
+    /// How long the credentials are good, counted from the moment the provider answers. Default nil: not known.
+    ///
+    /// When it is known, attempts in the first four fifths of that time use the credentials again without asking the
+    /// provider, and a connection that is up has them renewed ahead of time; see ``CredentialRequest/Reason/expiring``.
+    public var validFor: Duration?
 
     /// Nothing to show.
     public static let none = Self()
 
     /// Makes credentials.
-    public init(auth: Payload? = nil, headers: [Header] = [], query: [QueryItem] = []) {
+    public init(
+        auth: Payload? = nil, headers: [Header] = [], query: [QueryItem] = [], url: ConnectionURL? = nil,
+        validFor: Duration? = nil
+    ) {
         self.auth = auth
         self.headers = headers
         self.query = query
+        self.url = url
+        self.validFor = validFor
     }
 
     /// Makes credentials from a value that is sent as the auth payload.
     ///
+    /// - Parameters:
+    ///   - value: the payload.
+    ///   - validFor: how long the credentials are good, when that is known.
     /// - Throws: ``LinkspanError`` with code `encodingFailed`.
-    public init(auth value: some Encodable) throws(LinkspanError) {
-        self.init(auth: try Payload(value))
+    public init(auth value: some Encodable, validFor: Duration? = nil) throws(LinkspanError) {
+        self.init(auth: try Payload(value), validFor: validFor)
     }
 
     /// A header: a name and a secret value.
@@ -65,7 +85,8 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     /// Which kinds there are, never what they are.
     public var description: String {
         "credentials(auth: \(self.auth == nil ? "none" : "<redacted>"), headers: \(self.headers.map(\.name)), "
-            + "query: \(self.query.map(\.name)))"
+            + "query: \(self.query.map(\.name))\(self.url.map { ", url: \($0.redacted)" } ?? "")"
+            + "\(self.validFor.map { ", valid for: \($0)" } ?? ""))"
     }
 }
 
@@ -89,80 +110,4 @@ public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStri
     public var debugDescription: String { "<redacted>" }
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// Supplies credentials: asked before each attempt to connect.
-public protocol CredentialProvider: Sendable {
-    /// Returns the credentials for one attempt.
-    ///
-    /// Called from a task of its own, never twice at a time for one connection. The task is cancelled when the
-    /// connection's credential deadline passes.
-    ///
-    /// - Parameter request: for what, and why now.
-    /// - Returns: the credentials.
-    /// - Throws: anything; the attempt then fails with code `credentialsUnavailable` and is repeated by the retry policy.
-    func credentials(for request: CredentialRequest) async throws -> Credentials
-}
-
-/// Why credentials are wanted.
-public struct CredentialRequest: Sendable, Hashable {
-    /// The endpoint.
-    public var url: ConnectionURL
-    /// Why now.
-    public var reason: Reason
-
-    /// Makes a request.
-    public init(url: ConnectionURL, reason: Reason) {
-        self.url = url
-        self.reason = reason
-    }
-
-    /// Why credentials are wanted.
-    public enum Reason: Sendable, Hashable {
-        /// The first attempt of a connection.
-        case first
-        /// An attempt after a loss or a failure; the former credentials were not refused.
-        case retry
-        /// The server has refused the former credentials. Renew them: a second refusal ends the attempts.
-        case refused
-    }
-}
-
-/// Where a connection gets its credentials.
-public struct CredentialSource: Sendable {
-    let kind: Kind
-
-    enum Kind: Sendable {
-        case fixed(Credentials)
-        case provider(any CredentialProvider)
-    }
-
-    /// No credentials.
-    public static let none = Self(kind: .fixed(.none))
-
-    /// The same credentials for every attempt.
-    public static func fixed(_ credentials: Credentials) -> Self { Self(kind: .fixed(credentials)) }
-
-    /// Asks a provider before each attempt.
-    public static func provider(_ provider: any CredentialProvider) -> Self { Self(kind: .provider(provider)) }
-
-    /// Asks a closure before each attempt.
-    public static func provider(
-        _ provide: @escaping @Sendable (CredentialRequest) async throws -> Credentials
-    ) -> Self {
-        Self(kind: .provider(ClosureCredentialProvider(provide: provide)))
-    }
-
-    /// Whether a refusal can be answered with other credentials.
-    var isRenewable: Bool {
-        if case .provider = self.kind { true } else { false }
-    }
-}
-
-private struct ClosureCredentialProvider: CredentialProvider {
-    let provide: @Sendable (CredentialRequest) async throws -> Credentials
-
-    func credentials(for request: CredentialRequest) async throws -> Credentials {
-        try await self.provide(request)
-    }
 }

@@ -144,7 +144,10 @@ extension ConnectionURL {
     private static func isHexDigit(_ byte: UInt8) -> Bool { JSONScanner.hexValue(byte) != nil }
 }
 
-extension ConnectionURL: CustomStringConvertible {
+extension ConnectionURL: CustomStringConvertible, CustomReflectable {
+    /// Nothing to look into, because the query often holds tokens.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+
     /// The URL without its query.
     public var description: String { self.redacted }
 }

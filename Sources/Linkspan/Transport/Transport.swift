@@ -31,7 +31,7 @@ extension Transport {
 
 /// What a link is asked to connect to.
 public struct LinkRequest: Sendable {
-    /// The endpoint.
+    /// Where to connect: the configured endpoint, or the one that the credentials name.
     public var url: ConnectionURL
     /// Who we are.
     ///
@@ -88,6 +88,15 @@ public protocol Link: AnyObject, Sendable {
 
     /// Reads on.
     func resumeReading()
+
+    /// Shows the peer renewed credentials while the link is open, so that it need not end the link when the former ones
+    /// expire.
+    ///
+    /// A peer that refuses them ends the link with code `credentialsRefused`.
+    ///
+    /// - Parameter credentials: the new ones.
+    /// - Returns: whether the peer is told; false when the transport has no way to, and they are for the next link.
+    func renewCredentials(_ credentials: Credentials) -> Bool
 }
 
 extension Link {
@@ -95,6 +104,8 @@ extension Link {
     public func pauseReading() {}
     /// Does nothing: for transports that cannot slow their peer.
     public func resumeReading() {}
+    /// Returns false: for transports that show credentials only when they open.
+    public func renewCredentials(_ credentials: Credentials) -> Bool { false }
 }
 
 /// What became of a message that was given to a link.

@@ -1,0 +1,50 @@
+/// Supplies credentials: asked before each attempt to connect.
+public protocol CredentialProvider: Sendable {
+    /// Returns the credentials for one attempt.
+    ///
+    /// Called from a task of its own, and not twice at a time for one server: connections that ask meanwhile get the same
+    /// answer. The task is cancelled when no connection waits for it any more, each of them for its own
+    /// ``ConnectionOptions/credentialDeadline``; only behind a cancelled call that goes on may there be another.
+    ///
+    /// - Parameter request: for what, and why now.
+    /// - Returns: the credentials.
+    /// - Throws: anything; the attempt then fails with code `credentialsUnavailable` and is repeated by the retry policy.
+    func credentials(for request: CredentialRequest) async throws -> Credentials
+}
+
+/// Why credentials are wanted.
+public struct CredentialRequest: Sendable, Hashable {
+    /// The configured endpoint of the connection that asks, or of the first that asks when several do.
+    public var url: ConnectionURL
+    /// Why now.
+    public var reason: Reason
+
+    /// Makes a request.
+    public init(url: ConnectionURL, reason: Reason) {
+        self.url = url
+        self.reason = reason
+    }
+
+    /// Why credentials are wanted.
+    public enum Reason: Sendable, Hashable {
+        /// The first attempt of a connection.
+        case first
+        /// An attempt after a loss or a failure; the former credentials were not refused.
+        case retry
+        /// The server has refused the former credentials. Renew them: a second refusal ends the attempts.
+        case refused
+        /// The credentials of a connection that is up expire soon; see ``Credentials/validFor``.
+        ///
+        /// Asked after 75 to 80 % of their time, and until it ends again on the schedule of ``Backoff`` as long as the
+        /// provider fails. The connection stays up whatever the answer.
+        case expiring
+
+        /// Whether the provider is told that the former credentials will not do.
+        var isRenewal: Bool {
+            switch self {
+            case .first, .retry: false
+            case .refused, .expiring: true
+            }
+        }
+    }
+}

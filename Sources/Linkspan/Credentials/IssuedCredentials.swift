@@ -1,0 +1,43 @@
+/// Credentials as their provider gave them: which answer it was, and when.
+struct IssuedCredentials: Sendable {
+    let credentials: Credentials
+    /// Counts the answers of a source, from 1.
+    let generation: UInt64
+    let issuedAt: ContinuousClock.Instant
+
+    /// How long credentials of unknown lifetime pass for the outcome of a renewal that another connection asked for.
+    static let trustedFor = Duration.seconds(60)
+
+    /// When they are good no more, if that is known.
+    var expiry: ContinuousClock.Instant? {
+        guard let validFor = self.validFor else { return nil }
+        return self.issuedAt + validFor
+    }
+
+    /// When to renew them: after 80 % of their time or up to 5 % of it earlier, so that many clients do not ask at once.
+    ///
+    /// - Parameter random: a random number from 0 up to 1.
+    func renewal(random: Double) -> ContinuousClock.Instant? {
+        guard let validFor = self.validFor else { return nil }
+        return self.issuedAt + validFor / 5 * 4 - validFor / 20 * random
+    }
+
+    /// Whether they declare to be good for another attempt: in the first 80 % of their time.
+    func isReusable(at now: ContinuousClock.Instant) -> Bool {
+        guard let validFor = self.validFor else { return false }
+        return now < self.issuedAt + validFor / 5 * 4
+    }
+
+    /// Whether a connection whose older credentials were refused may use them, if they are those of a renewal.
+    func isTrusted(at now: ContinuousClock.Instant) -> Bool {
+        self.credentials.validFor == nil ? now < self.issuedAt + Self.trustedFor : self.isReusable(at: now)
+    }
+
+    /// The time they were given; none when there is nothing left of it.
+    private var validFor: Duration? { self.credentials.validFor.flatMap { $0 > .zero ? $0 : nil } }
+}
+
+/// One who waits for credentials, and may stop.
+struct CredentialWait: Sendable {
+    let cancel: @Sendable () -> Void
+}

@@ -1,0 +1,142 @@
+extension SharedCredentials {
+    /// Decides who gets whose answer, over all servers of a source.
+    ///
+    /// Pure: time comes in, actions go out. News of a call or a waiter that is gone is dropped without a word: an
+    /// ordinary race.
+    struct StateMachine: Sendable {
+        typealias Waiter = CredentialDesk.Waiter
+
+        enum Action: Sendable {
+            case call(UInt64, CredentialRequest)
+            case cancel(Task<Void, Never>)
+            case answer([Waiter], Result<IssuedCredentials, LinkspanError>)
+        }
+
+        private struct Server: Sendable, Hashable {
+            var scheme: String
+            var host: String
+            var port: Int
+
+            init(_ url: ConnectionURL) { (self.scheme, self.host, self.port) = (url.scheme, url.host, url.port) }
+        }
+
+        /// For whom an answer is meant. Never for another server: it would get to know what is not its own.
+        private enum Scope: Sendable, Hashable {
+            case server(Server)
+            /// The credentials name a URL, which would lead the server's other connections astray.
+            case endpoint(ConnectionURL)
+        }
+
+        private var desks: [Scope: CredentialDesk] = [:]
+        private var mostDesks = 16
+        /// Where a waiter waits, and where a call is under way, by their numbers.
+        private var places: [UInt64: Scope] = [:]
+        private var calls: [UInt64: Scope] = [:]
+        private var serversWithURLs: Set<Server> = []
+        private var lastWaiter: UInt64 = 0
+        private var generation: UInt64 = 0
+    }
+}
+
+extension SharedCredentials.StateMachine {
+    /// A connection wants credentials.
+    ///
+    /// - Returns: its number, by which it can leave.
+    mutating func ask(
+        _ request: CredentialRequest, held: UInt64, now: ContinuousClock.Instant,
+        answer: @escaping @Sendable (Result<IssuedCredentials, LinkspanError>) -> Void
+    ) -> (id: UInt64, actions: [Action]) {
+        self.lastWaiter += 1
+        let waiter = Waiter(id: self.lastWaiter, request: request, held: held, answer: answer)
+        return (waiter.id, self.seat([waiter], now: now))
+    }
+
+    /// Keeps the task of a call, to cancel it; false when the call is over.
+    mutating func keep(_ task: Task<Void, Never>, for call: UInt64) -> Bool {
+        guard let scope = self.calls[call] else { return false }
+        return self.desks[scope]?.keep(task, for: call) ?? false
+    }
+
+    /// A connection waits no longer.
+    mutating func leave(_ id: UInt64, now: ContinuousClock.Instant) -> [Action] {
+        guard let scope = self.places.removeValue(forKey: id) else { return [] }
+        switch self.desks[scope]?.leave(id) {
+        case .abandon(let call, let behind)?:
+            self.calls[call.id] = nil
+            return (call.task.map { [.cancel($0)] } ?? []) + self.seat(behind, now: now)
+        case .nothing?, nil:
+            return []
+        }
+    }
+
+    /// The provider has answered.
+    mutating func answered(_ id: UInt64, _ credentials: Credentials, now: ContinuousClock.Instant) -> [Action] {
+        guard let (scope, call, behind) = self.end(id) else { return [] }
+        self.generation += 1
+        let issued = IssuedCredentials(credentials: credentials, generation: self.generation, issuedAt: now)
+        var home = scope
+        var waiters = call.queue
+        var others = behind
+        if case .server(let server) = scope, credentials.url != nil {
+            self.serversWithURLs.insert(server)
+            self.desks[scope] = nil
+            home = .endpoint(call.request.url)
+            others += waiters.filter { $0.request.url != call.request.url }
+            waiters = waiters.filter { $0.request.url == call.request.url }
+        }
+        self.desks[home, default: CredentialDesk()].keep(issued, isRenewal: call.request.reason.isRenewal)
+        return self.answer(waiters, .success(issued)) + self.seat(others, now: now)
+    }
+
+    /// The provider has failed.
+    mutating func failed(_ id: UInt64, _ error: LinkspanError, now: ContinuousClock.Instant) -> [Action] {
+        guard let (_, call, behind) = self.end(id) else { return [] }
+        return self.answer(call.queue, .failure(error)) + self.seat(behind, now: now)
+    }
+}
+
+extension SharedCredentials.StateMachine {
+    private mutating func seat(_ waiters: [Waiter], now: ContinuousClock.Instant) -> [Action] {
+        waiters.flatMap { waiter -> [Action] in
+            let scope = self.scope(of: waiter.request.url)
+            if self.desks[scope] == nil { self.clearDesks(now: now) }
+            switch self.desks[scope, default: CredentialDesk()].ask(waiter, now: now) {
+            case .answer(let issued):
+                return self.answer([waiter], .success(issued))
+            case .call(let id, let request):
+                self.places[waiter.id] = scope
+                self.calls[id] = scope
+                return [.call(id, request)]
+            case .wait:
+                self.places[waiter.id] = scope
+                return []
+            }
+        }
+    }
+
+    private mutating func end(_ id: UInt64) -> (Scope, CredentialDesk.Call, behind: [Waiter])? {
+        guard let scope = self.calls.removeValue(forKey: id), let (call, behind) = self.desks[scope]?.end(id) else {
+            return nil
+        }
+        return (scope, call, behind)
+    }
+
+    private mutating func answer(
+        _ waiters: [Waiter], _ outcome: Result<IssuedCredentials, LinkspanError>
+    ) -> [Action] {
+        for waiter in waiters { self.places[waiter.id] = nil }
+        return waiters.isEmpty ? [] : [.answer(waiters, outcome)]
+    }
+
+    private func scope(of url: ConnectionURL) -> Scope {
+        let server = Server(url)
+        return self.serversWithURLs.contains(server) ? .endpoint(url) : .server(server)
+    }
+
+    /// Makes room for a desk: lets go of those that are of no use, now and then.
+    private mutating func clearDesks(now: ContinuousClock.Instant) {
+        guard self.desks.count >= self.mostDesks else { return }
+        self.desks = self.desks.filter { !$0.value.isIdle(at: now) }
+        self.mostDesks = max(16, 2 * self.desks.count)
+    }
+}

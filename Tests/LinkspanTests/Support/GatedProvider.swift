@@ -1,0 +1,66 @@
+@testable import Linkspan
+internal import LinkspanLock
+internal import LinkspanTesting
+internal import Testing
+
+/// A provider whose every call waits until the test answers it, or until it is cancelled.
+///
+/// Its calls run on real tasks while the clock is virtual: move the clock only when no call has to go on meanwhile.
+final class GatedProvider: CredentialProvider {
+    private typealias Outcome = Result<Credentials, LinkspanError>
+
+    private struct State: Sendable {
+        var requests: [CredentialRequest] = []
+        var gates: [ReplyBox<Outcome>] = []
+        var cancelled: Set<Int> = []
+    }
+
+    private let state = Lock(State())
+
+    /// What was asked for, in order.
+    var requests: [CredentialRequest] { self.state.withLock { $0.requests } }
+    var reasons: [CredentialRequest.Reason] { self.requests.map(\.reason) }
+    /// The calls that were cancelled before they were answered, from 1.
+    var cancelled: Set<Int> { self.state.withLock { $0.cancelled } }
+
+    func credentials(for request: CredentialRequest) async throws -> Credentials {
+        let gate = ReplyBox<Outcome>()
+        let call = self.state.withLock { state in
+            state.requests.append(request)
+            state.gates.append(gate)
+            return state.gates.count
+        }
+        return try await withTaskCancellationHandler {
+            try await gate.value().get()
+        } onCancel: {
+            self.state.withLock { state in _ = state.cancelled.insert(call) }
+            gate.set(.failure(.lost))
+        }
+    }
+
+    /// Waits until there were so many calls.
+    func called(_ count: Int, _ scheduler: VirtualScheduler) async throws {
+        try await eventually("call \(count) of the provider", scheduler) { self.requests.count >= count }
+    }
+
+    func answer(_ call: Int, _ credentials: Credentials) {
+        self.state.withLock { $0.gates[call - 1] }.set(.success(credentials))
+    }
+
+    func answer(_ call: Int, token: String, validFor: Duration? = nil) {
+        self.answer(call, Credentials(auth: .json("\"\(token)\""), validFor: validFor))
+    }
+
+    func fail(_ call: Int) { self.state.withLock { $0.gates[call - 1] }.set(.failure(.lost)) }
+}
+
+/// Lets other tasks run, and what they make due, until a condition holds; the suite's time limit ends a wait in vain.
+///
+/// The clock stands still meanwhile.
+func eventually(_ what: String, _ scheduler: VirtualScheduler, _ condition: () -> Bool) async throws {
+    while !condition() {
+        try #require(!Task.isCancelled, "\(what) did not happen")
+        await Task.yield()
+        scheduler.settle()
+    }
+}
