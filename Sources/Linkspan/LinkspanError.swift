@@ -85,6 +85,10 @@ extension LinkspanError.Code {
 
     /// The network failed: refused, unreachable, reset, closed without a word.
     public static let connectionLost = Self(rawValue: "connectionLost")
+    /// The network path is said to be gone, so the link was dropped without waiting for its end.
+    public static let pathLost = Self(rawValue: "pathLost")
+    /// The app has been in the background for a while, so the link was closed until it comes back.
+    public static let suspended = Self(rawValue: "suspended")
     /// The host name has no address.
     public static let nameNotResolved = Self(rawValue: "nameNotResolved")
     /// The peer was silent for longer than the heartbeat allows.

@@ -6,6 +6,7 @@ enum Effect: Sendable {
     case endLink(any Link, politely: Bool)
     case cancelTask(Task<Void, Never>)
     case finish(Command, Result<Payload, LinkspanError>)
+    case giveBackAdmission
     case flush
     case introduce(observer: UInt64)
     case process(ArraySlice<LinkEvent>, from: LinkAdapter)

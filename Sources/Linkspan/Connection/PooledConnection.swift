@@ -27,7 +27,8 @@ final class PooledConnection: Connection {
         self.environment = environment
         let timing = ConnectionStateMachine.Timing(
             credentialDeadline: configuration.options.credentialDeadline,
-            openDeadline: configuration.options.openDeadline, healthyAfter: configuration.options.healthyAfter)
+            openDeadline: configuration.options.openDeadline, healthyAfter: configuration.options.healthyAfter,
+            attemptSpacing: environment.attempts.spacing)
         let machine = ConnectionStateMachine(
             timing: timing, retry: configuration.options.retry,
             canRenewCredentials: configuration.credentials.isRenewable)
@@ -62,6 +63,7 @@ extension PooledConnection {
     func connect() throws(LinkspanError) {
         try self.decide { core, now throws(LinkspanError) in
             try core.run { machine throws(LinkspanError) in try machine.connect(now: now) }
+            self.environment.attempts.spend(now: now)
         }
     }
 
@@ -79,8 +81,15 @@ extension PooledConnection {
 
     func retire() { self.happen { $0.retire(now: $1) } }
 
-    /// Tries now instead of later, when an attempt is being waited for.
-    func hasten() { self.happen { $0.hasten(now: $1) } }
+    func suspend(_ reason: LinkspanError, patience: Duration?) {
+        let random = self.environment.random()
+        self.happen { $0.suspend(reason, patience: patience, now: $1, random: random) }
+    }
+
+    func resume(within spread: Duration) {
+        let delay = spread * self.environment.random()
+        self.happen { $0.resume(after: delay, now: $1) }
+    }
 
     func settle(within limit: Duration) async {
         let box = ReplyBox<Void>()
@@ -283,6 +292,7 @@ extension PooledConnection {
         case .endLink(let link, let politely): politely ? link.close() : link.abort()
         case .cancelTask(let task): task.cancel()
         case .finish(let command, let outcome): self.finish(command, outcome)
+        case .giveBackAdmission: self.environment.attempts.giveBack()
         case .flush: self.flush()
         case .introduce(let observer): self.introduce(observer)
         case .process(let events, let link): self.process(events, from: link)
@@ -318,7 +328,10 @@ extension PooledConnection {
         let now = self.now
         self.update { core in
             core.timerBegan()
-            core.run { $0.timerFired(now: now, random: random) }
+            core.run { machine in
+                if machine.needsAdmission(now: now) { machine.admit(at: self.environment.attempts.reserve(now: now)) }
+                return machine.timerFired(now: now, random: random)
+            }
             core.expire(now: now)
         }
     }

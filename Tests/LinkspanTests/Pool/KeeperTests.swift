@@ -157,7 +157,8 @@ struct KeeperTests {
             }
         }
         #expect(manager.statistics.isEmpty)
-        #expect(transport.openLinks == 0)
+        // The keeper's own thread may be ending the last one.
+        while transport.openLinks > 0 { await Task.yield() }
     }
 }
 
