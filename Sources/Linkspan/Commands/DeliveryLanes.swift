@@ -125,16 +125,7 @@ extension DeliveryLanes {
 extension DeliveryLanes {
     /// The heads of lanes that are not under way, to be sent now, in the order in which they were made.
     mutating func beginAll(limit: Int = .max) -> [Begun] {
-        if !self.isReadySorted {
-            let lanes = self.lanes
-            self.ready.sort { first, second in
-                guard let first = lanes[first]?.waiting.first, let second = lanes[second]?.waiting.first else {
-                    return false
-                }
-                return first.id < second.id
-            }
-            self.isReadySorted = true
-        }
+        if !self.isReadySorted { self.sortReady() }
         var begun: [Begun] = []
         while begun.count < limit, let name = self.ready.popFirst() {
             guard var lane = self.lanes[name], lane.isReady else { continue }
@@ -147,6 +138,14 @@ extension DeliveryLanes {
             self.lanes[name] = lane
         }
         return begun
+    }
+
+    private mutating func sortReady() {
+        let heads = self.ready.compactMap { name in
+            self.lanes[name].flatMap { lane in lane.isReady ? lane.waiting.first.map { (name, $0.id) } : nil }
+        }
+        self.ready = Deque(heads.sorted { $0.1 < $1.1 }.map { $0.0 })
+        self.isReadySorted = true
     }
 
     /// Notes under which number a lane's head is under way.
@@ -168,7 +167,6 @@ extension DeliveryLanes {
     /// The head is no longer under way, and stays first.
     mutating func interrupt(lane: String) {
         self.lanes[lane]?.isUnderWay = false
-        self.isReadySorted = false
         self.makeReady(lane)
     }
 
@@ -183,6 +181,7 @@ extension DeliveryLanes {
     private mutating func makeReady(_ name: String) {
         guard let lane = self.lanes[name], !lane.isReady, !lane.isUnderWay, !lane.waiting.isEmpty else { return }
         self.lanes[name]?.isReady = true
+        if !self.ready.isEmpty { self.isReadySorted = false }
         self.ready.append(name)
     }
 }

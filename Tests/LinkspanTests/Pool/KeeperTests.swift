@@ -13,7 +13,7 @@ struct KeeperTests {
             NotingRule("second", recorder),
         ])
         let handler = try harness.connect()
-        harness.manager.scan()
+        harness.manager.look(for: .look)
         #expect(recorder.notes == ["first"])
         withExtendedLifetime(handler) {}
     }

@@ -28,7 +28,8 @@ struct Fleet: Sendable {
         }
         place.transport = self.transport
         let environment = ConnectionEnvironment(
-            scheduler: self.scheduler, random: { 0.5 }, logger: Logger(label: "test"), observer: nil)
+            scheduler: self.scheduler, random: { 0.5 }, logger: Logger(label: "test"), observer: nil,
+            attempts: AttemptAdmission(AttemptLimits(perSecond: urls.count, burst: 2 * urls.count)))
         let transport = self.transport
         self.connections = try urls.enumerated().map { index, url in
             let configuration = try ConnectionBuilder(url).transport(transport).credentials(source)
@@ -58,7 +59,7 @@ struct Fleet: Sendable {
             self.connections.allSatisfy {
                 switch $0.progress {
                 case .obtainingCredentials, .opening: false
-                case .idle, .waiting, .open: true
+                case .idle, .waiting, .open, .suspended: true
                 }
             }
         }

@@ -1,0 +1,74 @@
+/// What happens around the connections, so that the keeper need not wait for a link to notice.
+///
+/// Signals come from the events of a service registry, from event sources that a manager follows, or from the app itself;
+/// see ``ConnectionManager/signal(_:)``.
+public enum KeeperSignal: Sendable, Hashable, CaseIterable {
+    /// Traffic cannot flow any more: what is up is dropped now.
+    case pathLost
+    /// Traffic can flow again, or another way: what waits is tried now.
+    case pathAvailable
+    /// The user sees the app: what was suspended comes back, and what waits is tried now.
+    case foreground
+    /// The user does not see the app any more: after a while connections are suspended.
+    ///
+    /// Rules are told only then, and only if the app is still in the background.
+    case background
+}
+
+/// Why the keeper looks at the pool.
+enum KeeperOccasion: Sendable, Hashable {
+    /// Its period has passed, or a holder has left.
+    case look
+    case signal(KeeperSignal)
+}
+
+/// What the keeper has heard: where the app stands, and what it has yet to look at the pool for.
+///
+/// A value: ``ConnectionManager`` keeps it under its lock. Occasions of several threads line up, so that the rules hear of
+/// them one at a time and in the order in which they were decided: otherwise the end of a linger could overtake the app's
+/// return, and one thread could connect what another is releasing.
+struct KeeperSurroundings: Sendable {
+    private enum Phase {
+        case foreground
+        case lingering
+        case background
+    }
+
+    private var phase = Phase.foreground
+    private var stay: UInt64 = 0
+    private var waiting: [KeeperOccasion] = []
+    private var isLooking = false
+
+    var isInBackground: Bool { self.phase == .background }
+
+    /// Lines an occasion up; true when the caller has to look, for one occasion after the other.
+    mutating func add(_ occasion: KeeperOccasion) -> Bool {
+        if occasion == .signal(.foreground) { self.phase = .foreground }
+        if occasion != .look || self.waiting.last != .look { self.waiting.append(occasion) }
+        defer { self.isLooking = true }
+        return !self.isLooking
+    }
+
+    /// What to look for next; nil when the looking has ended.
+    mutating func next() -> KeeperOccasion? {
+        self.isLooking = !self.waiting.isEmpty
+        return self.waiting.isEmpty ? nil : self.waiting.removeFirst()
+    }
+
+    /// The app goes to the background.
+    ///
+    /// - Returns: the number of this stay there, for ``lingerEnded(_:)``; nil when it was there already.
+    mutating func enterBackground() -> UInt64? {
+        guard self.phase == .foreground else { return nil }
+        self.phase = .lingering
+        self.stay += 1
+        return self.stay
+    }
+
+    /// The linger of a stay has passed, which counts unless the app has come back meanwhile; see ``add(_:)``.
+    mutating func lingerEnded(_ stay: UInt64) -> Bool {
+        guard self.phase == .lingering, self.stay == stay else { return false }
+        self.phase = .background
+        return self.add(.signal(.background))
+    }
+}
