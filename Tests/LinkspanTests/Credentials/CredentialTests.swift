@@ -257,7 +257,7 @@ struct SecretTests {
         let link = LinkRequest(url: url, credentials: credentials)
         let values: [Any] = [
             credentials, url, request, issued, waiter, desk, machine, link, configuration, configuration.credentials,
-            CredentialSource.provider { _ in credentials }, CredentialDesk.OnAsk.answer(issued),
+            CredentialSource.provider { [credentials] _ in credentials }, CredentialDesk.OnAsk.answer(issued),
             SharedCredentials.StateMachine.Action.answer([waiter], .success(issued)),
         ]
         for text in values.flatMap({ self.everyText(of: $0) }) { #expect(!text.contains(Self.canary), "\(text)") }
