@@ -13,7 +13,9 @@ struct CredentialDesk: Sendable {
         let answer: @Sendable (Result<IssuedCredentials, LinkspanError>) -> Void
     }
 
-    /// A call of the provider. It bears the number of the waiter for whom it was made.
+    /// A call of the provider.
+    ///
+    /// It bears the number of the waiter for whom it was made.
     struct Call: Sendable {
         let id: UInt64
         let request: CredentialRequest

@@ -7,6 +7,7 @@ extension Credentials {
     /// - Parameters:
     ///   - configured: the URL of the connection.
     ///   - transport: what carries it.
+    /// - Returns: the URL of the credentials, or the configured one when they name none.
     /// - Throws: ``LinkspanError`` with code `invalidURL`.
     func endpoint(
         insteadOf configured: ConnectionURL, over transport: any Transport

@@ -17,6 +17,7 @@ struct IssuedCredentials: Sendable {
     /// When to renew them: after 80 % of their time or up to 5 % of it earlier, so that many clients do not ask at once.
     ///
     /// - Parameter random: a random number from 0 up to 1.
+    /// - Returns: the moment; nil when their lifetime is not known.
     func renewal(random: Double) -> ContinuousClock.Instant? {
         guard let validFor = self.validFor else { return nil }
         return self.issuedAt + validFor / 5 * 4 - validFor / 20 * random

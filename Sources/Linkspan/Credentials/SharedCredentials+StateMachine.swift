@@ -20,7 +20,7 @@ extension SharedCredentials {
             init(_ url: ConnectionURL) { (self.scheme, self.host, self.port) = (url.scheme, url.host, url.port) }
         }
 
-        /// For whom an answer is meant. Never for another server: it would get to know what is not its own.
+        /// For whom an answer is meant: never for another server, which would get to know what is not its own.
         private enum Scope: Sendable, Hashable {
             case server(Server)
             /// The credentials name a URL, which would lead the server's other connections astray.

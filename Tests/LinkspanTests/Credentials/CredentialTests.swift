@@ -29,8 +29,10 @@ struct CredentialTests {
     /// Runs until an attempt's link was asked for and has answered.
     private func run(_ harness: Harness, attempt: Int) async throws {
         try await self.run(harness, "attempt \(attempt)") {
+            // In this order: the link is asked for behind the progress.
+            guard harness.peers.count == attempt else { return false }
             if case .opening = harness.connection.progress { return false }
-            return harness.peers.count == attempt
+            return true
         }
     }
 
@@ -234,6 +236,33 @@ struct SecretTests {
             recorder.entries.map { "\($0)\($0.summary)" } + ["\(configuration)"] + [conflict.map { "\($0)" } ?? ""]
         for text in texts { #expect(!text.contains(Self.canary)) }
         #expect(!harnessTexts(handler).contains(Self.canary))
+    }
+
+    @Test
+    func `G15: no part of sharing and renewing shows a secret`() throws {
+        var credentials = try self.credentials
+        credentials.url = try ConnectionURL("scripted://server/?signature=\(Self.canary)")
+        credentials.validFor = .seconds(100)
+        let url = try ConnectionURL("scripted://server/?token=\(Self.canary)")
+        let request = CredentialRequest(url: url, reason: .first)
+        let issued = IssuedCredentials(credentials: credentials, generation: 1, issuedAt: .now)
+        let waiter = CredentialDesk.Waiter(id: 1, request: request, held: 0) { _ in }
+        var desk = CredentialDesk()
+        _ = desk.ask(waiter, now: .now)
+        desk.keep(issued, isRenewal: true)
+        var machine = SharedCredentials.StateMachine()
+        _ = machine.ask(request, held: 0, now: .now) { _ in }
+        _ = machine.answered(1, credentials, now: .now)
+        let transport = ScriptedTransport(scheduler: VirtualScheduler())
+        let configuration = try ConnectionBuilder("scripted://server").transport(transport)
+            .credentials(.fixed(credentials)).build()
+        let link = LinkRequest(url: url, credentials: credentials)
+        let values: [Any] = [
+            credentials, url, request, issued, waiter, desk, machine, link, configuration, configuration.credentials,
+            CredentialSource.provider { [credentials] _ in credentials }, CredentialDesk.OnAsk.answer(issued),
+            SharedCredentials.StateMachine.Action.answer([waiter], .success(issued)),
+        ]
+        for text in values.flatMap({ self.everyText(of: $0) }) { #expect(!text.contains(Self.canary), "\(text)") }
     }
 
     private func harnessTexts(_ handler: ConnectionHandler) -> String { "\(handler.url) \(handler.stateChanges)" }

@@ -40,8 +40,7 @@ struct CredentialURLTests {
             try await provider.called(call, harness.scheduler)
             provider.answer(call, Credentials(url: try ConnectionURL("scripted://server\(call)")))
             try await eventually("attempt \(call)", harness.scheduler) {
-                if case .opening = harness.connection.progress { return false }
-                return harness.peers.count == call
+                harness.recorder.changes.last?.attempt == call
             }
             if call == 1 { harness.scheduler.advance(by: .seconds(2)) }
         }

@@ -16,6 +16,7 @@ struct Fleet: Sendable {
     ///   - source: their credentials.
     ///   - options: how they behave, by their index.
     ///   - accepts: whether the server likes a token, which is the auth payload.
+    /// - Throws: what the builder throws.
     init(
         urls: [String], _ source: CredentialSource,
         options: (Int, inout ConnectionOptions) -> Void = { _, _ in },
