@@ -89,6 +89,10 @@ extension LinkspanError.Code {
     public static let connectionLost = Self(rawValue: "connectionLost")
     /// What the app says first over a new link failed.
     public static let greetingFailed = Self(rawValue: "greetingFailed")
+    /// The network path is said to be gone, so the link was dropped without waiting for its end.
+    public static let pathLost = Self(rawValue: "pathLost")
+    /// The app has been in the background for a while, so the link was closed until it comes back.
+    public static let suspended = Self(rawValue: "suspended")
     /// The host name has no address.
     public static let nameNotResolved = Self(rawValue: "nameNotResolved")
     /// The peer was silent for longer than the heartbeat allows.

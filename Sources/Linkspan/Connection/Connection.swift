@@ -77,8 +77,33 @@ public protocol Connection: MessageChannel {
     /// Nobody uses the connection any more: goes to `disconnected`, so that it can be released.
     func retire()
 
+    /// Drops its link, because the path is gone or the app is out of sight; see ``SuspendRule``.
+    ///
+    /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so. By default
+    /// nothing happens at all.
+    ///
+    /// - Parameters:
+    ///   - reason: why, of code `pathLost` or `suspended`.
+    ///   - patience: the shortest time between attempts from now on; nil for none before ``resume(within:)``.
+    func suspend(_ reason: LinkspanError, patience: Duration?)
+
+    /// Ends a ``suspend(_:patience:)``, and tries soon where an attempt would follow later; see ``ResumeRule``.
+    ///
+    /// By default nothing happens.
+    ///
+    /// - Parameter spread: the span over which connections spread their attempts.
+    func resume(within spread: Duration)
+
     /// Returns when the peer has been told of a former disconnect and nothing is left on the network, or after `limit`.
     func settle(within limit: Duration) async
+}
+
+extension Connection {
+    /// Does nothing.
+    public func suspend(_ reason: LinkspanError, patience: Duration?) {}
+
+    /// Does nothing.
+    public func resume(within spread: Duration) {}
 }
 
 extension MessageChannel {

@@ -127,11 +127,11 @@ extension ConnectionCore {
             self.credentials = .none
         case .endLink(_, let politely):
             self.stopWaitingForCredentials()
-            if let link = self.link {
+            if let link = self.link.take() {
                 self.endingLinks += 1
                 self.effects.append(.endLink(link, politely: politely))
             }
-            self.link = nil
+        case .giveBackAdmission: self.effects.append(.giveBackAdmission)
         }
     }
 

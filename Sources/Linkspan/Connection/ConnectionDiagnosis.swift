@@ -48,6 +48,7 @@ public struct ConnectionDiagnosis: Sendable {
         case .created where self.progress == .idle: "The connection to \(self.url) has not been asked to connect."
         case .created: "The connection to \(self.url) is being made for the first time."
         case .connected: "The connection to \(self.url) is up."
+        case .disconnected where self.progress == .suspended: "The connection to \(self.url) is suspended."
         case .disconnected: "The connection to \(self.url) is down and stays so."
         case .reconnecting: "The connection to \(self.url) is down and being brought back."
         case .released: "The connection to \(self.url) was released and cannot be used any more."
@@ -71,6 +72,7 @@ public struct ConnectionDiagnosis: Sendable {
             return "\(self.afterRefusal)\(queue)"
         case .idle where self.lastError?.isPermanent == true && self.state == .disconnected:
             return "Trying again with the same settings would not help; connect() tries all the same.\(queue)"
+        case .suspended: return "It will be tried when the app comes to the foreground, or connect() is called.\(queue)"
         case .idle: return "It will be tried when connect() is called.\(queue)"
         case .obtainingCredentials(let attempt): return "Attempt \(attempt) waits for credentials.\(queue)"
         case .opening(let attempt): return "Attempt \(attempt) is under way.\(queue)"

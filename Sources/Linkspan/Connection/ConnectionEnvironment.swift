@@ -7,6 +7,7 @@ struct ConnectionEnvironment: Sendable {
     var random: @Sendable () -> Double
     var logger: Logger
     var observer: (any ConnectionObserver)?
+    var attempts = AttemptAdmission(AttemptLimits())
 }
 
 /// Watches all connections of a manager.

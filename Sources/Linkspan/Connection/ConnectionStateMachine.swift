@@ -12,6 +12,8 @@ struct ConnectionStateMachine: Sendable {
         case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
         case openLink(epoch: UInt64, attempt: Int)
         case endLink(epoch: UInt64, politely: Bool)
+        /// The attempt that was admitted will not be made.
+        case giveBackAdmission
     }
 
     struct Timing: Sendable, Hashable {
@@ -19,15 +21,24 @@ struct ConnectionStateMachine: Sendable {
         var openDeadline: Duration
         /// How long a link must have been up before a loss counts as the first failure of a new outage.
         var healthyAfter: Duration
+        /// The shortest time between the beginnings of two attempts that nobody asked for.
+        var attemptSpacing: Duration
     }
 
     private enum Phase {
         case created(Attempt?)
         case connected(epoch: UInt64, since: ContinuousClock.Instant)
         case disconnected
-        case waiting(until: ContinuousClock.Instant)
+        case suspended(LinkspanError)
+        case waiting(Wait)
         case attempting(Attempt)
         case released
+    }
+
+    private struct Wait {
+        var until: ContinuousClock.Instant
+        /// Whether the attempt has been admitted; see ``admit(at:)``.
+        var isAdmitted = false
     }
 
     private struct Attempt {
@@ -51,6 +62,11 @@ struct ConnectionStateMachine: Sendable {
     private(set) var refusals = 0
     /// The newest credentials were refused, and the provider has not given others since.
     private var mustRenew = false
+    /// The shortest wait while the path is said to be away.
+    private var patience: Duration?
+    private var lastAttempt: ContinuousClock.Instant?
+    /// The earliest attempt that the server asked for.
+    private var notBefore: ContinuousClock.Instant?
     private(set) var lastError: LinkspanError?
 
     init(timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool) {
@@ -67,7 +83,7 @@ extension ConnectionStateMachine {
         switch self.phase {
         case .created: .created
         case .connected: .connected
-        case .disconnected: .disconnected
+        case .disconnected, .suspended: .disconnected
         case .waiting, .attempting: .reconnecting
         case .released: .released
         }
@@ -76,8 +92,9 @@ extension ConnectionStateMachine {
     var progress: ConnectionProgress {
         switch self.phase {
         case .created(nil), .disconnected, .released: .idle
+        case .suspended: .suspended
         case .connected: .open
-        case .waiting(let instant): .waiting(until: instant, attempt: self.attempts + 1)
+        case .waiting(let wait): .waiting(until: wait.until, attempt: self.attempts + 1)
         case .created(let attempt?), .attempting(let attempt):
             switch attempt.step {
             case .credentials: .obtainingCredentials(attempt: self.attempts)
@@ -91,8 +108,8 @@ extension ConnectionStateMachine {
         switch self.phase {
         case .created(let attempt): attempt?.deadline
         case .attempting(let attempt): attempt.deadline
-        case .waiting(let instant): instant
-        case .connected, .disconnected, .released: nil
+        case .waiting(let wait): wait.until
+        case .connected, .disconnected, .suspended, .released: nil
         }
     }
 
@@ -104,7 +121,7 @@ extension ConnectionStateMachine {
         case .created(let attempt): attempt?.epoch
         case .attempting(let attempt): attempt.epoch
         case .connected(let epoch, _): epoch
-        case .disconnected, .waiting, .released: nil
+        case .disconnected, .suspended, .waiting, .released: nil
         }
     }
 }
@@ -116,10 +133,11 @@ extension ConnectionStateMachine {
         switch self.phase {
         case .created(nil):
             return self.beginAttempt(now: now, announcing: nil)
-        case .disconnected:
+        case .disconnected, .suspended:
             self.failures = 0
             self.attempts = 0
             self.refusals = 0
+            self.patience = nil
             self.outageStart = now
             let change = self.change(from: .disconnected, to: .reconnecting, .requested, now: now, nextAttempt: now)
             return self.beginAttempt(now: now, announcing: change)
@@ -134,6 +152,11 @@ extension ConnectionStateMachine {
         switch self.phase {
         case .disconnected:
             return []
+        case .suspended:
+            // Nothing to announce: it is down already, but from now on by request.
+            self.phase = .disconnected
+            self.lastError = nil
+            return []
         case .connected(let epoch, _):
             return self.end(epoch, politely: true, reason, now: now)
         case .attempting(let attempt):
@@ -146,7 +169,7 @@ extension ConnectionStateMachine {
     }
 
     mutating func release(now: ContinuousClock.Instant) throws(LinkspanError) -> [Action] {
-        guard case .disconnected = self.phase else { throw self.wrongState("release") }
+        guard self.state == .disconnected else { throw self.wrongState("release") }
         let change = self.change(from: .disconnected, to: .released, .requested, now: now)
         self.phase = .released
         return [.announce(change)]
@@ -155,18 +178,12 @@ extension ConnectionStateMachine {
     /// Nobody holds the connection any more: goes to `disconnected` from wherever it is.
     mutating func retire(now: ContinuousClock.Instant) -> [Action] {
         switch self.phase {
-        case .disconnected, .released: []
+        case .disconnected, .suspended, .released: []
         case .created(let attempt): self.end(attempt?.epoch, politely: false, .unoccupied, now: now)
         case .connected(let epoch, _): self.end(epoch, politely: true, .unoccupied, now: now)
         case .attempting(let attempt): self.end(attempt.epoch, politely: false, .unoccupied, now: now)
         case .waiting: self.end(nil, politely: false, .unoccupied, now: now)
         }
-    }
-
-    /// Tries now instead of later, when an attempt is being waited for.
-    mutating func hasten(now: ContinuousClock.Instant) -> [Action] {
-        guard case .waiting = self.phase else { return [] }
-        return self.beginAttempt(now: now, announcing: nil)
     }
 
     func wrongState(_ operation: String) -> LinkspanError {
@@ -192,7 +209,7 @@ extension ConnectionStateMachine {
                 }
             return [.endLink(epoch: attempt.epoch, politely: false)]
                 + self.attemptFailed(error, now: now, random: random)
-        case .created, .connected, .disconnected, .released:
+        case .created, .connected, .disconnected, .suspended, .released:
             return []
         }
     }
@@ -203,7 +220,7 @@ extension ConnectionStateMachine {
             self.phase = .created(self.opening(epoch, now: now))
         case .attempting(let attempt) where attempt.epoch == epoch && attempt.step == .credentials:
             self.phase = .attempting(self.opening(epoch, now: now))
-        case .created, .connected, .disconnected, .waiting, .attempting, .released:
+        case .created, .connected, .disconnected, .suspended, .waiting, .attempting, .released:
             return []
         }
         self.mustRenew = false
@@ -223,6 +240,7 @@ extension ConnectionStateMachine {
         guard from.canBecome(.connected) else { return [] }
         self.phase = .connected(epoch: epoch, since: now)
         self.lastError = nil
+        self.patience = nil
         defer { self.attempts = 0 }
         return [.announce(self.change(from: from, to: .connected, .established(info), now: now))]
     }
@@ -243,6 +261,11 @@ extension ConnectionStateMachine {
         guard case .connected(_, let since) = self.phase else {
             return self.attemptFailed(error, now: now, random: random)
         }
+        self.noteLoss(since: since, now: now)
+        return self.afterFailure(error, from: .connected, now: now, random: random)
+    }
+
+    private mutating func noteLoss(since: ContinuousClock.Instant, now: ContinuousClock.Instant) {
         let wasHealthy = since.duration(to: now) >= self.timing.healthyAfter
         // An open link alone proves nothing: over some transports the server refuses what came with it only afterwards.
         if wasHealthy { self.refusals = 0 }
@@ -250,7 +273,6 @@ extension ConnectionStateMachine {
             self.failures = 0
             self.outageStart = now
         }
-        return self.afterFailure(error, from: .connected, now: now, random: random)
     }
 }
 
@@ -264,6 +286,7 @@ extension ConnectionStateMachine {
     private mutating func beginAttempt(now: ContinuousClock.Instant, announcing change: StateChange?) -> [Action] {
         self.lastEpoch += 1
         self.attempts += 1
+        self.lastAttempt = now
         if self.outageStart == nil { self.outageStart = now }
         let attempt = Attempt(
             epoch: self.lastEpoch, step: .credentials, deadline: now + self.timing.credentialDeadline)
@@ -295,8 +318,12 @@ extension ConnectionStateMachine {
             self.phase = .disconnected
             return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
         }
-        let next = now + delay
-        self.phase = .waiting(until: next)
+        self.notBefore = error.retryAfter.map { now + $0 }
+        let wanted = now + max(delay, self.patience ?? .zero)
+        // One renewal of credentials may follow at once: it happens once only.
+        let isRenewal = error.code == .credentialsRefused && self.refusals == 1
+        let next = isRenewal ? wanted : max(wanted, self.earliestSpaced ?? wanted)
+        self.phase = .waiting(Wait(until: next))
         guard from != .reconnecting else { return [] }
         let down = self.change(from: from, to: .disconnected, .lost(error), now: now)
         let up = self.change(from: .disconnected, to: .reconnecting, .lost(error), now: now, nextAttempt: next)
@@ -324,9 +351,10 @@ extension ConnectionStateMachine {
         _ epoch: UInt64?, politely: Bool, _ reason: StateChange.Reason, now: ContinuousClock.Instant
     ) -> [Action] {
         let change = self.change(from: self.state, to: .disconnected, reason, now: now)
+        let unused = self.unusedAdmission
         self.phase = .disconnected
         let ending: [Action] = epoch.map { [.endLink(epoch: $0, politely: politely)] } ?? []
-        return ending + [.announce(change)]
+        return ending + unused + [.announce(change)]
     }
 
     private mutating func change(
@@ -337,5 +365,95 @@ extension ConnectionStateMachine {
         return StateChange(
             sequence: self.changes, from: from, to: to, reason: reason, attempt: self.attempts, time: now,
             nextAttempt: nextAttempt)
+    }
+}
+
+// MARK: - Admission
+
+extension ConnectionStateMachine {
+    /// Whether the attempt that is due has to be admitted first.
+    func needsAdmission(now: ContinuousClock.Instant) -> Bool {
+        guard case .waiting(let wait) = self.phase else { return false }
+        return !wait.isAdmitted && wait.until <= now
+    }
+
+    /// Lets the attempt that is waited for begin at `instant`.
+    mutating func admit(at instant: ContinuousClock.Instant) {
+        guard case .waiting(let wait) = self.phase else { return }
+        self.phase = .waiting(Wait(until: max(wait.until, instant), isAdmitted: true))
+    }
+
+    private var unusedAdmission: [Action] {
+        if case .waiting(let wait) = self.phase, wait.isAdmitted { [.giveBackAdmission] } else { [] }
+    }
+
+    private var earliestSpaced: ContinuousClock.Instant? {
+        self.lastAttempt.map { $0 + self.timing.attemptSpacing }
+    }
+}
+
+// MARK: - Suspension
+
+extension ConnectionStateMachine {
+    /// Drops the link or the attempt, because the path is gone or the app is out of sight.
+    ///
+    /// With a `patience`, attempts follow as after any loss, but at least that far apart. Without one there is none
+    /// before ``resume(after:now:)`` or ``connect(now:)``.
+    mutating func suspend(
+        _ error: LinkspanError, patience: Duration?, now: ContinuousClock.Instant, random: Double
+    ) -> [Action] {
+        let from = self.state
+        var ending: [Action] = []
+        switch self.phase {
+        case .created(nil), .disconnected, .suspended, .released:
+            return []
+        case .created(let attempt?), .attempting(let attempt):
+            ending = [.endLink(epoch: attempt.epoch, politely: false)]
+        case .connected(let epoch, let since):
+            self.noteLoss(since: since, now: now)
+            ending = [.endLink(epoch: epoch, politely: patience == nil)]
+        case .waiting(let wait):
+            ending = self.unusedAdmission
+            if let patience {
+                self.lastError = error
+                self.patience = patience
+                self.phase = .waiting(Wait(until: max(wait.until, now + patience)))
+                return ending
+            }
+        }
+        guard let patience else {
+            self.lastError = error
+            let change = self.change(from: from, to: .disconnected, .lost(error), now: now)
+            self.phase = .suspended(error)
+            return ending + [.announce(change)]
+        }
+        self.patience = patience
+        return ending + self.afterFailure(error, from: from, now: now, random: random)
+    }
+
+    /// Tries after `delay`, when an attempt is waited for or the connection is suspended.
+    ///
+    /// What the server asked for and the spacing of attempts hold all the same.
+    mutating func resume(after delay: Duration, now: ContinuousClock.Instant) -> [Action] {
+        let next = [now + delay, self.earliestSpaced, self.notBefore].compactMap { $0 }.max() ?? now
+        let wasHeld = self.patience != nil
+        self.patience = nil
+        switch self.phase {
+        case .waiting(let wait):
+            // That the path was away is no failure of the server.
+            if wasHeld { self.failures = 0 }
+            // What has been admitted already has its turn.
+            if !wait.isAdmitted, next < wait.until { self.phase = .waiting(Wait(until: next)) }
+            return []
+        case .suspended(let error):
+            self.failures = 0
+            self.outageStart = now
+            let change = self.change(
+                from: .disconnected, to: .reconnecting, .lost(error), now: now, nextAttempt: next)
+            self.phase = .waiting(Wait(until: next))
+            return [.announce(change)]
+        case .created, .connected, .disconnected, .attempting, .released:
+            return []
+        }
     }
 }

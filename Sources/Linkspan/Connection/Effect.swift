@@ -8,6 +8,7 @@ enum Effect: Sendable {
     case cancelTask(Task<Void, Never>)
     case finish(Command, Result<Payload, LinkspanError>)
     case greet(epoch: UInt64)
+    case giveBackAdmission
     case flush
     case introduce(observer: UInt64)
     case process(ArraySlice<LinkEvent>, from: LinkAdapter)

@@ -29,7 +29,8 @@ final class PooledConnection: Connection {
         self.environment = environment
         let timing = ConnectionStateMachine.Timing(
             credentialDeadline: configuration.options.credentialDeadline,
-            openDeadline: configuration.options.openDeadline, healthyAfter: configuration.options.healthyAfter)
+            openDeadline: configuration.options.openDeadline, healthyAfter: configuration.options.healthyAfter,
+            attemptSpacing: environment.attempts.spacing)
         let machine = ConnectionStateMachine(
             timing: timing, retry: configuration.options.retry,
             canRenewCredentials: configuration.credentials.isRenewable)
@@ -70,6 +71,7 @@ extension PooledConnection {
     func connect() throws(LinkspanError) {
         try self.decide { core, now throws(LinkspanError) in
             try core.run { machine throws(LinkspanError) in try machine.connect(now: now) }
+            self.environment.attempts.spend(now: now)
         }
     }
 
@@ -87,8 +89,15 @@ extension PooledConnection {
 
     func retire() { self.happen { $0.retire(now: $1) } }
 
-    /// Tries now instead of later, when an attempt is being waited for.
-    func hasten() { self.happen { $0.hasten(now: $1) } }
+    func suspend(_ reason: LinkspanError, patience: Duration?) {
+        let random = self.environment.random()
+        self.happen { $0.suspend(reason, patience: patience, now: $1, random: random) }
+    }
+
+    func resume(within spread: Duration) {
+        let delay = spread * self.environment.random()
+        self.happen { $0.resume(after: delay, now: $1) }
+    }
 
     func settle(within limit: Duration) async {
         let box = ReplyBox<Void>()
@@ -229,6 +238,7 @@ extension PooledConnection {
         case .cancelTask(let task): task.cancel()
         case .finish(let command, let outcome): self.finish(command, outcome)
         case .greet(let epoch): self.greet(epoch: epoch)
+        case .giveBackAdmission: self.environment.attempts.giveBack()
         case .flush: self.flush()
         case .introduce(let observer): self.introduce(observer)
         case .process(let events, let link): self.process(events, from: link)
@@ -269,7 +279,10 @@ extension PooledConnection {
         let now = self.now
         self.update { core in
             core.timerBegan()
-            core.run { $0.timerFired(now: now, random: random) }
+            core.run { machine in
+                if machine.needsAdmission(now: now) { machine.admit(at: self.environment.attempts.reserve(now: now)) }
+                return machine.timerFired(now: now, random: random)
+            }
             core.command { $0.expire(now: now, effects: &$1) }
         }
     }

@@ -10,36 +10,53 @@ public final class ConnectionManager: Sendable {
     public static let shared = ConnectionManager()
 
     private let factory: any ConnectionFactory
-    private let scheduler: any Scheduler
+    let scheduler: any Scheduler
     private let rules: [any KeeperRule]
     private let keeperPeriod: Duration
+    let backgroundLinger: Duration
+    let surroundings = Lock(KeeperSurroundings())
     private let pool = Lock(ConnectionPool())
+    /// The manager's ears in the registry, for as long as it lives.
+    private let observations = Lock<[Registration]>([])
 
     /// Makes a manager.
     ///
     /// - Parameters:
-    ///   - services: the registry that hears of everything connections do; nil for none.
+    ///   - services: the registry that hears of everything connections do, and tells the keeper of the network path and
+    ///     the app's phases; nil for none.
     ///   - scheduler: the clock.
     ///   - random: random numbers from 0 up to 1, for jitter.
-    ///   - rules: the keeper's chain; by default reconnect, disconnect, release.
-    ///   - keeperPeriod: how often the keeper looks at the pool. It also looks whenever a holder leaves.
+    ///   - rules: the keeper's chain; ``standardRules`` by default.
+    ///   - keeperPeriod: how often the keeper looks at the pool. It also looks whenever a holder leaves, and at once when
+    ///     it hears a ``KeeperSignal``.
+    ///   - backgroundLinger: how long connections stay up in the background.
+    ///   - attempts: how many attempts may be made, however many connections there are.
     ///   - factory: makes the connections; nil for the SDK's own.
     ///   - logger: gets state changes, at level debug.
     public init(
         services: ServiceRegistry? = nil, scheduler: any Scheduler = DispatchScheduler(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        rules: [any KeeperRule] = [ReconnectRule(), DisconnectRule(), ReleaseRule()],
-        keeperPeriod: Duration = .seconds(5), factory: (any ConnectionFactory)? = nil,
+        rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
+        backgroundLinger: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
+        factory: (any ConnectionFactory)? = nil,
         logger: Logger = Logger(label: "linkspan")
     ) {
         self.scheduler = scheduler
         self.rules = rules
         self.keeperPeriod = keeperPeriod
+        self.backgroundLinger = backgroundLinger
         let environment = ConnectionEnvironment(
             scheduler: scheduler, random: random, logger: logger,
-            observer: services.map { LifecycleReporter(services: $0, scheduler: scheduler) })
+            observer: services.map { LifecycleReporter(services: $0, scheduler: scheduler) },
+            attempts: AttemptAdmission(attempts))
         self.factory = factory ?? PooledConnectionFactory(environment: environment)
+        if let services { self.observations.withLock { $0 = self.listen(to: services) } }
     }
+
+    /// The keeper's chain unless told otherwise: reconnect, disconnect, release, suspend, resume.
+    public static let standardRules: [any KeeperRule] = [
+        ReconnectRule(), DisconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule(),
+    ]
 
     /// Gets the connection for a configuration's URL, making and connecting it when there is none.
     ///
@@ -122,19 +139,26 @@ public final class ConnectionManager: Sendable {
     }
 
     /// Lets the chain look at every connection, until it finds nothing more to do.
-    func scan() {
+    ///
+    /// - Parameter signal: what was heard; it is told to the rules once.
+    func scan(_ signal: KeeperSignal? = nil) {
+        var signal = signal
         var hasMore = true
         while hasMore {
             hasMore = false
             let now = self.scheduler.now
+            let isInBackground = self.surroundings.withLock { $0.isInBackground }
             for entry in self.pool.withLock({ Array($0.entries.values) }) {
                 let before = entry.connection.state
-                let kept = self.kept(entry, now: now)
+                var kept = self.kept(entry, now: now)
+                kept.signal = signal
+                kept.isInBackground = isInBackground
                 guard let rule = self.rules.first(where: { $0.canExecute(kept) }) else { continue }
                 rule.execute(kept)
                 // A rule that changed the state may have made work for the next one.
                 if entry.connection.state != before, entry.connection.state != .released { hasMore = true }
             }
+            signal = nil
         }
     }
 

@@ -18,6 +18,10 @@ public struct KeptConnection: Sendable {
     public let idleFor: Duration
     /// How long it may stay up without a holder.
     public let linger: Duration
+    /// What the keeper has just heard; nil when it looks for another reason.
+    public internal(set) var signal: KeeperSignal?
+    /// Whether the app has been in the background for longer than the manager's linger.
+    public internal(set) var isInBackground = false
     let leavePool: @Sendable () -> Bool
 
     /// Takes the connection out of the pool, unless somebody has come to hold it since; false then.

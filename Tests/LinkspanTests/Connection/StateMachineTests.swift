@@ -4,7 +4,7 @@ internal import Testing
 @Suite("The connection state machine")
 struct StateMachineTests {
     private static let timing = ConnectionStateMachine.Timing(
-        credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10))
+        credentialDeadline: .seconds(10), openDeadline: .seconds(10), healthyAfter: .seconds(10), attemptSpacing: .zero)
 
     private let start = ContinuousClock.now
 
@@ -45,13 +45,39 @@ struct StateMachineTests {
     }
 
     @Test
-    func `hastening tries at once while an attempt is waited for, and otherwise does nothing`() throws {
+    func `resuming brings an attempt forward that is waited for, never back, and otherwise does nothing`() throws {
         var machine = self.makeMachine()
-        #expect(machine.hasten(now: self.start).isEmpty)
+        #expect(machine.resume(after: .zero, now: self.start).isEmpty)
+        #expect(machine.progress == .idle)
         _ = try machine.connect(now: self.start)
         _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0.9)
-        #expect(machine.hasten(now: self.start).count == 1)
+        #expect(machine.resume(after: .milliseconds(100), now: self.start).isEmpty)
+        #expect(machine.deadline == self.start + .milliseconds(100))
+        _ = machine.resume(after: .milliseconds(200), now: self.start)
+        #expect(machine.deadline == self.start + .milliseconds(100))
+        #expect(machine.timerFired(now: self.start + .milliseconds(100), random: 0).count == 1)
         #expect(machine.progress == .obtainingCredentials(attempt: 2))
+    }
+
+    @Test
+    func `an attempt that was admitted and is not made is given back`() throws {
+        let leaving: [(inout ConnectionStateMachine) throws -> [ConnectionStateMachine.Action]] = [
+            { try $0.disconnect(now: self.start) }, { $0.retire(now: self.start) },
+            { $0.suspend(.lost, patience: nil, now: self.start, random: 0) },
+            { $0.suspend(.lost, patience: .seconds(60), now: self.start, random: 0) },
+        ]
+        for leave in leaving {
+            var machine = self.makeMachine()
+            _ = try machine.connect(now: self.start)
+            _ = machine.credentialsFailed(epoch: 1, .lost, now: self.start, random: 0)
+            #expect(machine.needsAdmission(now: self.start))
+            machine.admit(at: self.start + .seconds(3))
+            #expect(machine.deadline == self.start + .seconds(3))
+            #expect(!machine.needsAdmission(now: self.start + .seconds(3)))
+            let actions = try leave(&machine)
+            #expect(actions.contains { if case .giveBackAdmission = $0 { true } else { false } })
+            #expect(machine.deadline != self.start + .seconds(3))
+        }
     }
 
     @Test
@@ -85,6 +111,8 @@ private struct RandomWalk {
     /// The attempt or link that is under way, as its owner would see it.
     private var underWay: UInt64?
     private var lastEpoch: UInt64 = 0
+    /// An attempt that was admitted, and neither made nor given back.
+    private var isAdmitted = false
 
     init(machine: ConnectionStateMachine, now: ContinuousClock.Instant) {
         self.machine = machine
@@ -104,7 +132,7 @@ private struct RandomWalk {
         let errors = [LinkspanError.lost, .permanent, LinkspanError(.credentialsRefused, "refused")]
         let error = errors[Int.random(in: 0..<10, using: &generator) < 8 ? 0 : Int.random(in: 1...2, using: &generator)]
         var actions: [ConnectionStateMachine.Action] = []
-        let event = Int.random(in: 0..<11, using: &generator)
+        let event = Int.random(in: 0..<13, using: &generator)
         switch event {
         case 0: actions = (try? self.machine.connect(now: self.now)) ?? []
         case 1: actions = (try? self.machine.disconnect(now: self.now)) ?? []
@@ -114,7 +142,15 @@ private struct RandomWalk {
         case 5, 6: if Self.isOpening(old) { actions = self.machine.linkOpened(epoch: epoch, LinkInfo(), now: self.now) }
         case 7: actions = self.machine.linkClosed(epoch: epoch, error, now: self.now, random: random)
         case 8: if random < 0.05 { actions = self.machine.retire(now: self.now) }
-        case 9: actions = self.machine.hasten(now: self.now)
+        case 9: actions = self.machine.resume(after: .milliseconds(250) * random, now: self.now)
+        case 10:
+            let patience: Duration? = random < 0.5 ? .seconds(60) : nil
+            actions = self.machine.suspend(error, patience: patience, now: self.now, random: random)
+        case 11:
+            guard self.machine.needsAdmission(now: self.now) else { break }
+            #expect(!self.isAdmitted, "admitted twice")
+            self.machine.admit(at: self.now + .seconds(2) * random)
+            self.isAdmitted = true
         default: actions = self.machine.timerFired(now: self.now, random: random)
         }
         if isStale, (3...7).contains(event) { #expect(actions.isEmpty, "news of a former epoch was acted upon") }
@@ -141,10 +177,14 @@ private struct RandomWalk {
                 #expect(self.underWay.map { !self.machine.isCurrent($0) } ?? true, "two attempts at once")
                 self.lastEpoch = epoch
                 self.underWay = epoch
+                self.isAdmitted = false
             case .openLink(let epoch, _):
                 #expect(self.machine.isCurrent(epoch))
             case .endLink(let epoch, _):
                 #expect(!self.machine.isCurrent(epoch))
+            case .giveBackAdmission:
+                #expect(self.isAdmitted, "given back what was not admitted")
+                self.isAdmitted = false
             }
         }
         #expect(state == self.machine.state, "a change was not announced")
@@ -153,7 +193,12 @@ private struct RandomWalk {
 
     /// No state without a running timer or a reason to stay.
     private func checkLiveness() {
+        if case .waiting = self.machine.progress {
+        } else {
+            #expect(!self.isAdmitted, "an admission was kept")
+        }
         switch self.machine.progress {
+        case .suspended: #expect(self.machine.state == .disconnected && self.machine.lastError != nil)
         case .waiting, .opening, .obtainingCredentials: #expect(self.machine.deadline != nil)
         case .open: #expect(self.machine.state == .connected)
         case .idle: #expect([.created, .disconnected, .released].contains(self.machine.state))

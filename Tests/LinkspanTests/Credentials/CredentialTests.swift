@@ -20,7 +20,7 @@ struct CredentialTests {
         try await self.wait(what) {
             switch harness.connection.progress {
             case .obtainingCredentials, .opening: harness.scheduler.settle()
-            case .idle, .waiting, .open: harness.scheduler.advance(by: .milliseconds(10))
+            case .idle, .suspended, .waiting, .open: harness.scheduler.advance(by: .milliseconds(10))
             }
             return condition()
         }

@@ -1,19 +1,27 @@
-internal import LinkspanTesting
 @testable import Linkspan
+internal import LinkspanLock
+internal import LinkspanTesting
 
 /// A manager over scripted links and virtual time.
+///
+/// The source of chance is fixed at 0.5 unless there is a seed.
 struct PoolHarness: Sendable {
     let scheduler = VirtualScheduler()
     let transport: ScriptedTransport
     let manager: ConnectionManager
 
     init(
-        rules: [any KeeperRule] = [ReconnectRule(), DisconnectRule(), ReleaseRule()],
-        factory: (any ConnectionFactory)? = nil,
+        rules: [any KeeperRule] = ConnectionManager.standardRules, attempts: AttemptLimits = AttemptLimits(),
+        seed: UInt64? = nil, factory: (any ConnectionFactory)? = nil,
         script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }
     ) {
         self.transport = ScriptedTransport(scheduler: self.scheduler, script: script)
-        self.manager = ConnectionManager(scheduler: self.scheduler, random: { 0.5 }, rules: rules, factory: factory)
+        let generator = seed.map { Lock(DeterministicGenerator(seed: $0)) }
+        self.manager = ConnectionManager(
+            scheduler: self.scheduler,
+            random: {
+                generator?.withLock { Double.random(in: 0..<1, using: &$0) } ?? 0.5
+            }, rules: rules, attempts: attempts, factory: factory)
     }
 
     func configuration(

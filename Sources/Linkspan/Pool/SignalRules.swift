@@ -1,0 +1,46 @@
+/// The path is gone, or the app has been in the background for its linger: drops the link.
+///
+/// When the path is gone, attempts become rare rather than none, because a report of the path may be wrong. In the
+/// background there are none until the app comes back.
+public struct SuspendRule: KeeperRule {
+    /// The shortest time between attempts while the path is said to be away.
+    public let patience: Duration
+
+    /// Makes the rule.
+    ///
+    /// - Parameter patience: the shortest time between attempts while the path is said to be away.
+    public init(patience: Duration = .seconds(60)) { self.patience = patience }
+
+    /// Whether the path has just gone, or the app's time in the background is over.
+    public func canExecute(_ kept: KeptConnection) -> Bool { kept.signal == .pathLost || kept.signal == .background }
+
+    /// Suspends the connection.
+    public func execute(_ kept: KeptConnection) {
+        if kept.signal == .background {
+            kept.connection.suspend(LinkspanError(.suspended, "the app is in the background"), patience: nil)
+        } else {
+            kept.connection.suspend(LinkspanError(.pathLost, "the network path is gone"), patience: self.patience)
+        }
+    }
+}
+
+/// The path is back or the app is in front again: tries soon.
+///
+/// The cause was local, so there is no herd to fear: attempts are spread just enough not to begin all at once.
+public struct ResumeRule: KeeperRule {
+    /// The span over which attempts are spread.
+    public let spread: Duration
+
+    /// Makes the rule.
+    ///
+    /// - Parameter spread: the span over which attempts are spread.
+    public init(spread: Duration = .milliseconds(250)) { self.spread = spread }
+
+    /// Whether the app has just come to the foreground, or the path has come back and the app is not suspended.
+    public func canExecute(_ kept: KeptConnection) -> Bool {
+        kept.signal == .foreground || (kept.signal == .pathAvailable && !kept.isInBackground)
+    }
+
+    /// Resumes the connection.
+    public func execute(_ kept: KeptConnection) { kept.connection.resume(within: self.spread) }
+}

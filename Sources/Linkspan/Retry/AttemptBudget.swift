@@ -1,0 +1,60 @@
+internal import LinkspanLock
+
+/// A bucket of tokens, one for each attempt.
+///
+/// It hands out turns instead of refusing: who comes when it is empty is told when its token will be there. Turns are
+/// given in the order in which they are asked for.
+struct AttemptBudget: Sendable {
+    /// How long the bucket takes to get one token more.
+    private let interval: Duration
+    /// How long it takes to fill.
+    private let depth: Duration
+    /// When it will be full if nobody takes anything more; past when it is full.
+    private var fullAt: ContinuousClock.Instant?
+
+    init(_ limits: AttemptLimits) {
+        self.interval = .seconds(1) / max(1, limits.perSecond)
+        self.depth = self.interval * max(1, limits.burst)
+    }
+
+    /// Takes a token, perhaps one that is still to come.
+    ///
+    /// - Returns: when it is there: `now` or later.
+    mutating func reserve(now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        let fullAt = max(self.fullAt ?? now, now) + self.interval
+        self.fullAt = fullAt
+        return max(now, fullAt - self.depth)
+    }
+
+    /// Takes a token if there is one.
+    mutating func spend(now: ContinuousClock.Instant) {
+        let fullAt = max(self.fullAt ?? now, now) + self.interval
+        if fullAt - self.depth <= now { self.fullAt = fullAt }
+    }
+
+    /// Puts back a token that was taken and not used, for those who come later.
+    mutating func giveBack() { self.fullAt = self.fullAt.map { $0 - self.interval } }
+}
+
+/// The budget that the connections of a manager share.
+final class AttemptAdmission: Sendable {
+    /// The shortest time between two attempts of one connection.
+    let spacing: Duration
+    private let budget: Lock<AttemptBudget>
+
+    init(_ limits: AttemptLimits) {
+        self.spacing = max(.zero, limits.spacing)
+        self.budget = Lock(AttemptBudget(limits))
+    }
+
+    /// Takes a token for an attempt; see ``AttemptBudget/reserve(now:)``.
+    func reserve(now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        self.budget.withLock { $0.reserve(now: now) }
+    }
+
+    /// Counts an attempt that the app asked for.
+    func spend(now: ContinuousClock.Instant) { self.budget.withLock { $0.spend(now: now) } }
+
+    /// Takes back a token for an attempt that will not be made.
+    func giveBack() { self.budget.withLock { $0.giveBack() } }
+}

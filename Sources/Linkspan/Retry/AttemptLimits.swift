@@ -1,0 +1,25 @@
+/// How many attempts the connections of a manager may make by themselves.
+///
+/// They keep a process with many connections from storming its servers, whatever the retry policies say. What the app
+/// asks for by `connect()` is never held up, but counts.
+public struct AttemptLimits: Sendable, Hashable {
+    /// Attempts in a second, over all connections, in the long run; at least 1.
+    ///
+    /// Default 5.
+    public var perSecond: Int
+    /// Attempts that may be made at once after a quiet time; at least 1.
+    ///
+    /// Default 10.
+    public var burst: Int
+    /// The shortest time between the beginnings of two attempts of one connection.
+    ///
+    /// Default 1 s. The one attempt with renewed credentials may come sooner.
+    public var spacing: Duration
+
+    /// Makes limits; the defaults are those named at the properties.
+    public init(perSecond: Int = 5, burst: Int = 10, spacing: Duration = .seconds(1)) {
+        self.perSecond = perSecond
+        self.burst = burst
+        self.spacing = spacing
+    }
+}

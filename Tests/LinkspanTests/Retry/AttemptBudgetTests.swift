@@ -1,0 +1,125 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("The budget of attempts", .timeLimit(.minutes(1)))
+struct AttemptBudgetTests {
+    private let start = ContinuousClock.now
+
+    private func seconds(_ instants: [ContinuousClock.Instant]) -> [Double] {
+        instants.map { self.start.duration(to: $0) / .seconds(1) }
+    }
+
+    @Test
+    func `ten at once, then five a second, in the order of asking`() {
+        var budget = AttemptBudget(AttemptLimits())
+        let turns = self.seconds((0..<20).map { _ in budget.reserve(now: self.start) })
+        #expect(turns == Array(repeating: 0, count: 10) + (1...10).map { Double($0) / 5 })
+        let later = self.start + .seconds(2)
+        #expect(budget.reserve(now: later) == later + .milliseconds(200), "nothing was saved up meanwhile")
+        let muchLater = self.start + .seconds(60)
+        #expect((0..<10).allSatisfy { _ in budget.reserve(now: muchLater) == muchLater })
+        #expect(budget.reserve(now: muchLater) == muchLater + .milliseconds(200), "no more than the burst is saved up")
+    }
+
+    @Test
+    func `what the app asks for is counted, but leaves no debt`() {
+        var budget = AttemptBudget(AttemptLimits())
+        for _ in 0..<7 { budget.spend(now: self.start) }
+        #expect((0..<3).allSatisfy { _ in budget.reserve(now: self.start) == self.start })
+        #expect(budget.reserve(now: self.start) == self.start + .milliseconds(200))
+        budget = AttemptBudget(AttemptLimits())
+        for _ in 0..<1_000 { budget.spend(now: self.start) }
+        #expect(budget.reserve(now: self.start) == self.start + .milliseconds(200))
+    }
+
+    @Test
+    func `what is given back goes to those who come later`() {
+        var budget = AttemptBudget(AttemptLimits(perSecond: 1, burst: 1))
+        _ = budget.reserve(now: self.start)
+        for _ in 0..<100 { _ = budget.reserve(now: self.start) }
+        for _ in 0..<100 { budget.giveBack() }
+        #expect(budget.reserve(now: self.start) == self.start + .seconds(1))
+    }
+
+    @Test
+    func `limits below one count as one`() {
+        var budget = AttemptBudget(AttemptLimits(perSecond: 0, burst: -3))
+        #expect(budget.reserve(now: self.start) == self.start)
+        #expect(budget.reserve(now: self.start) == self.start + .seconds(1))
+    }
+
+    // MARK: In the pool
+
+    /// A manager with connections that are up, to servers that go away together.
+    private func lost(_ count: Int, _ attempts: AttemptLimits = AttemptLimits()) throws -> (
+        PoolHarness, [ConnectionHandler]
+    ) {
+        let harness = PoolHarness(attempts: attempts) { _ in .perfect }
+        let handlers = try (0..<count).map { try harness.connect("scripted://server\($0)") }
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(harness.transport.openPeers.count == count, "what the app asks for is not held up")
+        for peer in harness.transport.openPeers { peer.drop() }
+        harness.scheduler.settle()
+        return (harness, handlers)
+    }
+
+    @Test
+    func `connections that go down together come back ten at once, then five a second`() throws {
+        let (harness, handlers) = try self.lost(40)
+        // All first attempts are due after one second, since chance is fixed.
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.transport.openPeers.count == 10)
+        for second in 1...6 {
+            harness.scheduler.advance(by: .seconds(1))
+            #expect(harness.transport.openPeers.count == 10 + 5 * second)
+        }
+        #expect(handlers.allSatisfy { $0.state == .connected })
+    }
+
+    @Test
+    func `who waits for a turn waits as for any attempt, and those who leave give their turns back`() throws {
+        let (harness, handlers) = try self.lost(40)
+        harness.scheduler.advance(by: .seconds(1))
+        let waiting = handlers.filter { $0.state == .reconnecting }
+        #expect(waiting.count == 30)
+        guard case .waiting(let until, 1)? = waiting.last?.progress else {
+            Issue.record("it does not wait")
+            return
+        }
+        #expect(harness.scheduler.now.duration(to: until) == .seconds(6))
+        for handler in waiting { try handler.disconnect() }
+        // Nobody is left before it, so one that fails now has no one to wait for: three seconds are its second wait.
+        harness.transport.openPeers.first?.drop()
+        harness.scheduler.advance(by: .seconds(3))
+        #expect(harness.transport.openPeers.count == 10)
+    }
+
+    @Test
+    func `a connection makes no two attempts within a second by itself`() throws {
+        let harness = PoolHarness { _ in .refusing(.lost) }
+        let handler = try harness.connect("scripted://server") {
+            $0.retry = RetryPolicy { _ in .retry(after: .zero) }
+            $0.retryName = "at once"
+        }
+        harness.scheduler.advance(by: .milliseconds(9_999))
+        #expect(harness.transport.peers.count == 10)
+        // Nor do signals make it.
+        for _ in 0..<100 { harness.manager.signal(.pathAvailable) }
+        harness.scheduler.settle()
+        #expect(harness.transport.peers.count == 10)
+        // The app does.
+        try handler.disconnect()
+        try handler.connect()
+        harness.scheduler.settle()
+        #expect(harness.transport.peers.count == 11)
+    }
+
+    @Test
+    func `limits are a matter of the manager`() throws {
+        let (harness, handlers) = try self.lost(40, AttemptLimits(perSecond: 2, burst: 40))
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(handlers.allSatisfy { $0.state == .connected })
+        withExtendedLifetime(harness) {}
+    }
+}
