@@ -47,6 +47,7 @@ let products: [Product] = [
     .library(name: "LinkspanWebSocket", targets: ["LinkspanWebSocket"]),
     .library(name: "LinkspanSocketIO", targets: ["LinkspanSocketIO"]),
     .library(name: "LinkspanLogging", targets: ["LinkspanLogging"]),
+    .library(name: "LinkspanPlatform", targets: ["LinkspanPlatform"]),
     .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
     // For apps that run sockets on loops of their own.
     .library(name: "LinkspanLWS", targets: ["LinkspanLWS"]),
@@ -69,6 +70,7 @@ let plugins: [Target] = [
         "Transports", "LinkspanSocketIO",
         ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
     plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", logging]),
+    plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanLock", deque, openCombine]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
@@ -107,6 +109,7 @@ let tests: [Target] = [
     test(
         "LinkspanLogging",
         ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanLock", logging]),
+    test("LinkspanPlatform", ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle"]),
     test(
         "LinkspanCombine",
         ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanLock", "LinkspanTesting", openCombine]),

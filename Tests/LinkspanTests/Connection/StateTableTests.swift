@@ -104,6 +104,19 @@ struct PermissionTableTests {
     func `an operation does in each state what the table says`(cell: Cell) throws {
         let harness = try Harness()
         try harness.enter(cell.state)
+        try self.check(cell, harness)
+    }
+
+    @Test(arguments: cells.filter { $0.state == .disconnected })
+    func `a suspended connection permits what a disconnected one does`(cell: Cell) throws {
+        let harness = try Harness()
+        try harness.enter(.connected)
+        harness.connection.suspend(LinkspanError(.suspended, "in a test"), patience: nil)
+        #expect(harness.connection.progress == .suspended)
+        try self.check(cell, harness)
+    }
+
+    private func check(_ cell: Cell, _ harness: Harness) throws {
         let changes = harness.recorder.changes.count
         switch cell.effect {
         case .error(let code):

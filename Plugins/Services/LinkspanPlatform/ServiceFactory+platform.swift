@@ -1,0 +1,16 @@
+public import Linkspan
+internal import LinkspanLifecycle
+
+extension ServiceFactory {
+    /// The service `network`, which tells the registry, and so the keeper, how traffic can leave the machine.
+    public static let networkPath = ServiceFactory("network") { _ throws(LinkspanError) in
+        SourceService("network", NetworkPathSource())
+    }
+
+    #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
+    /// The service `app`, which tells the registry, and so the keeper, of the app's phases.
+    public static let appPhases = ServiceFactory("app") { _ throws(LinkspanError) in
+        SourceService("app", AppPhaseSource())
+    }
+    #endif
+}

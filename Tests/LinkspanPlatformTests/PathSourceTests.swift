@@ -1,0 +1,40 @@
+#if os(Linux)
+internal import LinkspanLifecycle
+@testable import LinkspanPlatform
+internal import Testing
+
+@Suite("The network path of a live kernel", .timeLimit(.minutes(1)), .serialized)
+struct PathSourceTests {
+    @Test(.enabled(if: Namespace.isAvailable, "needs root and iproute2"))
+    func `a cable that is pulled and put back is told, and so is an interface that goes`() async throws {
+        let namespace = try Namespace()
+        try namespace.ip("link add v0 type veth peer name v1")
+        try namespace.ip("addr add 192.0.2.1/24 dev v0")
+        try namespace.ip("link set lo up")
+        var events = try namespace.inside { try RouteSocket() }.events().makeAsyncIterator()
+        #expect(try await events.next()?.status == .unsatisfied, "there is only the loopback")
+        try namespace.ip("link set v0 up")
+        try namespace.ip("link set v1 up")
+        #expect(
+            try await events.next() == NetworkEvent(status: .satisfied, interfaces: [.other], previous: .unsatisfied))
+        try namespace.ip("link set v1 down")
+        #expect(try await events.next()?.status == .unsatisfied)
+        try namespace.ip("link set v1 up")
+        #expect(try await events.next()?.status == .satisfied)
+        try namespace.ip("link del v0")
+        #expect(try await events.next()?.status == .unsatisfied)
+    }
+
+    @Test
+    func `the path of this machine is told at once, and the source ends with its task`() async throws {
+        let (told, teller) = AsyncStream.makeStream(of: NetworkEvent.self)
+        let running = Task { try await NetworkPathSource().run { teller.yield($0) } }
+        for await event in told {
+            #expect(event.previous == nil)
+            break
+        }
+        running.cancel()
+        try await running.value
+    }
+}
+#endif
