@@ -103,6 +103,26 @@ struct SignalTests {
     }
 
     @Test
+    func `that the path was away is no failure of the server, and connect ends the rare attempts`() throws {
+        let harness = PoolHarness { (2...5).contains($0) ? .refusing(.lost) : .perfect }
+        let handler = try self.connected(harness)
+        harness.manager.signal(.pathLost)
+        harness.manager.signal(.pathAvailable)
+        harness.scheduler.advance(by: .milliseconds(125))
+        #expect(harness.transport.peers.count == 2)
+        // The first wait of a new outage, not the second.
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.transport.peers.count == 3)
+        harness.manager.signal(.pathLost)
+        try handler.disconnect()
+        try handler.connect()
+        harness.scheduler.settle()
+        #expect(harness.transport.peers.count == 4)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.transport.peers.count == 5, "on the usual schedule")
+    }
+
+    @Test
     func `what the server asked for holds, whatever the path does`() throws {
         let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(20))
         let harness = PoolHarness { $0 == 1 ? .refusing(busy) : .perfect }

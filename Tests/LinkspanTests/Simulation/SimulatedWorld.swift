@@ -5,8 +5,8 @@ internal import LinkspanTesting
 /// One random run of a client, a server and the network between them, repeatable by its seed.
 ///
 /// Everything runs on one thread over virtual time. The app sends, requests, delivers, cancels, connects and disconnects
-/// at random; links are refused, hang, die, go deaf, fill up, and are slow; the server applies what arrives. Then the
-/// faults end, everything gets time to drain, and the connection is given back.
+/// at random; the path comes and goes, and so does the app; links are refused, hang, die, go deaf, fill up, and are slow;
+/// the server applies what arrives. Then the faults end, everything gets time to drain, and the connection is given back.
 struct SimulatedWorld {
     /// What was called, what became of it, and what the server saw.
     private(set) var history = History()
@@ -74,13 +74,14 @@ struct SimulatedWorld {
     }
 
     private func act(on handler: ConnectionHandler) {
-        switch self.chance.number(0...99) {
+        switch self.chance.number(0...102) {
         case 0..<35: self.perform(.send, on: handler)
         case 35..<60: self.perform(.request, on: handler)
         case 60..<88: self.perform(.deliver(lane: "lane\(self.chance.number(0...2))"), on: handler)
         case 88..<93: self.cancelSomething(on: handler)
         case 93..<95: try? handler.disconnect()
         case 95..<98: try? handler.connect()
+        case 100...: self.manager.signal(self.chance.element(KeeperSignal.allCases))
         default: self.transport.openPeers.last?.read()
         }
     }
@@ -113,6 +114,7 @@ struct SimulatedWorld {
     /// Ends all faults: what is broken is found out, and what was taken down by request comes back.
     private func heal(_ handler: ConnectionHandler) {
         for peer in self.transport.openPeers { peer.drop() }
+        self.manager.signal(.foreground)
         self.scheduler.advance(by: .seconds(30))
         try? handler.connect()
     }
