@@ -63,7 +63,7 @@ struct SignalTests {
 
     @Test
     func `path lost while an attempt waits or is under way: it waits for the path`() throws {
-        let harness = PoolHarness { $0 == 1 ? .hanging : .perfect }
+        let harness = PoolHarness { $0 == 1 ? .delaying(by: .seconds(1)) : .perfect }
         let handler = try harness.connect()
         harness.scheduler.advance(by: .milliseconds(100))
         #expect(handler.progress == .opening(attempt: 1))
@@ -71,6 +71,7 @@ struct SignalTests {
         #expect(handler.state == .reconnecting)
         harness.scheduler.advance(by: .seconds(50))
         #expect(harness.transport.peers.count == 1)
+        #expect(harness.transport.openPeers.isEmpty, "what was under way has been given up")
         // Once more, while it waits: counted from now.
         harness.manager.signal(.pathLost)
         harness.scheduler.advance(by: .seconds(59))
