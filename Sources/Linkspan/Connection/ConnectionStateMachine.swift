@@ -313,7 +313,8 @@ extension ConnectionStateMachine {
         _ error: LinkspanError, from: ConnectionState, now: ContinuousClock.Instant, random: Double
     ) -> [Action] {
         self.lastError = error
-        self.failures += 1
+        // While the path is away, failures say nothing about the server.
+        self.failures = self.patience == nil ? self.failures + 1 : 1
         guard let delay = self.delay(after: error, now: now, random: random) else {
             self.phase = .disconnected
             return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
@@ -440,8 +441,10 @@ extension ConnectionStateMachine {
         self.patience = nil
         switch self.phase {
         case .waiting(let wait):
-            // That the path was away is no failure of the server.
-            if wasHeld { self.failures = 0 }
+            if wasHeld {
+                self.failures = 0
+                self.outageStart = now
+            }
             // What has been admitted already has its turn.
             if !wait.isAdmitted, next < wait.until { self.phase = .waiting(Wait(until: next)) }
             return []

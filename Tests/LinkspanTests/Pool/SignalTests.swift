@@ -124,6 +124,29 @@ struct SignalTests {
     }
 
     @Test
+    func `the rare attempts while the path is away use up no limit, and make no outage old`() throws {
+        let asked = Asked()
+        let harness = PoolHarness { (2...20).contains($0) ? .refusing(.lost) : .perfect }
+        let handler = try harness.connect {
+            $0.retry = RetryPolicy { question in
+                asked.record(question)
+                return .retry(after: .seconds(1))
+            }
+            $0.retryName = "asking"
+        }
+        harness.scheduler.advance(by: .seconds(30))
+        harness.manager.signal(.pathLost)
+        harness.scheduler.advance(by: .seconds(300))
+        #expect(asked.questions.map(\.failures) == [1, 1, 1, 1, 1, 1])
+        harness.manager.signal(.pathAvailable)
+        // The last attempt was a moment ago, so the next is a second away.
+        harness.scheduler.advance(by: .seconds(2))
+        #expect(asked.questions.map(\.failures).suffix(2) == [1, 2])
+        #expect(asked.questions.suffix(2).map(\.outage) == [.seconds(1), .seconds(2)])
+        withExtendedLifetime(handler) {}
+    }
+
+    @Test
     func `what the server asked for holds, whatever the path does`() throws {
         let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(20))
         let harness = PoolHarness { $0 == 1 ? .refusing(busy) : .perfect }
