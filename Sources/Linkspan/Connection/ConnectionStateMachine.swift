@@ -313,7 +313,8 @@ extension ConnectionStateMachine {
         _ error: LinkspanError, from: ConnectionState, now: ContinuousClock.Instant, random: Double
     ) -> [Action] {
         self.lastError = error
-        self.failures += 1
+        // While the path is away, failures say nothing about the server.
+        self.failures = self.patience == nil ? self.failures + 1 : 1
         guard let delay = self.delay(after: error, now: now, random: random) else {
             self.phase = .disconnected
             return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
@@ -321,7 +322,8 @@ extension ConnectionStateMachine {
         self.notBefore = error.retryAfter.map { now + $0 }
         let wanted = now + max(delay, self.patience ?? .zero)
         // One renewal of credentials may follow at once: it happens once only.
-        let next = self.mustRenew ? wanted : max(wanted, self.earliestSpaced ?? wanted)
+        let isRenewal = error.code == .credentialsRefused && self.refusals == 1
+        let next = isRenewal ? wanted : max(wanted, self.earliestSpaced ?? wanted)
         self.phase = .waiting(Wait(until: next))
         guard from != .reconnecting else { return [] }
         let down = self.change(from: from, to: .disconnected, .lost(error), now: now)
@@ -439,8 +441,10 @@ extension ConnectionStateMachine {
         self.patience = nil
         switch self.phase {
         case .waiting(let wait):
-            // That the path was away is no failure of the server.
-            if wasHeld { self.failures = 0 }
+            if wasHeld {
+                self.failures = 0
+                self.outageStart = now
+            }
             // What has been admitted already has its turn.
             if !wait.isAdmitted, next < wait.until { self.phase = .waiting(Wait(until: next)) }
             return []

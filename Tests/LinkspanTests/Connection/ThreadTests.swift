@@ -10,7 +10,8 @@ struct ThreadTests {
     func `G5: commands of many threads have one outcome each, whatever happens to the links`() async throws {
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.onOther { $0.reply($0.payload) } }
-        let manager = ConnectionManager(random: { 0 })
+        let manager = ConnectionManager(
+            random: { 0 }, attempts: AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero))
         let handler = try ConnectionBuilder("memory://threads").transport(.inMemory(hub))
             .options { $0.retry = RetryPolicy { _ in .retry(after: .zero) } }.connect(by: manager)
         let outcomes = Lock<[Int: Int]>([:])
@@ -43,6 +44,33 @@ struct ThreadTests {
         let counts = outcomes.withLock { $0 }
         #expect(counts.count == calls.value)
         #expect(counts.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test
+    func `signals of many threads leave no connection behind that does not come up in the foreground`() async throws {
+        let hub = InMemoryHub()
+        let manager = ConnectionManager(
+            random: { 0 }, backgroundLinger: .nanoseconds(1),
+            attempts: AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero))
+        let handlers = try (0..<4).map {
+            try ConnectionBuilder("memory://threads\($0)").transport(.inMemory(hub)).connect(by: manager)
+        }
+        await withDiscardingTaskGroup { group in
+            for thread in 0..<4 {
+                group.addTask {
+                    for number in 0..<200 {
+                        manager.signal(KeeperSignal.allCases[(number * 7 + thread) % 4])
+                        await Task.yield()
+                    }
+                }
+            }
+        }
+        manager.signal(.foreground)
+        for handler in handlers {
+            for await change in handler.stateChanges where change.to == .connected { break }
+            #expect(handler.state == .connected)
+        }
+        await manager.shutdown()
     }
 
     @Test

@@ -63,7 +63,7 @@ struct SignalTests {
 
     @Test
     func `path lost while an attempt waits or is under way: it waits for the path`() throws {
-        let harness = PoolHarness { $0 == 1 ? .hanging : .perfect }
+        let harness = PoolHarness { $0 == 1 ? .delaying(by: .seconds(1)) : .perfect }
         let handler = try harness.connect()
         harness.scheduler.advance(by: .milliseconds(100))
         #expect(handler.progress == .opening(attempt: 1))
@@ -71,6 +71,7 @@ struct SignalTests {
         #expect(handler.state == .reconnecting)
         harness.scheduler.advance(by: .seconds(50))
         #expect(harness.transport.peers.count == 1)
+        #expect(harness.transport.openPeers.isEmpty, "what was under way has been given up")
         // Once more, while it waits: counted from now.
         harness.manager.signal(.pathLost)
         harness.scheduler.advance(by: .seconds(59))
@@ -120,6 +121,29 @@ struct SignalTests {
         #expect(harness.transport.peers.count == 4)
         harness.scheduler.advance(by: .seconds(1))
         #expect(harness.transport.peers.count == 5, "on the usual schedule")
+    }
+
+    @Test
+    func `the rare attempts while the path is away use up no limit, and make no outage old`() throws {
+        let asked = Asked()
+        let harness = PoolHarness { (2...20).contains($0) ? .refusing(.lost) : .perfect }
+        let handler = try harness.connect {
+            $0.retry = RetryPolicy { question in
+                asked.record(question)
+                return .retry(after: .seconds(1))
+            }
+            $0.retryName = "asking"
+        }
+        harness.scheduler.advance(by: .seconds(30))
+        harness.manager.signal(.pathLost)
+        harness.scheduler.advance(by: .seconds(300))
+        #expect(asked.questions.map(\.failures) == [1, 1, 1, 1, 1, 1])
+        harness.manager.signal(.pathAvailable)
+        // The last attempt was a moment ago, so the next is a second away.
+        harness.scheduler.advance(by: .seconds(2))
+        #expect(asked.questions.map(\.failures).suffix(2) == [1, 2])
+        #expect(asked.questions.suffix(2).map(\.outage) == [.seconds(1), .seconds(2)])
+        withExtendedLifetime(handler) {}
     }
 
     @Test

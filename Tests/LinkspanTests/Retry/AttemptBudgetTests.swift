@@ -78,6 +78,17 @@ struct AttemptBudgetTests {
     }
 
     @Test
+    func `first connects take tokens from those who try again`() throws {
+        let harness = PoolHarness { $0 <= 10 ? .refusing(.lost) : .perfect }
+        let handlers = try (0..<10).map { try harness.connect("scripted://server\($0)") }
+        // Within a second five tokens have come back.
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.transport.openPeers.count == 5)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(handlers.allSatisfy { $0.state == .connected })
+    }
+
+    @Test
     func `who waits for a turn waits as for any attempt, and those who leave give their turns back`() throws {
         let (harness, handlers) = try self.lost(40)
         harness.scheduler.advance(by: .seconds(1))
@@ -102,11 +113,11 @@ struct AttemptBudgetTests {
             $0.retry = RetryPolicy { _ in .retry(after: .zero) }
             $0.retryName = "at once"
         }
-        harness.scheduler.advance(by: .milliseconds(9_999))
+        harness.scheduler.advance(by: .milliseconds(9_100))
         #expect(harness.transport.peers.count == 10)
         // Nor do signals make it.
         for _ in 0..<100 { harness.manager.signal(.pathAvailable) }
-        harness.scheduler.settle()
+        harness.scheduler.advance(by: .milliseconds(899))
         #expect(harness.transport.peers.count == 10)
         // The app does.
         try handler.disconnect()
