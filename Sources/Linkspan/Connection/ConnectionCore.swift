@@ -34,27 +34,31 @@ struct ConnectionCore: Sendable {
     private var credentials = Credentials.none
     private var credentialTask: Task<Void, Never>?
     /// Commands go to the buffer rather than to the link: it is being flushed, or waits for the link to have room.
-    private var isFlushing = false
-    private var isFull = false
+    var isFlushing = false
+    var isFull = false
     private var writables: UInt64 = 0
-    private var effects: Deque<Effect> = []
-    private var isDraining = false
+    var effects: Deque<Effect> = []
+    var isDraining = false
     private(set) var armed: ContinuousClock.Instant?
     var timer: (any ScheduledWork)?
     var lateReplies: UInt64 = 0
     /// Links that were told to end and have not said that they did.
     private var endingLinks = 0
     private var farewells: [ReplyBox<Void>] = []
+    /// How many listen to what is sent.
+    var outgoingListeners = 0
+    var trace: FrameTrace
 
     init(machine: ConnectionStateMachine, options: ConnectionOptions) {
         self.machine = machine
         self.buffer = CommandBuffer(limits: options.buffer)
         self.lanes = DeliveryLanes(limits: options.deliveries)
+        self.trace = FrameTrace(capacity: options.trace)
     }
 
     var waitingCommands: Int { self.buffer.count + self.lanes.count }
     var isReleased: Bool { self.machine.state == .released }
-    private var isOpen: Bool { self.machine.state == .connected && self.link != nil }
+    var isOpen: Bool { self.machine.state == .connected && self.link != nil }
 }
 
 // MARK: - Effects
@@ -72,13 +76,6 @@ extension ConnectionCore {
         defer { self.effects = [] }
         self.isDraining = !self.effects.isEmpty
         return self.effects
-    }
-
-    /// Lines events up behind the effects that are being performed; false when there are none.
-    mutating func deferIfDraining(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) -> Bool {
-        guard self.isDraining, !events.isEmpty else { return false }
-        self.effects.append(.process(events, from: link))
-        return true
     }
 
     /// Lets an observer of states hear the latest, behind the effects that are being performed.

@@ -34,6 +34,11 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default 5 s.
     public var linger = Duration.seconds(5)
+    /// How many of the latest frames are remembered for ``ConnectionDiagnosis/report``: names, sizes and times, never
+    /// contents.
+    ///
+    /// Default 64; 0 for none.
+    public var trace = 64
 
     /// Options with the defaults named at the properties, changed by `configure`.
     public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
@@ -54,6 +59,7 @@ public struct ConnectionOptions: Sendable {
             "credentialDeadline": "\(self.credentialDeadline)",
             "healthyAfter": "\(self.healthyAfter)",
             "linger": "\(self.linger)",
+            "trace": "\(self.trace)",
         ]
     }
 
@@ -62,6 +68,9 @@ public struct ConnectionOptions: Sendable {
         let limits = [self.buffer.commands, self.buffer.bytes, self.deliveries.commands, self.deliveries.bytes]
         guard limits.allSatisfy({ $0 > 0 }) else {
             throw LinkspanError(.invalidConfiguration, "buffer limits must be above zero")
+        }
+        guard (0...65_536).contains(self.trace) else {
+            throw LinkspanError(.invalidConfiguration, "the trace must have from 0 to 65,536 frames")
         }
         guard self.openDeadline > .zero, self.credentialDeadline > .zero else {
             throw LinkspanError(.invalidConfiguration, "deadlines must be above zero")

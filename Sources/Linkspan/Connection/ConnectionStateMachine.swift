@@ -47,6 +47,7 @@ struct ConnectionStateMachine: Sendable {
     private var attempts = 0
     private var outageStart: ContinuousClock.Instant?
     private var wasEverAttempted = false
+    private var wasEverConnected = false
     private var wasRefused = false
     private var mustRenew = false
     private(set) var lastError: LinkspanError?
@@ -221,7 +222,10 @@ extension ConnectionStateMachine {
         self.phase = .connected(epoch: epoch, since: now)
         self.lastError = nil
         defer { self.attempts = 0 }
-        return [.announce(self.change(from: from, to: .connected, .established(info), now: now))]
+        var change = self.change(from: from, to: .connected, .established(info), now: now)
+        if self.wasEverConnected { change.continuity = info.isContinuous ? .continuous : .gap(.reconnected) }
+        self.wasEverConnected = true
+        return [.announce(change)]
     }
 
     mutating func linkClosed(

@@ -7,6 +7,8 @@ enum Effect: Sendable {
     case cancelTask(Task<Void, Never>)
     case finish(Command, Result<Payload, LinkspanError>)
     case flush
+    /// Hands a command to the link, in line with everything else that happens.
+    case transmit(ConnectionCore.Outgoing, any Link, writables: UInt64)
     case introduce(observer: UInt64)
     case process(ArraySlice<LinkEvent>, from: LinkAdapter)
     case arm(ContinuousClock.Instant)

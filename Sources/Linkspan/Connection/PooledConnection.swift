@@ -10,13 +10,14 @@ final class PooledConnection: Connection {
     let url: ConnectionURL
     let id: UInt64
     private let transport: any Transport
-    private let options: ConnectionOptions
+    let options: ConnectionOptions
     private let credentials: CredentialSource
-    private let environment: ConnectionEnvironment
-    private let router = EventRouter()
+    let environment: ConnectionEnvironment
+    let router = EventRouter()
+    let outgoing = OutgoingListeners()
     private let board = StateBoard()
     private let observers = Lock(StateObservers())
-    private let core: Lock<ConnectionCore>
+    let core: Lock<ConnectionCore>
 
     init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
         self.id = id
@@ -47,7 +48,8 @@ final class PooledConnection: Connection {
         return self.core.withLock { core in
             ConnectionDiagnosis(
                 url: self.url.redacted, state: core.machine.state, progress: core.machine.progress,
-                lastError: core.machine.lastError, waitingCommands: core.waitingCommands, history: history, time: now)
+                lastError: core.machine.lastError, waitingCommands: core.waitingCommands, history: history,
+                frames: core.trace.frames, time: now)
         }
     }
 
@@ -110,11 +112,12 @@ extension PooledConnection {
         let (acceptance, mustDrain) = try self.core.withLock {
             core throws(LinkspanError) -> (ConnectionCore.Acceptance, Bool) in
             let acceptance = try core.accept(command, now: { self.now })
+            core.trace(acceptance, at: self.scheduler)
             if command.timeout != nil { core.rearm() }
-            return (acceptance, core.beginDraining())
+            return (core.lineUpIfHeard(acceptance), core.beginDraining())
         }
         if case .sendNow(let link, let outgoing, let writables) = acceptance {
-            self.conclude(outgoing, link, link.send(outgoing.message), writables: writables)
+            self.conclude(outgoing, link, self.hand(outgoing, to: link, isHeard: false), writables: writables)
         }
         if mustDrain { self.drain() }
     }
@@ -127,15 +130,14 @@ extension PooledConnection {
         guard !self.core.withLock({ $0.isReleased }) else {
             throw LinkspanError(.released, "the connection has been released")
         }
-        guard let event else { return self.router.addForEverything(handler) }
         return self.router.add(event: event, handler)
     }
 
     /// Sends a batch of the flush, and the next, until nothing is left or the link is full.
     private func flush() {
-        while let (link, batch, writables) = self.core.withLock({ $0.nextToFlush() }) {
+        while let (link, batch, writables, isHeard) = self.core.withLock({ $0.nextToFlush(at: self.scheduler) }) {
             for (index, outgoing) in batch.enumerated() {
-                let acceptance = link.send(outgoing.message)
+                let acceptance = self.hand(outgoing, to: link, isHeard: isHeard)
                 self.conclude(outgoing, link, acceptance, writables: writables)
                 switch acceptance {
                 case .accepted, .rejected: continue
@@ -150,7 +152,7 @@ extension PooledConnection {
         }
     }
 
-    private func conclude(
+    func conclude(
         _ outgoing: ConnectionCore.Outgoing, _ link: any Link, _ acceptance: SendAcceptance, writables: UInt64
     ) {
         switch acceptance {
@@ -179,9 +181,11 @@ extension PooledConnection {
 
 extension PooledConnection {
     func receive(_ events: [LinkEvent], from link: LinkAdapter) {
-        // What was decided before this arrived is announced before it, whichever thread does the announcing.
-        let isDeferred = self.core.withLock { $0.deferIfDraining(events[...], from: link) }
-        if !isDeferred { self.process(events[...], from: link) }
+        // What was decided before this arrived is announced before it, whichever thread does the announcing, and what a
+        // newer link brings while this is under way comes behind it.
+        guard self.core.withLock({ $0.beginReceiving(events[...], from: link, self.scheduler) }) else { return }
+        self.process(events[...], from: link)
+        self.drain()
     }
 
     private func process(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) {
@@ -251,7 +255,7 @@ extension PooledConnection {
         if mustDrain { self.drain() }
     }
 
-    private func update(_ body: (inout ConnectionCore) -> Void) {
+    func update(_ body: (inout ConnectionCore) -> Void) {
         let mustDrain = self.core.withLock { core in
             body(&core)
             core.rearm()
@@ -284,6 +288,7 @@ extension PooledConnection {
         case .cancelTask(let task): task.cancel()
         case .finish(let command, let outcome): self.finish(command, outcome)
         case .flush: self.flush()
+        case .transmit(let outgoing, let link, let writables): self.transmit(outgoing, link, writables: writables)
         case .introduce(let observer): self.introduce(observer)
         case .process(let events, let link): self.process(events, from: link)
         case .arm(let instant): self.arm(instant)
@@ -299,8 +304,9 @@ extension PooledConnection {
             ])
         self.environment.observer?.changed(self, change)
         self.board.post(change)
+        if let mark = change.continuity { self.router.mark(mark) }
         for handler in self.observers.withLock({ $0.introduced }) { handler(change) }
-        if change.to == .released { self.router.finish() }
+        if change.to == .released { self.finishListening() }
     }
 
     private func arm(_ instant: ContinuousClock.Instant) {

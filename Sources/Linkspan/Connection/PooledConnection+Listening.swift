@@ -1,0 +1,71 @@
+internal import LinkspanLock
+
+// What listeners get beside the plain messages.
+
+extension PooledConnection {
+    var scheduler: any Scheduler { self.environment.scheduler }
+
+    func onItems(
+        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.checkNotReleased()
+        return self.router.addForItems(event: event, handler)
+    }
+
+    func once(
+        _ event: String, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.checkNotReleased()
+        return self.router.addOnce(event: event, handler)
+    }
+
+    func onAnyOutgoing(
+        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.checkNotReleased()
+        let id = self.outgoing.add(handler)
+        self.core.withLock { $0.outgoingListeners += 1 }
+        return Subscription { [weak self] in
+            self?.outgoing.remove(id)
+            self?.core.withLock { $0.outgoingListeners -= 1 }
+        }
+    }
+
+    /// Lets go of all listeners.
+    func finishListening() {
+        self.router.finish()
+        self.outgoing.removeAll()
+    }
+
+    private func checkNotReleased() throws(LinkspanError) {
+        guard !self.core.withLock({ $0.isReleased }) else {
+            throw LinkspanError(.released, "the connection has been released")
+        }
+    }
+}
+
+// MARK: - What is heard of sending
+
+extension PooledConnection {
+    /// Gives a command to the link and tells those who listen, if it took it.
+    func hand(_ outgoing: ConnectionCore.Outgoing, to link: any Link, isHeard: Bool) -> SendAcceptance {
+        let acceptance = link.send(outgoing.message)
+        switch acceptance {
+        case .accepted, .acceptedAndFull:
+            guard isHeard else { break }
+            let command = outgoing.command
+            self.outgoing.tell(OutgoingMessage(event: command.event, payload: command.payload, kind: command.kind))
+        case .refused, .rejected:
+            if self.options.trace > 0 { self.core.withLock { $0.traceRefused(outgoing, at: self.scheduler) } }
+        }
+        return acceptance
+    }
+
+    /// Sends a command that was lined up because somebody listens.
+    func transmit(_ outgoing: ConnectionCore.Outgoing, _ link: any Link, writables: UInt64) {
+        guard self.core.withLock({ $0.maySend(over: link) }) else {
+            return self.update { $0.takeBack(outgoing, refusedBy: nil, writables: writables) }
+        }
+        self.conclude(outgoing, link, self.hand(outgoing, to: link, isHeard: true), writables: writables)
+    }
+}

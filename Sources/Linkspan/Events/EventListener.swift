@@ -1,0 +1,38 @@
+/// One who hears messages.
+struct EventListener: Sendable {
+    typealias Handler = @Sendable (Message) -> Void
+    typealias ItemHandler = @Sendable (EventItem) -> Void
+
+    private enum Ear: Sendable {
+        case messages(Handler)
+        case items(ItemHandler)
+        /// One message, unless the gate is closed before.
+        case once(OnceGate, Handler)
+    }
+
+    let id: UInt64
+    private let ear: Ear
+
+    init(id: UInt64, _ handler: @escaping Handler) { (self.id, self.ear) = (id, .messages(handler)) }
+
+    init(id: UInt64, items handler: @escaping ItemHandler) { (self.id, self.ear) = (id, .items(handler)) }
+
+    init(id: UInt64, once gate: OnceGate, _ handler: @escaping Handler) {
+        (self.id, self.ear) = (id, .once(gate, handler))
+    }
+
+    var isOnce: Bool { if case .once = self.ear { true } else { false } }
+    var wantsMarks: Bool { if case .items = self.ear { true } else { false } }
+
+    func hear(_ message: Message) {
+        switch self.ear {
+        case .messages(let handler): handler(message)
+        case .items(let handler): handler(.message(message))
+        case .once(let gate, let handler): if gate.pass() { handler(message) }
+        }
+    }
+
+    func hear(_ mark: Continuity) {
+        if case .items(let handler) = self.ear { handler(.continuity(mark)) }
+    }
+}
