@@ -1,32 +1,38 @@
 internal import DequeModule
 
-// Who brings what in which order, for those who listen.
+// MARK: - Who brings what in which order
 
 extension ConnectionCore {
-    /// Makes the caller the one who performs the effects, so that it can bring events meanwhile; lines the events up when
-    /// somebody else is.
+    /// What to do with events that a link has just brought.
+    enum Reception: Sendable {
+        /// Nothing: they are lined up behind what is being done.
+        case lined
+        /// Bring them on, and then end the reception.
+        case current
+        /// The same, but their link is not ours any more.
+        case former
+    }
+
+    /// Makes the caller the one who performs the effects, so that nobody else brings anything meanwhile; lines the events
+    /// up when somebody else is.
     mutating func beginReceiving(
-        _ events: ArraySlice<LinkEvent>, from link: LinkAdapter, _ clock: any Scheduler
-    ) -> Bool {
-        if self.trace.isOn { self.trace.record(events, at: clock.now) }
-        if self.deferIfDraining(events, from: link) { return false }
-        defer { self.isDraining = true }
-        return !self.isDraining
-    }
-
-    /// Lets a command go out in line with the effects when somebody listens: threads that send for themselves could not say
-    /// whose command came first.
-    mutating func lineUpIfHeard(_ acceptance: Acceptance) -> Acceptance {
-        guard self.outgoingListeners > 0, case .sendNow(let link, let outgoing, let writables) = acceptance else {
-            return acceptance
+        _ events: [LinkEvent], from link: LinkAdapter, _ clock: any Scheduler
+    ) -> Reception {
+        if self.trace.isOn { self.trace.record(events[...], at: clock.now) }
+        if self.isDraining {
+            _ = self.deferIfDraining(events[...], from: link)
+            return .lined
         }
-        self.effects.append(.transmit(outgoing, link, writables: writables))
-        return .kept
+        self.isDraining = true
+        return self.machine.isCurrent(link.epoch) ? .current : .former
     }
 
-    /// Whether a command that was lined up may still go before those in the buffer.
-    func maySend(over link: any Link) -> Bool {
-        self.isOpen && self.link === link && !self.isFlushing && !self.isFull
+    /// Ends the reception, unless effects have come up.
+    ///
+    /// - Returns: whether the caller has to perform them.
+    mutating func endReceiving() -> Bool {
+        if self.effects.isEmpty { self.isDraining = false }
+        return self.isDraining
     }
 
     /// Lines events up behind the effects that are being performed; false when there are none.
@@ -34,6 +40,32 @@ extension ConnectionCore {
         guard self.isDraining, !events.isEmpty else { return false }
         self.effects.append(.process(events, from: link))
         return true
+    }
+}
+
+// MARK: - Who watches what is sent
+
+extension ConnectionCore {
+    mutating func change(outgoingListeners step: Int) {
+        self.outgoingListeners += step
+        self.isWatched = self.trace.isOn || self.outgoingListeners > 0
+    }
+
+    /// Records a command that is about to be given to the link.
+    ///
+    /// When somebody listens, lines it up with the effects: threads that send for themselves could not say whose command
+    /// came first.
+    mutating func watch(_ acceptance: Acceptance, at clock: any Scheduler) -> Acceptance {
+        guard case .sendNow(let link, let outgoing, let writables) = acceptance else { return acceptance }
+        if self.trace.isOn { self.trace.record(TracedFrame(outgoing.message, at: clock.now)) }
+        guard self.outgoingListeners > 0 else { return acceptance }
+        self.effects.append(.transmit(outgoing, link, writables: writables))
+        return .kept
+    }
+
+    /// Whether a command that was lined up may still go before those in the buffer.
+    func maySend(over link: any Link) -> Bool {
+        self.isOpen && self.link === link && !self.isFlushing && !self.isFull
     }
 
     /// What comes next in a flush, and whether somebody listens to it.
@@ -46,16 +78,5 @@ extension ConnectionCore {
             for outgoing in batch { self.trace.record(TracedFrame(outgoing.message, at: now)) }
         }
         return (link, batch, writables, self.outgoingListeners > 0)
-    }
-
-    /// Records a command that is about to be given to the link.
-    mutating func trace(_ acceptance: Acceptance, at clock: any Scheduler) {
-        guard self.trace.isOn, case .sendNow(_, let outgoing, _) = acceptance else { return }
-        self.trace.record(TracedFrame(outgoing.message, at: clock.now))
-    }
-
-    /// Takes back the word about a command that the link did not take.
-    mutating func traceRefused(_ outgoing: Outgoing, at clock: any Scheduler) {
-        self.trace.record(TracedFrame(refused: outgoing.message, at: clock.now))
     }
 }

@@ -47,6 +47,7 @@ struct ConnectionCore: Sendable {
     private var farewells: [ReplyBox<Void>] = []
     /// How many listen to what is sent.
     var outgoingListeners = 0
+    var isWatched: Bool
     var trace: FrameTrace
 
     init(machine: ConnectionStateMachine, options: ConnectionOptions) {
@@ -54,6 +55,7 @@ struct ConnectionCore: Sendable {
         self.buffer = CommandBuffer(limits: options.buffer)
         self.lanes = DeliveryLanes(limits: options.deliveries)
         self.trace = FrameTrace(capacity: options.trace)
+        self.isWatched = self.trace.isOn
     }
 
     var waitingCommands: Int { self.buffer.count + self.lanes.count }

@@ -24,10 +24,10 @@ extension PooledConnection {
     ) throws(LinkspanError) -> Subscription {
         try self.checkNotReleased()
         let id = self.outgoing.add(handler)
-        self.core.withLock { $0.outgoingListeners += 1 }
+        self.core.withLock { $0.change(outgoingListeners: 1) }
         return Subscription { [weak self] in
             self?.outgoing.remove(id)
-            self?.core.withLock { $0.outgoingListeners -= 1 }
+            self?.core.withLock { $0.change(outgoingListeners: -1) }
         }
     }
 
@@ -37,7 +37,7 @@ extension PooledConnection {
         self.outgoing.removeAll()
     }
 
-    private func checkNotReleased() throws(LinkspanError) {
+    func checkNotReleased() throws(LinkspanError) {
         guard !self.core.withLock({ $0.isReleased }) else {
             throw LinkspanError(.released, "the connection has been released")
         }
@@ -50,15 +50,18 @@ extension PooledConnection {
     /// Gives a command to the link and tells those who listen, if it took it.
     func hand(_ outgoing: ConnectionCore.Outgoing, to link: any Link, isHeard: Bool) -> SendAcceptance {
         let acceptance = link.send(outgoing.message)
-        switch acceptance {
-        case .accepted, .acceptedAndFull:
-            guard isHeard else { break }
+        if isHeard, acceptance == .accepted || acceptance == .acceptedAndFull {
             let command = outgoing.command
             self.outgoing.tell(OutgoingMessage(event: command.event, payload: command.payload, kind: command.kind))
-        case .refused, .rejected:
-            if self.options.trace > 0 { self.core.withLock { $0.traceRefused(outgoing, at: self.scheduler) } }
         }
         return acceptance
+    }
+
+    /// Takes back the word about a command that the link did not take.
+    func traceRefused(_ outgoing: ConnectionCore.Outgoing) {
+        guard self.options.trace > 0 else { return }
+        let now = self.scheduler.now
+        self.core.withLock { $0.trace.record(TracedFrame(refused: outgoing.message, at: now)) }
     }
 
     /// Sends a command that was lined up because somebody listens.

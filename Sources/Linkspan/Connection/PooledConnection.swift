@@ -111,13 +111,13 @@ extension PooledConnection {
     func perform(_ command: Command) throws(LinkspanError) {
         let (acceptance, mustDrain) = try self.core.withLock {
             core throws(LinkspanError) -> (ConnectionCore.Acceptance, Bool) in
-            let acceptance = try core.accept(command, now: { self.now })
-            core.trace(acceptance, at: self.scheduler)
+            var acceptance = try core.accept(command, now: { self.now })
+            if core.isWatched { acceptance = core.watch(acceptance, at: self.scheduler) }
             if command.timeout != nil { core.rearm() }
-            return (core.lineUpIfHeard(acceptance), core.beginDraining())
+            return (acceptance, core.beginDraining())
         }
         if case .sendNow(let link, let outgoing, let writables) = acceptance {
-            self.conclude(outgoing, link, self.hand(outgoing, to: link, isHeard: false), writables: writables)
+            self.conclude(outgoing, link, link.send(outgoing.message), writables: writables)
         }
         if mustDrain { self.drain() }
     }
@@ -127,9 +127,7 @@ extension PooledConnection {
     func subscribe(
         to event: String?, _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
-        guard !self.core.withLock({ $0.isReleased }) else {
-            throw LinkspanError(.released, "the connection has been released")
-        }
+        try self.checkNotReleased()
         return self.router.add(event: event, handler)
     }
 
@@ -161,9 +159,11 @@ extension PooledConnection {
         case .acceptedAndFull:
             self.core.withLock { $0.linkIsFull(link, writables: writables) }
         case .refused:
+            self.traceRefused(outgoing)
             self.update { $0.takeBack(outgoing, refusedBy: link, writables: writables) }
             return
         case .rejected(let error):
+            self.traceRefused(outgoing)
             self.update { $0.reject(outgoing, error) }
             return
         }
@@ -183,16 +183,25 @@ extension PooledConnection {
     func receive(_ events: [LinkEvent], from link: LinkAdapter) {
         // What was decided before this arrived is announced before it, whichever thread does the announcing, and what a
         // newer link brings while this is under way comes behind it.
-        guard self.core.withLock({ $0.beginReceiving(events[...], from: link, self.scheduler) }) else { return }
-        self.process(events[...], from: link)
-        self.drain()
+        switch self.core.withLock({ $0.beginReceiving(events, from: link, self.environment.scheduler) }) {
+        case .lined: return
+        case .current: self.bring(events[...], from: link)
+        case .former: self.dismiss(events[...])
+        }
+        if self.core.withLock({ $0.endReceiving() }) { self.drain() }
     }
 
     private func process(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) {
-        guard self.core.withLock({ $0.machine.isCurrent(link.epoch) }) else {
-            if case .closed = events.last { self.formerLinkEnded() }
-            return
-        }
+        let isCurrent = self.core.withLock { $0.machine.isCurrent(link.epoch) }
+        isCurrent ? self.bring(events, from: link) : self.dismiss(events)
+    }
+
+    /// Takes note of what a former link still says.
+    private func dismiss(_ events: ArraySlice<LinkEvent>) {
+        if case .closed = events.last { self.formerLinkEnded() }
+    }
+
+    private func bring(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) {
         for (index, event) in zip(events.indices, events) {
             switch event {
             case .message(let message):

@@ -11,17 +11,23 @@ struct EventListener: Sendable {
     }
 
     let id: UInt64
+    let isOnce: Bool
     private let ear: Ear
 
-    init(id: UInt64, _ handler: @escaping Handler) { (self.id, self.ear) = (id, .messages(handler)) }
+    init(id: UInt64, _ handler: @escaping Handler) { self.init(id: id, .messages(handler)) }
 
-    init(id: UInt64, items handler: @escaping ItemHandler) { (self.id, self.ear) = (id, .items(handler)) }
+    init(id: UInt64, items handler: @escaping ItemHandler) { self.init(id: id, .items(handler)) }
 
     init(id: UInt64, once gate: OnceGate, _ handler: @escaping Handler) {
-        (self.id, self.ear) = (id, .once(gate, handler))
+        self.init(id: id, .once(gate, handler), isOnce: true)
     }
 
-    var isOnce: Bool { if case .once = self.ear { true } else { false } }
+    private init(id: UInt64, _ ear: Ear, isOnce: Bool = false) {
+        self.id = id
+        self.isOnce = isOnce
+        self.ear = ear
+    }
+
     var wantsMarks: Bool { if case .items = self.ear { true } else { false } }
 
     func hear(_ message: Message) {
