@@ -19,8 +19,8 @@ extension ConnectionCore {
         _ events: [LinkEvent], from link: LinkAdapter, _ clock: any Scheduler
     ) -> Reception {
         if self.trace.isOn { self.trace.record(events[...], at: clock.now) }
-        if self.isDraining {
-            _ = self.deferIfDraining(events[...], from: link)
+        guard !self.isDraining else {
+            self.effects.append(.process(events[...], from: link))
             return .lined
         }
         self.isDraining = true
@@ -35,11 +35,17 @@ extension ConnectionCore {
         return self.isDraining
     }
 
-    /// Lines events up behind the effects that are being performed; false when there are none.
-    mutating func deferIfDraining(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) -> Bool {
-        guard self.isDraining, !events.isEmpty else { return false }
-        self.effects.append(.process(events, from: link))
-        return true
+    /// A link has opened.
+    ///
+    /// - Returns: the effects, which are to be performed before anything else the link has brought. Nothing that is lined
+    ///   up has to come before them: a change of state that came first would have made the link a former one.
+    mutating func linkOpened(_ link: LinkAdapter, _ info: LinkInfo, now: ContinuousClock.Instant) -> [Effect] {
+        let former = self.effects.count
+        self.run { $0.linkOpened(epoch: link.epoch, info, now: now) }
+        self.rearm()
+        let caused = Array(self.effects[former...])
+        self.effects.removeLast(caused.count)
+        return caused
     }
 }
 

@@ -5,6 +5,7 @@ internal import LinkspanLock
 extension PooledConnection {
     var scheduler: any Scheduler { self.environment.scheduler }
 
+    @discardableResult
     func onItems(
         _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
     ) throws(LinkspanError) -> Subscription {
@@ -12,6 +13,7 @@ extension PooledConnection {
         return self.router.addForItems(event: event, handler)
     }
 
+    @discardableResult
     func once(
         _ event: String, _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
@@ -19,6 +21,7 @@ extension PooledConnection {
         return self.router.addOnce(event: event, handler)
     }
 
+    @discardableResult
     func onAnyOutgoing(
         _ handler: @escaping @Sendable (OutgoingMessage) -> Void
     ) throws(LinkspanError) -> Subscription {

@@ -202,16 +202,15 @@ extension PooledConnection {
     }
 
     private func bring(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) {
-        for (index, event) in zip(events.indices, events) {
+        for event in events {
             switch event {
             case .message(let message):
                 self.deliver(message, from: link)
             case .reply(let id, let payload):
                 self.reply(id, payload)
             case .opened(let info):
-                self.happen { $0.linkOpened(epoch: link.epoch, info, now: $1) }
-                let rest = events[(index + 1)...]
-                if self.core.withLock({ $0.deferIfDraining(rest, from: link) }) { return }
+                // At once: what is lined up may be messages of this very link.
+                for effect in self.core.withLock({ $0.linkOpened(link, info, now: self.now) }) { self.perform(effect) }
             case .writable:
                 self.update { $0.linkIsWritable() }
             case .closed(let error):

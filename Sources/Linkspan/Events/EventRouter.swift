@@ -53,6 +53,9 @@ final class EventRouter: Sendable {
     /// Messages that were dropped because nobody listened and the hold was full.
     var droppedCount: UInt64 { self.state.withLock { $0.dropped } }
 
+    /// Events of which something is known.
+    var knownEvents: Int { self.state.withLock { $0.channels.count } }
+
     /// Forgets all listeners and held messages.
     func finish() {
         // Let go of outside the lock: a listener may hold anything.
