@@ -65,6 +65,13 @@ extension LinkspanError.Code {
     public static let encodingFailed = Self(rawValue: "encodingFailed")
     /// A payload could not be read as the wanted type.
     public static let decodingFailed = Self(rawValue: "decodingFailed")
+    /// This kind of connection does not offer the operation.
+    public static let unsupported = Self(rawValue: "unsupported")
+
+    // MARK: Fates of streams
+
+    /// The stream was full, and its rule is to end rather than to drop a message.
+    public static let overflowed = Self(rawValue: "overflowed")
 
     // MARK: Fates of commands
 

@@ -70,7 +70,7 @@ final class ScriptedLink: Link {
             state.openedAt = self.scheduler.now
         }
         // First, so that what the handler emits comes after it.
-        self.deliver(.opened(LinkInfo(sessionID: "\(peer.number)")))
+        self.deliver(.opened(LinkInfo(sessionID: "\(peer.number)", isContinuous: script.resumesSession)))
         do throws(LinkspanError) {
             try self.transport.admit(peer)
         } catch {

@@ -33,8 +33,8 @@ final class CountingChannel: MessageChannel {
         self.counted(self.base.onStateChange(handler))
     }
 
-    func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream {
-        try self.base.events(event, capacity: capacity)
+    func onEnd(_ handler: @escaping @Sendable () -> Void) -> Linkspan.Subscription {
+        self.counted(self.base.onEnd(handler))
     }
 
     func connect() throws(LinkspanError) { try self.base.connect() }

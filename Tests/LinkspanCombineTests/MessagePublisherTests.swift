@@ -189,13 +189,13 @@ struct MessagePublisherTests {
         channel.statePublisher.subscribe(states)
         do {
             let sink = channel.publisher(for: "number").sink { _ in }
-            #expect(channel.listeners == 7, "two for each publisher of messages, one for that of states")
+            #expect(channel.listeners == 8, "two for each publisher")
             withExtendedLifetime(sink) {}
         }
-        #expect(channel.listeners == 5)
+        #expect(channel.listeners == 6)
         cancelled.cancel()
         cancelled.cancel()
-        #expect(channel.listeners == 3)
+        #expect(channel.listeners == 4)
         await self.lobby.manager.shutdown()
         #expect(ended.completions == 1)
         #expect(states.completions == 1)

@@ -8,12 +8,12 @@ public import Linkspan
 /// Publishes the messages of a channel, on the thread that received them.
 ///
 /// Each subscriber listens for itself from the moment it subscribes, gets no more than it asks for, and is told
-/// `finished` when the connection is released, behind what still waits for it. Messages that came before anybody listened
+/// `finished` when the connection or its handler is released, behind what still waits for it. Messages that came before anybody listened
 /// are handed over first. What a slow subscriber has not asked for yet waits in a queue; when that is full, the oldest
 /// message goes and is counted.
 ///
-/// A subscription keeps the channel. It ends by being cancelled, or by the release of the connection. Releasing the very
-/// ``Linkspan/ConnectionHandler`` it was made from silences it without a completion.
+/// A subscription keeps the channel. It ends by being cancelled, by the release of the connection, or by that of the
+/// ``Linkspan/ConnectionHandler`` it was made from.
 public struct MessagePublisher: Publisher, Sendable {
     /// A message of the server.
     public typealias Output = Message
@@ -46,10 +46,7 @@ public struct MessagePublisher: Publisher, Sendable {
                 subscription?.push(message)
             }
             subscription.own(messages)
-            let ending = self.channel.onStateChange { [weak subscription] change in
-                if change.to == .released { subscription?.finish() }
-            }
-            subscription.own(ending)
+            subscription.own(self.channel.onEnd { [weak subscription] in subscription?.finish() })
         } catch {
             subscription.finish()
         }

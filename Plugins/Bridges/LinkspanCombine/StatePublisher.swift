@@ -7,7 +7,7 @@ public import Linkspan
 
 /// Publishes the state of a channel: the present one first, then every change once, in order.
 ///
-/// A subscriber is told `finished` after `released`. It gets no more than it asks for. One that has left
+/// A subscriber is told `finished` after `released`, or when the handler it was made from is released. It gets no more than it asks for. One that has left
 /// ``capacity`` states unread loses the oldest of them, never the latest.
 public struct StatePublisher: Publisher, Sendable {
     /// A state.
@@ -28,11 +28,9 @@ public struct StatePublisher: Publisher, Sendable {
     ) where Downstream.Input == ConnectionState, Downstream.Failure == Never {
         let subscription = ChannelSubscription(subscriber, channel: self.channel, capacity: Self.capacity)
         subscriber.receive(subscription: subscription)
-        let changes = self.channel.onStateChange { [weak subscription] change in
-            subscription?.push(change.to)
-            if change.to == .released { subscription?.finish() }
-        }
-        subscription.own(changes)
+        subscription.own(self.channel.onStateChange { [weak subscription] in subscription?.push($0.to) })
+        // Behind the states, so that `released` comes first.
+        subscription.own(self.channel.onEnd { [weak subscription] in subscription?.finish() })
         // The channel tells the latest change by itself; there is none as long as it has only been created. Should the
         // first one come at this very moment, that is the present state, and this one is left out.
         if self.channel.state == .created { subscription.begin(with: .created) }

@@ -214,6 +214,14 @@ extension CommandStateMachine {
         return .sendNow(link, self.outgoing(command), writables: self.writables)
     }
 
+    /// Whether a command that was to be sent at once may still go before those that wait.
+    func mayStillSend(over link: any Link) -> Bool {
+        switch self.phase {
+        case .open, .greeting: self.link === link
+        case .down, .flushing, .pausing, .full, .ended: false
+        }
+    }
+
     private mutating func watch(_ command: Command, now: () -> ContinuousClock.Instant) {
         guard let timeout = command.timeout else { return }
         if self.deadlines.count > 64 + 4 * (self.awaited.count + self.waitingCommands) { self.compactDeadlines() }

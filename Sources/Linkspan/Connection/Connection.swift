@@ -48,10 +48,57 @@ public protocol MessageChannel: AnyObject, Sendable {
     /// quickly.
     func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription
 
-    /// Messages of one event, or of all when `event` is nil, as a sequence that holds at most `capacity` of them.
+    /// Listens for one event, or for every event when `event` is nil, and for the marks between its messages.
+    ///
+    /// A mark comes after each reconnect and where messages were dropped before they reached this listener; see
+    /// ``Continuity``. Messages and marks come in one order.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
-    func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream
+    @discardableResult
+    func onItems(
+        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
+    ) throws(LinkspanError) -> Subscription
+
+    /// Calls `handler` with one message of an event, the oldest that is held or the next to come, and then never again:
+    /// not even when several threads bring messages at once.
+    ///
+    /// It leaves the event as it found it: as long as nobody listens for longer, the messages behind that one are held for
+    /// the next listener.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    func once(
+        _ event: String, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription
+
+    /// Hears every command that a link takes, of all who share the connection, in the order of the wire.
+    ///
+    /// A delivery that is repeated is heard each time. The handler runs while the connection sends: it must return quickly.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`; `unsupported` when a third party's connection cannot tell.
+    @discardableResult
+    func onAnyOutgoing(
+        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+    ) throws(LinkspanError) -> Subscription
+
+    /// Calls `handler` once when nothing more comes through this channel: the connection was released, or this holder has
+    /// given it back. At once when that has happened already.
+    @discardableResult
+    func onEnd(_ handler: @escaping @Sendable () -> Void) -> Subscription
+
+    /// Messages of one event, or of all when `event` is nil, and the marks between them as a sequence.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event; nil for all.
+    ///   - capacity: how many messages wait at most.
+    ///   - overflow: what happens to the next one.
+    /// - Throws: ``LinkspanError`` with code `released`.
+    func events(
+        _ event: String?, capacity: Int, overflow: EventStream.Overflow
+    ) throws(LinkspanError) -> EventStream
+
+    /// The clock by which waits through this channel are timed.
+    var scheduler: any Scheduler { get }
 
     /// Begins to connect, or to reconnect after ``disconnect()`` or a permanent failure.
     ///
@@ -107,16 +154,6 @@ extension Connection {
 }
 
 extension MessageChannel {
-    /// Messages as a sequence, made of ``subscribe(to:_:)`` and ``onStateChange(_:)``.
-    ///
-    /// - Throws: ``LinkspanError`` with code `released`.
-    public func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream {
-        let queue = EventQueue(capacity: capacity)
-        queue.own(try self.subscribe(to: event) { [weak queue] in queue?.push($0) })
-        queue.own(self.onStateChange { [weak queue] in if $0.to == .released { queue?.finish() } })
-        return EventStream(queue: queue)
-    }
-
     /// The state as a sequence, made of ``onStateChange(_:)``.
     public var stateChanges: StateChanges {
         let board = StateBoard()
@@ -250,12 +287,5 @@ extension MessageChannel {
         try self.subscribe(to: event) { message in
             handler(Result { () throws(LinkspanError) in try message.decode(type) })
         }
-    }
-
-    /// Messages of one event as a sequence; see ``EventStream``.
-    ///
-    /// - Throws: ``LinkspanError`` with code `released`.
-    public func events(_ event: String?) throws(LinkspanError) -> EventStream {
-        try self.events(event, capacity: 1_024)
     }
 }

@@ -11,18 +11,24 @@ struct ConnectionCore: Sendable {
     private var credentials = Credentials.none
     private var credentialWait: CredentialWait?
     private var greetingTask: Task<Void, Never>?
-    private var effects: Deque<Effect> = []
-    private var isDraining = false
+    var effects: Deque<Effect> = []
+    var isDraining = false
     private(set) var armed: ContinuousClock.Instant?
     var timer: (any ScheduledWork)?
     /// Links that were told to end and have not said that they did.
     private var endingLinks = 0
     private var farewells: [ReplyBox<Void>] = []
+    /// How many listen to what is sent.
+    var outgoingListeners = 0
+    var isWatched: Bool
+    var trace: FrameTrace
 
-    init(machine: ConnectionStateMachine, commands: CommandStateMachine, isGreeted: Bool) {
+    init(machine: ConnectionStateMachine, commands: CommandStateMachine, isGreeted: Bool, trace: FrameTrace) {
         self.machine = machine
         self.commands = commands
         self.isGreeted = isGreeted
+        self.trace = trace
+        self.isWatched = trace.isOn
     }
 
     var isReleased: Bool { self.machine.state == .released }
@@ -50,13 +56,6 @@ extension ConnectionCore {
         defer { self.effects = [] }
         self.isDraining = !self.effects.isEmpty
         return self.effects
-    }
-
-    /// Lines events up behind the effects that are being performed; false when there are none.
-    mutating func deferIfDraining(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) -> Bool {
-        guard self.isDraining, !events.isEmpty else { return false }
-        self.effects.append(.process(events, from: link))
-        return true
     }
 
     /// Lets an observer of states hear the latest, behind the effects that are being performed.

@@ -17,6 +17,8 @@ public struct ConnectionDiagnosis: Sendable {
     public var waitingCommands: Int
     /// The newest changes of state, the oldest first; at most ``historyLimit``.
     public var history: [StateChange]
+    /// The newest frames, the oldest first; at most ``ConnectionOptions/trace``.
+    public var frames: [TracedFrame]
     /// When this was asked.
     public var time: ContinuousClock.Instant
 
@@ -26,7 +28,8 @@ public struct ConnectionDiagnosis: Sendable {
     /// Makes a diagnosis.
     public init(
         url: String, state: ConnectionState, progress: ConnectionProgress, lastError: LinkspanError? = nil,
-        refusals: Int = 0, waitingCommands: Int, history: [StateChange] = [], time: ContinuousClock.Instant
+        refusals: Int = 0, waitingCommands: Int, history: [StateChange] = [], frames: [TracedFrame] = [],
+        time: ContinuousClock.Instant
     ) {
         self.url = url
         self.state = state
@@ -35,6 +38,7 @@ public struct ConnectionDiagnosis: Sendable {
         self.refusals = refusals
         self.waitingCommands = waitingCommands
         self.history = history
+        self.frames = frames
         self.time = time
     }
 
@@ -56,29 +60,54 @@ public struct ConnectionDiagnosis: Sendable {
     }
 
     private var why: String? {
-        guard self.state != .connected else { return nil }
-        if let error = self.lastError { return "The reason: \(error.message) (\(error.code.rawValue))." }
-        guard case .requested? = self.history.last?.reason, self.state == .disconnected else { return nil }
-        return "The app asked for it."
+        switch self.state {
+        case .connected, .released: return nil
+        case .created, .disconnected, .reconnecting: ()
+        }
+        // Of a connection that stays down the last change says why: there may have been failures before it.
+        if self.state == .disconnected {
+            switch self.history.last?.reason {
+            case .requested: return "The app asked for it."
+            case .unoccupied: return "Nobody holds it any more."
+            case .established, .lost, .failed, nil: ()
+            }
+        }
+        if let error = self.lastError {
+            return "The reason: \(OneLine(error.message)) (\(OneLine(error.code.rawValue)))."
+        }
+        guard self.state == .reconnecting, case .requested? = self.history.last?.reason else { return nil }
+        return "The app asked for another try."
     }
 
     private var whatNext: String? {
-        let waiting = self.waitingCommands
-        let queue = waiting == 0 ? "" : " \(waiting) \(waiting == 1 ? "command waits" : "commands wait")."
-        guard self.state != .released else { return nil }
+        let sentences = [self.next, self.queue].compactMap { $0 }
+        return self.state == .released || sentences.isEmpty ? nil : sentences.joined(separator: " ")
+    }
+
+    private var next: String? {
         switch self.progress {
-        case .open: return queue.isEmpty ? nil : String(queue.dropFirst())
+        case .open: return nil
         case .idle where self.state == .disconnected && self.lastError?.code == .credentialsRefused:
-            return "\(self.afterRefusal)\(queue)"
-        case .idle where self.lastError?.isPermanent == true && self.state == .disconnected:
-            return "Trying again with the same settings would not help; connect() tries all the same.\(queue)"
-        case .suspended: return "It will be tried when the app comes to the foreground, or connect() is called.\(queue)"
-        case .idle: return "It will be tried when connect() is called.\(queue)"
-        case .obtainingCredentials(let attempt): return "Attempt \(attempt) waits for credentials.\(queue)"
-        case .opening(let attempt): return "Attempt \(attempt) is under way.\(queue)"
+            return self.afterRefusal
+        case .idle where self.state == .disconnected && self.isRefusedForGood:
+            return "Trying again with the same settings would not help; connect() tries all the same."
+        case .suspended: return "It will be tried when the app comes to the foreground, or connect() is called."
+        case .idle: return "It will be tried when connect() is called."
+        case .obtainingCredentials(let attempt): return "Attempt \(attempt) waits for credentials."
+        case .opening(let attempt): return "Attempt \(attempt) is under way."
         case .waiting(let until, let attempt):
-            return "Attempt \(attempt) begins in \(Self.seconds(self.time.duration(to: until))).\(queue)"
+            return "Attempt \(attempt) begins in \(Self.seconds(self.time.duration(to: until)))."
         }
+    }
+
+    private var isRefusedForGood: Bool {
+        if case .failed(let error)? = self.history.last?.reason { return error.isPermanent }
+        return self.history.isEmpty && self.lastError?.isPermanent == true
+    }
+
+    private var queue: String? {
+        guard self.waitingCommands > 0 else { return nil }
+        return "\(self.waitingCommands) \(self.waitingCommands == 1 ? "command waits" : "commands wait")."
     }
 
     private static func seconds(_ duration: Duration) -> String {
@@ -90,13 +119,39 @@ public struct ConnectionDiagnosis: Sendable {
 extension ConnectionDiagnosis: CustomStringConvertible {
     /// The sentences, and the history with a line for each change.
     public var description: String {
-        let lines = self.history.map { change in
-            let age = Self.seconds(change.time.duration(to: self.time))
-            let error = change.reason.error.map { ": \($0.code.rawValue), \($0.message)" } ?? ""
-            return "  \(age) ago: \(change.from.rawValue) -> \(change.to.rawValue)\(error)"
-        }
-        return ([self.sentences.joined(separator: " ")] + lines).joined(separator: "\n")
+        ([self.sentences.joined(separator: " ")] + self.historyLines).joined(separator: "\n")
     }
+
+    /// All that is known, as text for a bug report: the sentences, the changes of state and the latest frames.
+    ///
+    /// It holds names, sizes and times, and no payload, credential or query.
+    public var report: String {
+        var lines = [
+            self.sentences.joined(separator: " "), "State: \(self.state.rawValue)", "Changes, the newest last:",
+        ]
+        lines += self.history.isEmpty ? ["  none"] : self.historyLines
+        lines.append("Frames, the newest last:")
+        lines += self.frames.isEmpty ? ["  none"] : self.frames.map { "  \(self.age(of: $0.time)): \($0)" }
+        return lines.joined(separator: "\n")
+    }
+
+    private var historyLines: [String] {
+        self.history.map { change in
+            let error = change.reason.error.map {
+                ": \(OneLine($0.code.rawValue)), \(OneLine($0.message))"
+            }
+            let mark: String? =
+                switch change.continuity {
+                case .continuous: ", session resumed"
+                case .gap: ", session new"
+                case nil: nil
+                }
+            return "  \(self.age(of: change.time)): \(change.from.rawValue) -> \(change.to.rawValue)"
+                + "\(error ?? mark ?? "")"
+        }
+    }
+
+    private func age(of time: ContinuousClock.Instant) -> String { "\(Self.seconds(time.duration(to: self.time))) ago" }
 }
 
 extension MessageChannel {

@@ -41,11 +41,13 @@ public struct StateChange: Sendable {
     public var time: ContinuousClock.Instant
     /// When the next attempt is due, for a change to `reconnecting`.
     public var nextAttempt: ContinuousClock.Instant?
+    /// Whether messages may be missing, for a change to `connected` that is not the first.
+    public var continuity: Continuity?
 
     /// Makes a change, for those who write a ``Connection`` of their own.
     public init(
         sequence: UInt64, from: ConnectionState, to: ConnectionState, reason: Reason, attempt: Int,
-        time: ContinuousClock.Instant, nextAttempt: ContinuousClock.Instant? = nil
+        time: ContinuousClock.Instant, nextAttempt: ContinuousClock.Instant? = nil, continuity: Continuity? = nil
     ) {
         self.sequence = sequence
         self.from = from
@@ -54,6 +56,7 @@ public struct StateChange: Sendable {
         self.attempt = attempt
         self.time = time
         self.nextAttempt = nextAttempt
+        self.continuity = continuity
     }
 
     /// Why a state changed.

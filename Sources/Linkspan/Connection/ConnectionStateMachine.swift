@@ -58,6 +58,7 @@ struct ConnectionStateMachine: Sendable {
     private var attempts = 0
     private var outageStart: ContinuousClock.Instant?
     private var wasEverAttempted = false
+    private var wasEverConnected = false
     /// How often the server has refused what the provider gave since it last accepted some.
     private(set) var refusals = 0
     /// The newest credentials were refused, and the provider has not given others since.
@@ -242,7 +243,10 @@ extension ConnectionStateMachine {
         self.lastError = nil
         self.patience = nil
         defer { self.attempts = 0 }
-        return [.announce(self.change(from: from, to: .connected, .established(info), now: now))]
+        var change = self.change(from: from, to: .connected, .established(info), now: now)
+        if self.wasEverConnected { change.continuity = info.isContinuous ? .continuous : .gap(.reconnected) }
+        self.wasEverConnected = true
+        return [.announce(change)]
     }
 
     /// The app will not have this link: its greeting failed.

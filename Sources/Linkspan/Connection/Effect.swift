@@ -10,6 +10,8 @@ enum Effect: Sendable {
     case greet(epoch: UInt64)
     case giveBackAdmission
     case flush
+    /// Hands a command to the link, in line with everything else that happens.
+    case transmit(CommandStateMachine.Outgoing, any Link, writables: UInt64)
     case introduce(observer: UInt64)
     case process(ArraySlice<LinkEvent>, from: LinkAdapter)
     case arm(ContinuousClock.Instant)

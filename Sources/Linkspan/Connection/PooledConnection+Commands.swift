@@ -29,7 +29,8 @@ extension PooledConnection {
     ) throws(LinkspanError) {
         let (acceptance, mustDrain) = try self.core.withLock {
             core throws(LinkspanError) -> (CommandStateMachine.Acceptance, Bool) in
-            let acceptance = try core.command(accept)
+            var acceptance = try core.command(accept)
+            if core.isWatched { acceptance = core.watch(acceptance, at: self.scheduler) }
             if command.timeout != nil || command.kind.isRepeated { core.rearm() }
             return (acceptance, core.beginDraining())
         }
@@ -57,26 +58,17 @@ extension PooledConnection {
 
     /// Sends turn after turn, until nothing is left, the link is full, or the next has to wait.
     func flush() {
-        while let turn = self.nextTurn() {
-            self.send(turn)
+        while let (turn, isHeard) = self.core.withLock({ $0.nextTurn(at: self.scheduler) }) {
+            self.send(turn, isHeard: isHeard)
             if self.core.withLock({ core in core.command { machine, _ in machine.turnEnded(isFull: turn.isFull) } }) {
                 return self.resumeFlush(after: self.options.flush.pause)
             }
         }
     }
 
-    private func nextTurn() -> CommandStateMachine.Turn? {
-        self.core.withLock { core in
-            let turn = core.command { machine, _ in machine.nextTurn(now: self.now) }
-            // Its deliveries may have to be repeated.
-            if turn != nil { core.rearm() }
-            return turn
-        }
-    }
-
-    private func send(_ turn: CommandStateMachine.Turn) {
+    private func send(_ turn: CommandStateMachine.Turn, isHeard: Bool) {
         for (index, outgoing) in turn.batch.enumerated() {
-            let acceptance = turn.link.send(outgoing.message)
+            let acceptance = self.hand(outgoing, to: turn.link, isHeard: isHeard)
             self.conclude(outgoing, turn.link, acceptance, writables: turn.writables)
             switch acceptance {
             case .accepted, .rejected: continue
@@ -95,7 +87,7 @@ extension PooledConnection {
         }
     }
 
-    private func conclude(
+    func conclude(
         _ outgoing: CommandStateMachine.Outgoing, _ link: any Link, _ acceptance: SendAcceptance, writables: UInt64
     ) {
         switch acceptance {
@@ -106,15 +98,17 @@ extension PooledConnection {
                 core.command { machine, _ in machine.linkIsFull(link, writables: writables) }
             }
         case .refused:
+            self.traceRefused(outgoing)
             return self.takeBack(outgoing, refusedBy: link, writables: writables)
         case .rejected(let error):
+            self.traceRefused(outgoing)
             return self.update { core in core.command { $0.reject(outgoing, error, effects: &$1) } }
         }
         self.environment.observer?.sent(self, outgoing.command)
         if outgoing.command.kind == .send { self.finish(outgoing.command, .success(.empty)) }
     }
 
-    private func takeBack(
+    func takeBack(
         _ outgoing: CommandStateMachine.Outgoing, refusedBy refuser: (any Link)?, writables: UInt64
     ) {
         let now = self.now

@@ -15,7 +15,8 @@ final class PooledConnection: Connection {
     let environment: ConnectionEnvironment
     /// Begins the keys of deliveries that have none of their own; nil when nobody asks for keys.
     let keyPrefix: String?
-    private let router = EventRouter()
+    let router = EventRouter()
+    let outgoing = OutgoingListeners()
     private let board = StateBoard()
     private let observers = Lock(StateObservers())
     let core: Lock<ConnectionCore>
@@ -37,7 +38,9 @@ final class PooledConnection: Connection {
         var commands = CommandStateMachine(options: configuration.options)
         if let store = configuration.options.store { commands.restore(store.kept().map(Command.init(restored:))) }
         self.core = Lock(
-            ConnectionCore(machine: machine, commands: commands, isGreeted: configuration.options.greeting != nil))
+            ConnectionCore(
+                machine: machine, commands: commands, isGreeted: configuration.options.greeting != nil,
+                trace: FrameTrace(capacity: configuration.options.trace)))
         let names = configuration.options.deliveries.key != .none || configuration.options.store != nil
         self.keyPrefix = names ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
     }
@@ -56,7 +59,7 @@ final class PooledConnection: Connection {
             ConnectionDiagnosis(
                 url: self.url.redacted, state: core.machine.state, progress: core.machine.progress,
                 lastError: core.machine.lastError, refusals: core.machine.refusals,
-                waitingCommands: core.commands.waitingCommands, history: history, time: now)
+                waitingCommands: core.commands.waitingCommands, history: history, frames: core.trace.frames, time: now)
         }
     }
 
@@ -126,10 +129,7 @@ extension PooledConnection {
     func subscribe(
         to event: String?, _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
-        guard !self.core.withLock({ $0.isReleased }) else {
-            throw LinkspanError(.released, "the connection has been released")
-        }
-        guard let event else { return self.router.addForEverything(handler) }
+        try self.checkNotReleased()
         return self.router.add(event: event, handler)
     }
 }
@@ -138,26 +138,36 @@ extension PooledConnection {
 
 extension PooledConnection {
     func receive(_ events: [LinkEvent], from link: LinkAdapter) {
-        // What was decided before this arrived is announced before it, whichever thread does the announcing.
-        let isDeferred = self.core.withLock { $0.deferIfDraining(events[...], from: link) }
-        if !isDeferred { self.process(events[...], from: link) }
+        // What was decided before this arrived is announced before it, whichever thread does the announcing, and what a
+        // newer link brings while this is under way comes behind it.
+        switch self.core.withLock({ $0.beginReceiving(events, from: link, self.environment.scheduler) }) {
+        case .lined: return
+        case .current: self.bring(events[...], from: link)
+        case .former: self.dismiss(events[...])
+        }
+        if self.core.withLock({ $0.endReceiving() }) { self.drain() }
     }
 
     private func process(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) {
-        guard self.core.withLock({ $0.machine.isCurrent(link.epoch) }) else {
-            if case .closed = events.last { self.formerLinkEnded() }
-            return
-        }
-        for (index, event) in zip(events.indices, events) {
+        let isCurrent = self.core.withLock { $0.machine.isCurrent(link.epoch) }
+        isCurrent ? self.bring(events, from: link) : self.dismiss(events)
+    }
+
+    /// Takes note of what a former link still says.
+    private func dismiss(_ events: ArraySlice<LinkEvent>) {
+        if case .closed = events.last { self.formerLinkEnded() }
+    }
+
+    private func bring(_ events: ArraySlice<LinkEvent>, from link: LinkAdapter) {
+        for event in events {
             switch event {
             case .message(let message):
                 self.deliver(message, from: link)
             case .reply(let id, let payload):
                 self.reply(id, payload)
             case .opened(let info):
-                self.happen { $0.linkOpened(epoch: link.epoch, info, now: $1) }
-                let rest = events[(index + 1)...]
-                if self.core.withLock({ $0.deferIfDraining(rest, from: link) }) { return }
+                // At once: what is lined up may be messages of this very link.
+                for effect in self.core.withLock({ $0.linkOpened(link, info, now: self.now) }) { self.perform(effect) }
             case .writable:
                 self.update { core in core.command { $0.linkIsWritable(effects: &$1) } }
             case .closed(let error):
@@ -240,6 +250,7 @@ extension PooledConnection {
         case .greet(let epoch): self.greet(epoch: epoch)
         case .giveBackAdmission: self.environment.attempts.giveBack()
         case .flush: self.flush()
+        case .transmit(let outgoing, let link, let writables): self.transmit(outgoing, link, writables: writables)
         case .introduce(let observer): self.introduce(observer)
         case .process(let events, let link): self.process(events, from: link)
         case .arm(let instant): self.arm(instant)
@@ -260,8 +271,9 @@ extension PooledConnection {
         }
         self.environment.observer?.changed(self, change)
         self.board.post(change)
+        if let mark = change.continuity { self.router.mark(mark) }
         for handler in self.observers.withLock({ $0.introduced }) { handler(change) }
-        if change.to == .released { self.router.finish() }
+        if change.to == .released { self.finishListening() }
     }
 
     private func arm(_ instant: ContinuousClock.Instant) {

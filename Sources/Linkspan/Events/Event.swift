@@ -87,22 +87,11 @@ extension MessageChannel {
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     public func values<Value, Reply>(
-        _ event: Event<Value, Reply>, capacity: Int = 1_024
+        _ event: Event<Value, Reply>, capacity: Int = 1_024, overflow: EventStream.Overflow = .dropOldest
     ) throws(LinkspanError) -> AsyncMapSequence<EventStream, Result<Value, LinkspanError>> {
-        try self.events(event.name, capacity: capacity).map { element in
+        try self.events(event.name, capacity: capacity, overflow: overflow).map { element in
             Result { () throws(LinkspanError) in try element.message.decode(Value.self) }
         }
-    }
-
-    /// The value of the next message of an event.
-    ///
-    /// - Throws: ``LinkspanError``: `released`; `cancelled` when the task is; `decodingFailed` for another shape.
-    public func next<Value, Reply>(_ event: Event<Value, Reply>) async throws(LinkspanError) -> Value {
-        var iterator = try self.events(event.name, capacity: 1).makeAsyncIterator()
-        guard let element = await iterator.next() else {
-            throw LinkspanError(.cancelled, "no '\(event.name)' came before the wait was given up")
-        }
-        return try element.message.decode(Value.self)
     }
 
     private static func read<Reply: Decodable>(_ payload: Payload) throws(LinkspanError) -> Reply {

@@ -1,21 +1,50 @@
 internal import DequeModule
-internal import LinkspanLock
 
-/// Messages as an asynchronous sequence.
+/// Messages as an asynchronous sequence, in the order of the wire.
 ///
-/// Elements wait in a bounded queue. When it is full the sequence loses the oldest waiting ones and says so: the next
-/// element's ``Element/missed`` counts them. The stream ends when the connection is released or the iterating task is
-/// cancelled. One iterator at a time.
+/// Plain iteration yields the messages. ``items`` yields the marks between them as well:
+///
+/// ```swift
+/// for await item in try connection.events("message").items {
+///     switch item {
+///     case .message(let message): show(message)
+///     case .continuity(.continuous): ()
+///     case .continuity(.gap(let reason)): reload(because: reason)
+///     }
+/// }
+/// ```
+///
+/// Elements wait in a bounded queue; what happens when it is full is the caller's choice (``Overflow``). A slow reader
+/// never slows the peer: it would hold up replies, heartbeats and everybody else's messages too.
+///
+/// The stream ends when the connection is released, the listening ends, or the iterating task is cancelled. One iterator
+/// at a time.
 public struct EventStream: AsyncSequence, Sendable {
     /// A message, and how many were lost just before it.
     public struct Element: Sendable {
         /// The message.
         public let message: Message
-        /// Messages that were dropped between the former element and this one, because the iterating code was slow.
+        /// Messages that were dropped between the former element and this one, because there was no room for them.
         public let missed: Int
     }
 
+    /// What a full stream does with the next message. Whatever is dropped shows as a gap at its place.
+    public enum Overflow: String, Sendable, Hashable, CaseIterable {
+        /// The oldest waiting message goes: for what is soon out of date.
+        case dropOldest
+        /// The next message goes: for what has to be read from its beginning.
+        case dropNewest
+        /// The stream ends behind what waits, and ``EventStream/error`` says so: for those who cannot go on with a gap.
+        case end
+    }
+
     let queue: EventQueue
+
+    /// Why the stream ended, when it did so because it was full (``Overflow/end``): code `overflowed`.
+    public var error: LinkspanError? { self.queue.error }
+
+    /// The messages and the marks between them.
+    public var items: Items { Items(queue: self.queue) }
 
     /// Makes an iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(queue: self.queue) }
@@ -23,7 +52,7 @@ public struct EventStream: AsyncSequence, Sendable {
     /// Iterates over the messages, taking all that wait at once.
     public struct Iterator: AsyncIteratorProtocol {
         let queue: EventQueue
-        private var batch: Deque<Element> = []
+        private var batch = EventBacklog()
 
         init(queue: EventQueue) { self.queue = queue }
 
@@ -34,107 +63,68 @@ public struct EventStream: AsyncSequence, Sendable {
 
         /// The next message, or nil at the end, without leaving the caller's isolation while messages wait.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            if let element = self.batch.popFirst() { return element }
-            guard let batch = await self.queue.take(isolation: actor) else { return nil }
+            if let element = self.popFirst() { return element }
+            guard let batch = await self.queue.take(withEnd: false, isolation: actor) else { return nil }
             self.batch = batch
-            return self.batch.popFirst()
+            return self.popFirst()
+        }
+
+        private mutating func popFirst() -> Element? {
+            self.batch.popFirst().map { Element(message: $0.message, missed: $0.hole.missed) }
         }
     }
-}
 
-/// What stands between the thread that receives and the task that iterates.
-final class EventQueue: Sendable {
-    private struct State: Sendable {
-        var waiting: Deque<EventStream.Element> = []
-        var missed = 0
-        var consumer: UnsafeContinuation<Deque<EventStream.Element>?, Never>?
-        var isFinished = false
-    }
+    /// The messages of a stream and the marks between them.
+    ///
+    /// Several marks at one place become one of each kind: how many messages were dropped, and what the worst of the
+    /// reconnects was.
+    public struct Items: AsyncSequence, Sendable {
+        /// A message or a mark.
+        public typealias Element = EventItem
 
-    private let capacity: Int
-    private let state = Lock(State())
-    private let subscriptions = Lock<[Subscription]>([])
+        let queue: EventQueue
 
-    init(capacity: Int) { self.capacity = max(1, capacity) }
+        /// Makes an iterator.
+        public func makeAsyncIterator() -> Iterator { Iterator(queue: self.queue) }
 
-    deinit { self.cancelSubscriptions() }
+        /// Iterates over messages and marks, taking all that wait at once.
+        public struct Iterator: AsyncIteratorProtocol {
+            let queue: EventQueue
+            private var batch = EventBacklog()
+            /// Told before the batch.
+            private var marks: Deque<Continuity> = []
+            private var message: Message?
 
-    /// Keeps a subscription, to cancel it with the queue.
-    func own(_ subscription: Subscription) {
-        self.subscriptions.withLock { $0.append(subscription) }
-        if self.state.withLock({ $0.isFinished }) { self.cancelSubscriptions() }
-    }
+            init(queue: EventQueue) { self.queue = queue }
 
-    private func cancelSubscriptions() {
-        let subscriptions = self.subscriptions.withLock { subscriptions in
-            defer { subscriptions = [] }
-            return subscriptions
-        }
-        for subscription in subscriptions { subscription.cancel() }
-    }
-
-    func push(_ message: Message) {
-        let wake = self.state.withLock {
-            state -> (
-                UnsafeContinuation<Deque<EventStream.Element>?, Never>,
-                EventStream.Element
-            )? in
-            guard !state.isFinished else { return nil }
-            if state.waiting.count >= self.capacity {
-                state.missed += 1 + (state.waiting.popFirst()?.missed ?? 0)
+            /// The next item, or nil at the end.
+            public mutating func next() async -> EventItem? {
+                await self.next(isolation: #isolation)
             }
-            // The count goes to the oldest element that is left, which is the one behind the gap.
-            if state.missed > 0, let first = state.waiting.popFirst() {
-                state.waiting.prepend(.init(message: first.message, missed: first.missed + state.missed))
-                state.missed = 0
-            }
-            let element = EventStream.Element(message: message, missed: state.missed)
-            state.missed = 0
-            if let consumer = state.consumer {
-                state.consumer = nil
-                return (consumer, element)
-            }
-            state.waiting.append(element)
-            return nil
-        }
-        if let (consumer, element) = wake { consumer.resume(returning: [element]) }
-    }
 
-    func finish() {
-        let consumer = self.state.withLock { state in
-            state.isFinished = true
-            defer { state.consumer = nil }
-            return state.consumer
-        }
-        consumer?.resume(returning: nil)
-        self.cancelSubscriptions()
-    }
+            /// The next item, or nil at the end, without leaving the caller's isolation while items wait.
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> EventItem? {
+                if let item = self.popFirst() { return item }
+                guard let batch = await self.queue.take(withEnd: true, isolation: actor) else { return nil }
+                self.batch = batch
+                return self.popFirst()
+            }
 
-    func take(isolation actor: isolated (any Actor)?) async -> Deque<EventStream.Element>? {
-        if let ready = self.takeReady() { return ready }
-        return await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let ready = self.state.withLock { state -> Deque<EventStream.Element>?? in
-                    if !state.waiting.isEmpty {
-                        defer { state.waiting = [] }
-                        return .some(state.waiting)
-                    }
-                    if state.isFinished { return .some(nil) }
-                    state.consumer = continuation
-                    return nil
+            private mutating func popFirst() -> EventItem? {
+                if let mark = self.marks.popFirst() { return .continuity(mark) }
+                if let message = self.message {
+                    self.message = nil
+                    return .message(message)
                 }
-                if let ready { continuation.resume(returning: ready) }
+                if let entry = self.batch.popFirst() {
+                    guard !entry.hole.isEmpty else { return .message(entry.message) }
+                    self.marks = Deque(entry.hole.marks)
+                    self.message = entry.message
+                } else {
+                    self.marks = Deque(self.batch.takeEnd().marks)
+                }
+                return self.marks.popFirst().map { .continuity($0) }
             }
-        } onCancel: {
-            self.finish()
-        }
-    }
-
-    private func takeReady() -> Deque<EventStream.Element>? {
-        self.state.withLock { state in
-            guard !state.waiting.isEmpty else { return nil }
-            defer { state.waiting = [] }
-            return state.waiting
         }
     }
 }

@@ -4,17 +4,27 @@ internal import LinkspanLock
 ///
 /// Letting go of the value does not cancel it.
 public final class Subscription: Sendable {
-    private let onCancel: Lock<(@Sendable () -> Void)?>
+    /// What is left to do at the end; nil when it has come.
+    private let atEnd: Lock<[@Sendable () -> Void]?>
 
     /// Makes a subscription that ends by `onCancel`.
-    public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = Lock(onCancel) }
+    public init(onCancel: @escaping @Sendable () -> Void) { self.atEnd = Lock([onCancel]) }
 
     /// Ends the registration: no call begins after this returns, except one that another thread has begun already.
     public func cancel() {
-        let onCancel = self.onCancel.withLock { onCancel in
-            defer { onCancel = nil }
-            return onCancel
+        let atEnd = self.atEnd.withLock { atEnd in
+            defer { atEnd = nil }
+            return atEnd
         }
-        onCancel?()
+        for step in atEnd ?? [] { step() }
+    }
+
+    /// Calls `step` at the end, whoever brings it about; at once when it has come already.
+    func atEnd(_ step: @escaping @Sendable () -> Void) {
+        let isEnded = self.atEnd.withLock { atEnd in
+            atEnd?.append(step)
+            return atEnd == nil
+        }
+        if isEnded { step() }
     }
 }

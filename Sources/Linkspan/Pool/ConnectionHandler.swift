@@ -10,8 +10,16 @@ public final class ConnectionHandler: MessageChannel {
     private struct Holding: Sendable {
         /// Nil once the connection has been given back.
         var giveBack: (@Sendable () -> Void)?
-        var subscriptions: [UInt64: Subscription] = [:]
+        var subscriptions: [UInt64: Registration] = [:]
+        /// Those who wait for the end.
+        var ends: [UInt64: @Sendable () -> Void] = [:]
         var lastID: UInt64 = 0
+    }
+
+    private struct Registration: Sendable {
+        /// The event it listens to; nil for all, or for something else than messages.
+        let event: String?
+        let subscription: Subscription
     }
 
     let connection: any Connection
@@ -38,15 +46,19 @@ public final class ConnectionHandler: MessageChannel {
     /// What the shared connection is doing, why, and what happens next.
     public var diagnosis: ConnectionDiagnosis { self.connection.diagnosis }
 
+    /// The connection's clock.
+    public var scheduler: any Scheduler { self.connection.scheduler }
+
     /// Gives the connection back.
     ///
-    /// Further calls to send or listen throw `released`.
+    /// Ends this holder's listeners, streams and publishers. Further calls to send or listen throw `released`.
     public func release() {
         let holding = self.holding.withLock { holding in
             defer { holding = Holding() }
             return holding
         }
-        for subscription in holding.subscriptions.values { subscription.cancel() }
+        for registration in holding.subscriptions.values { registration.subscription.cancel() }
+        for (_, end) in holding.ends.sorted(by: { $0.key < $1.key }) { end() }
         holding.giveBack?()
     }
 
@@ -85,47 +97,126 @@ public final class ConnectionHandler: MessageChannel {
         to event: String?, _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkHeld()
-        return self.own(try self.connection.subscribe(to: event, handler))
+        return self.own(try self.connection.subscribe(to: event, handler), event)
     }
 
     /// Hears of state changes until the subscription or the handler ends.
     public func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
         guard self.holding.withLock({ $0.giveBack != nil }) else { return Subscription {} }
-        return self.own(self.connection.onStateChange(handler))
-    }
-
-    /// Messages as a sequence; see ``MessageChannel/events(_:capacity:)``.
-    public func events(_ event: String?, capacity: Int) throws(LinkspanError) -> EventStream {
-        try self.checkHeld()
-        let stream = try self.connection.events(event, capacity: capacity)
-        stream.queue.own(self.own(Subscription { [weak queue = stream.queue] in queue?.finish() }))
-        return stream
+        return self.own(self.connection.onStateChange(handler), nil)
     }
 
     var subscriptionCount: Int { self.holding.withLock { $0.subscriptions.count } }
 
-    /// Keeps a subscription until it is cancelled or the connection is given back.
-    private func own(_ subscription: Subscription) -> Subscription {
-        let id = self.holding.withLock { holding -> UInt64? in
+    /// Keeps a subscription until it is cancelled, taken off or the connection is given back.
+    private func own(_ subscription: Subscription, _ event: String?) -> Subscription {
+        let registered = self.holding.withLock { holding -> Subscription? in
             guard holding.giveBack != nil else { return nil }
             holding.lastID += 1
-            holding.subscriptions[holding.lastID] = subscription
-            return holding.lastID
+            let registered = Subscription { [weak self, id = holding.lastID] in
+                subscription.cancel()
+                // Let go of outside the lock.
+                _ = self?.holding.withLock { $0.subscriptions.removeValue(forKey: id) }
+            }
+            holding.subscriptions[holding.lastID] = Registration(event: event, subscription: registered)
+            return registered
         }
-        guard let id else {
-            subscription.cancel()
-            return subscription
-        }
-        return Subscription { [weak self] in
-            subscription.cancel()
-            // Let go of outside the lock.
-            _ = self?.holding.withLock { $0.subscriptions.removeValue(forKey: id) }
-        }
+        if registered == nil { subscription.cancel() }
+        return registered ?? subscription
     }
 
     private func checkHeld() throws(LinkspanError) {
         guard self.holding.withLock({ $0.giveBack != nil }) else {
             throw LinkspanError(.released, "this handler has been released", certainty: .notSent)
         }
+    }
+}
+
+// MARK: - Listening
+
+extension ConnectionHandler {
+    /// Listens with marks until the subscription or the handler ends; see ``MessageChannel/onItems(_:_:)``.
+    @discardableResult
+    public func onItems(
+        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.checkHeld()
+        return self.own(try self.connection.onItems(event, handler), event)
+    }
+
+    /// Hears one message; see ``MessageChannel/once(_:_:)``.
+    @discardableResult
+    public func once(
+        _ event: String, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.checkHeld()
+        // The connection sees to it that it is one; the gate only takes the registration away behind it.
+        let gate = OnceGate()
+        let subscription = try self.connection.once(event) { message in
+            handler(message)
+            gate.end()
+        }
+        let registered = self.own(subscription, event)
+        gate.own(registered)
+        return registered
+    }
+
+    /// Hears what is sent, by this and all other holders; see ``MessageChannel/onAnyOutgoing(_:)``.
+    @discardableResult
+    public func onAnyOutgoing(
+        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.checkHeld()
+        return self.own(try self.connection.onAnyOutgoing(handler), nil)
+    }
+
+    /// Messages and marks as a sequence; see ``MessageChannel/events(_:capacity:overflow:)``.
+    public func events(
+        _ event: String?, capacity: Int, overflow: EventStream.Overflow
+    ) throws(LinkspanError) -> EventStream {
+        try self.checkHeld()
+        let stream = try self.connection.events(event, capacity: capacity, overflow: overflow)
+        stream.queue.own(self.own(Subscription { [weak queue = stream.queue] in queue?.finish() }, event))
+        return stream
+    }
+
+    /// Ends all that this handler has registered for an event: listeners, answers, streams and waits for the next message.
+    ///
+    /// Streams end behind what they hold. Other holders of the connection go on listening.
+    public func off(_ event: String) {
+        let registrations = self.holding.withLock { $0.subscriptions.values.filter { $0.event == event } }
+        for registration in registrations { registration.subscription.cancel() }
+    }
+
+    /// Ends all that this handler has registered for an event; see ``off(_:)-(String)``.
+    public func off<Value, Reply>(_ event: Event<Value, Reply>) { self.off(event.name) }
+
+    /// Calls `handler` once: when this handler is released or the connection is, whatever comes first.
+    @discardableResult
+    public func onEnd(_ handler: @escaping @Sendable () -> Void) -> Subscription {
+        let gate = OnceGate()
+        let end: @Sendable () -> Void = {
+            guard gate.pass() else { return }
+            handler()
+            gate.end()
+        }
+        let id = self.holding.withLock { holding -> UInt64? in
+            guard holding.giveBack != nil else { return nil }
+            holding.lastID += 1
+            holding.ends[holding.lastID] = end
+            return holding.lastID
+        }
+        guard let id else {
+            end()
+            return Subscription {}
+        }
+        let ofConnection = self.connection.onEnd(end)
+        gate.own(
+            Subscription { [weak self] in
+                ofConnection.cancel()
+                let former = self?.holding.withLock { $0.ends.removeValue(forKey: id) }
+                _ = consume former
+            })
+        return Subscription { gate.end() }
     }
 }

@@ -47,7 +47,7 @@ struct EventRouterTests {
     func `all listeners of a message hear it, those for everything first`() {
         _ = self.router.add(event: "event", self.note("b"))
         _ = self.router.add(event: "event", self.note("c"))
-        _ = self.router.addForEverything(self.note("a"))
+        _ = self.router.add(event: nil, self.note("a"))
         for number in 1...2 { self.route("event", number) }
         #expect(self.recorder.notes == ["a1", "b1", "c1", "a2", "b2", "c2"])
     }
@@ -83,7 +83,7 @@ struct EventRouterTests {
     @Test
     func `a listener for everything can silence those behind it`() {
         let box = Later()
-        _ = self.router.addForEverything { _ in box.cancel() }
+        _ = self.router.add(event: nil) { _ in box.cancel() }
         box.subscription = self.router.add(event: "event", self.note("b"))
         self.route("event", 1)
         #expect(self.recorder.notes.isEmpty)
@@ -103,7 +103,7 @@ struct EventRouterTests {
     func `listeners are let go of at the end`() {
         let witness = Witness()
         _ = self.router.add(event: "event") { [held = Held(witness)] _ in held.touch() }
-        _ = self.router.addForEverything { [held = Held(witness)] _ in held.touch() }
+        _ = self.router.add(event: nil) { [held = Held(witness)] _ in held.touch() }
         #expect(witness.count == 2)
         self.router.finish()
         #expect(witness.count == 0)

@@ -1,0 +1,27 @@
+/// Whether anything may be missing at one place in a sequence of messages.
+///
+/// A mark stands in order with the messages: what came before it was received before, what comes after it was received
+/// after. There is one after each reconnect, and one wherever messages had to be dropped; the first connect has none.
+public enum Continuity: Sendable, Hashable {
+    /// The connection was lost and is back, and the server has resumed the session: nothing is missing.
+    case continuous
+    /// Messages are missing here, or may be.
+    case gap(Reason)
+
+    /// Why messages may be missing.
+    public enum Reason: Sendable, Hashable {
+        /// The connection was lost and is back, and the server knows nothing of the former session: what it sent
+        /// meanwhile is gone.
+        case reconnected
+        /// So many messages were dropped on this side, because there was no room for them.
+        case overflow(missed: Int)
+    }
+}
+
+/// A message, or a mark between messages.
+public enum EventItem: Sendable {
+    /// A message.
+    case message(Message)
+    /// What is known about the place behind the former message.
+    case continuity(Continuity)
+}

@@ -1,0 +1,79 @@
+internal import DequeModule
+
+/// Messages that wait, and what is missing between them.
+///
+/// A value without I/O. Marks take no room of their own: all that lie between two messages are one ``Hole``.
+struct EventBacklog: Sendable {
+    /// What is missing at one place.
+    struct Hole: Sendable, Hashable {
+        /// Messages that were dropped here.
+        var missed = 0
+        /// The reconnects that happened here: a gap if any of them was one.
+        var reconnect: Continuity?
+
+        var isEmpty: Bool { self.missed == 0 && self.reconnect == nil }
+
+        mutating func merge(_ other: Self) {
+            self.missed += other.missed
+            if let mark = other.reconnect { self.mark(mark) }
+        }
+
+        mutating func mark(_ continuity: Continuity) {
+            switch continuity {
+            case .gap(.overflow(let missed)): self.missed += missed
+            case .gap(.reconnected): self.reconnect = continuity
+            case .continuous: self.reconnect = self.reconnect ?? continuity
+            }
+        }
+
+        /// The marks that say so.
+        var marks: [Continuity] {
+            let overflow: [Continuity] = self.missed > 0 ? [.gap(.overflow(missed: self.missed))] : []
+            return overflow + (self.reconnect.map { [$0] } ?? [])
+        }
+    }
+
+    /// A message with what is missing just before it.
+    struct Entry: Sendable {
+        var hole: Hole
+        let message: Message
+    }
+
+    private(set) var entries: Deque<Entry> = []
+    /// What is missing behind the last message.
+    private(set) var end = Hole()
+
+    var isEmpty: Bool { self.entries.isEmpty && self.end.isEmpty }
+
+    mutating func append(_ message: Message) {
+        self.entries.append(Entry(hole: self.end, message: message))
+        self.end = Hole()
+    }
+
+    mutating func mark(_ continuity: Continuity) { self.end.mark(continuity) }
+
+    /// Notes a message that is not kept.
+    mutating func miss() { self.end.missed += 1 }
+
+    /// Leaves out the oldest message; the place where it stood keeps what is known about it.
+    mutating func dropOldest() {
+        guard var hole = self.entries.popFirst()?.hole else { return }
+        hole.missed += 1
+        if var next = self.entries.popFirst() {
+            hole.merge(next.hole)
+            next.hole = hole
+            self.entries.prepend(next)
+        } else {
+            hole.merge(self.end)
+            self.end = hole
+        }
+    }
+
+    mutating func popFirst() -> Entry? { self.entries.popFirst() }
+
+    /// What is missing behind the last message, told once.
+    mutating func takeEnd() -> Hole {
+        defer { self.end = Hole() }
+        return self.end
+    }
+}

@@ -1,0 +1,16 @@
+/// A command as it was handed to the link.
+public struct OutgoingMessage: Sendable {
+    /// The name of the event.
+    public let event: String
+    /// Its arguments.
+    public let payload: Payload
+    /// What is promised about it.
+    public let kind: Command.Kind
+
+    /// Makes a message, for those who write a ``Connection`` of their own.
+    public init(event: String, payload: Payload, kind: Command.Kind) {
+        self.event = event
+        self.payload = payload
+        self.kind = kind
+    }
+}

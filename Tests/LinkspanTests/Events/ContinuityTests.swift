@@ -1,0 +1,280 @@
+@testable import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanLock
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Continuity", .timeLimit(.minutes(1)))
+struct ContinuityTests {
+    private func note(_ item: EventItem, _ harness: Harness) { harness.recorder.note(item.text) }
+
+    /// Loses the link and lets the next one open.
+    private func reconnect(_ harness: Harness) {
+        for peer in harness.transport.openPeers { peer.drop() }
+        harness.scheduler.advance(by: .seconds(30))
+    }
+
+    private func emit(_ harness: Harness, _ number: Int) {
+        harness.peers.last?.emit("event", .json("\(number)"))
+        harness.scheduler.settle()
+    }
+
+    @Test(arguments: [false, true])
+    func `each reconnect is marked between the messages, the first connect is not`(isResumed: Bool) throws {
+        let harness = try Harness { _ in .defaults { $0.resumesSession = isResumed } }
+        try harness.connection.onItems("event") { self.note($0, harness) }
+        try harness.enter(.connected)
+        self.emit(harness, 1)
+        self.reconnect(harness)
+        self.emit(harness, 2)
+        try harness.connection.disconnect()
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        self.emit(harness, 3)
+        let mark = isResumed ? "continuous" : "gap reconnected"
+        #expect(harness.recorder.notes == ["1", mark, "2", mark, "3"])
+        let marks = harness.recorder.changes.filter { $0.to == .connected }.map(\.continuity)
+        #expect(marks == [nil, isResumed ? .continuous : .gap(.reconnected), marks.last ?? nil])
+    }
+
+    @Test
+    func `a first connect after failed attempts has no mark`() throws {
+        let harness = try Harness { number in number < 3 ? .refusing(.lost) : .perfect }
+        try harness.connection.onItems("event") { self.note($0, harness) }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.connection.state == .connected)
+        #expect(harness.recorder.notes == [])
+    }
+
+    @Test
+    func `streams of one event and of all have the marks in order with their messages`() async throws {
+        let harness = try Harness.connected()
+        let (one, all) = (try harness.connection.events("event"), try harness.connection.events(nil))
+        self.emit(harness, 1)
+        self.reconnect(harness)
+        self.emit(harness, 2)
+        self.reconnect(harness)
+        try harness.connection.disconnect()
+        try harness.connection.release()
+        for stream in [one, all] {
+            var seen: [String] = []
+            for await item in stream.items { seen.append(item.text) }
+            #expect(seen == ["1", "gap reconnected", "2", "gap reconnected"])
+        }
+    }
+
+    @Test
+    func `plain iteration yields messages alone, each once, over any number of reconnects`() async throws {
+        let harness = try Harness.connected()
+        let stream = try harness.connection.events("event")
+        for number in 1...20 {
+            self.emit(harness, number)
+            self.reconnect(harness)
+        }
+        try harness.connection.disconnect()
+        try harness.connection.release()
+        var seen: [String] = []
+        for await element in stream { seen.append(element.message.payload.text) }
+        #expect(seen == (1...20).map { "\($0)" })
+    }
+
+    @Test
+    func `what a dead link still says is not heard behind the mark`() throws {
+        let harness = try Harness.connected(script: { _ in .defaults { $0.speaksAfterDrop = true } })
+        try harness.connection.onItems("event") { self.note($0, harness) }
+        let former = try #require(harness.peers.first)
+        self.emit(harness, 1)
+        self.reconnect(harness)
+        former.emit("event", .json("99"))
+        self.emit(harness, 2)
+        #expect(harness.recorder.notes == ["1", "gap reconnected", "2"])
+    }
+
+    @Test
+    func `what was held has its marks as well`() throws {
+        let harness = try Harness.connected()
+        self.emit(harness, 1)
+        self.reconnect(harness)
+        self.emit(harness, 2)
+        self.reconnect(harness)
+        try harness.connection.onItems("event") { self.note($0, harness) }
+        try harness.connection.onItems("other") { self.note($0, harness) }
+        #expect(harness.recorder.notes == ["1", "gap reconnected", "2", "gap reconnected"])
+    }
+
+    @Test
+    func `what could not be held is a gap, even when nothing of the event was`() throws {
+        let router = EventRouter(limits: .init(messages: 2, bytes: 1_000))
+        let recorder = EventRecorder()
+        for (event, number) in [("a", 1), ("a", 2), ("a", 3), ("b", 4), ("a", 5)] {
+            router.route(Message(event: event, payload: .json("\(number)")))
+        }
+        _ = router.addForItems(event: "b") { recorder.note("b \($0.text)") }
+        _ = router.addForItems(event: "a") { recorder.note("a \($0.text)") }
+        _ = router.addForItems(event: "c") { recorder.note("c \($0.text)") }
+        for event in ["a", "b", "c"] { router.route(Message(event: event, payload: .json("6"))) }
+        #expect(recorder.notes == ["b gap 1", "a 1", "a 2", "a gap 2", "a 6", "b 6", "c 6"])
+    }
+
+    @Test
+    func `names from the server cannot fill the memory`() {
+        let router = EventRouter(limits: .init(messages: 2, bytes: 1_000, events: 10))
+        for number in 1...10_000 {
+            router.route(Message(event: "event \(number)", payload: .empty))
+            router.route(Message(event: String(repeating: "x", count: 1_001 + number), payload: .empty))
+        }
+        #expect(router.knownEvents == 10)
+        #expect(router.droppedCount == 20_000 - 2)
+    }
+
+    @Test
+    func `a listener that cancels hears no mark after that`() throws {
+        let harness = try Harness.connected()
+        let subscription = try harness.connection.onItems("event") { self.note($0, harness) }
+        subscription.cancel()
+        self.reconnect(harness)
+        #expect(harness.recorder.notes == [])
+    }
+
+    @Test
+    func `a third party's connection has marks by its state changes`() async throws {
+        let connection = MarkingConnection()
+        let stream = try connection.events("event")
+        connection.tell(.connected, nil)
+        connection.hear("1")
+        connection.tell(.connected, .gap(.reconnected))
+        connection.hear("2")
+        // It begins behind the latest change.
+        let late = try connection.events("event")
+        connection.tell(.connected, .continuous)
+        connection.hear("3")
+        connection.tell(.released, nil)
+        var (seen, seenLate): ([String], [String]) = ([], [])
+        for await item in stream.items { seen.append(item.text) }
+        for await item in late.items { seenLate.append(item.text) }
+        #expect(seen == ["1", "gap reconnected", "2", "continuous", "3"])
+        #expect(seenLate == ["continuous", "3"])
+        let error = #expect(throws: LinkspanError.self) { try connection.onAnyOutgoing { _ in } }
+        #expect(error?.code == .unsupported)
+    }
+
+    @Test
+    func `marks and messages have one order on real threads`() async throws {
+        let hub = InMemoryHub()
+        let connections = Lock(0)
+        hub.onConnect { peer in
+            let epoch = connections.withLock { count in
+                count += 1
+                return count
+            }
+            for number in 0..<3 { peer.emit("event", .json("\(epoch * 1_000 + number)")) }
+        }
+        let manager = ConnectionManager(random: { 0 })
+        let seen = Lock<[EventItem]>([])
+        let handler = try ConnectionBuilder("memory://order").transport(.inMemory(hub))
+            .options { $0.retry = RetryPolicy { _ in .retry(after: .zero) } }.connect(by: manager)
+        try handler.onItems("event") { item in seen.withLock { $0.append(item) } }
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                for number in 0..<2_000 {
+                    hub.emit("event", .json("\(connections.withLock { $0 } * 1_000 + 10 + number % 900)"))
+                }
+            }
+            for _ in 0..<2 {
+                group.addTask {
+                    for _ in 0..<100 {
+                        try? handler.disconnect()
+                        try? handler.connect()
+                        await Task.yield()
+                    }
+                }
+            }
+        }
+        await manager.shutdown()
+        // Each link's greeting stands behind the mark of its connect.
+        var (epoch, marks) = (0, 0)
+        for item in seen.withLock({ $0 }) {
+            switch item {
+            case .continuity: marks += 1
+            case .message(let message):
+                guard let number = message.payload[0]?.int, number % 1_000 < 3 else { continue }
+                #expect(number / 1_000 >= epoch)
+                if number / 1_000 > epoch, epoch > 0 { #expect(marks > 0, "a new session without a mark") }
+                if number / 1_000 > epoch { marks = 0 }
+                epoch = number / 1_000
+            }
+        }
+        #expect(epoch > 0)
+    }
+}
+
+/// A connection of a third party that does what a test says.
+private final class MarkingConnection: MessageChannel {
+    private struct State: Sendable {
+        var handlers: [@Sendable (Message) -> Void] = []
+        var observers: [@Sendable (StateChange) -> Void] = []
+        var changes: [StateChange] = []
+    }
+
+    private let guarded = Lock(State())
+    let url: ConnectionURL
+    let waitingCommands = 0
+    let commands: [CommandStatus] = []
+    func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int { 0 }
+    let progress = ConnectionProgress.idle
+
+    init() {
+        do {
+            self.url = try ConnectionURL("marking://server")
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }
+
+    var state: ConnectionState { self.guarded.withLock { $0.changes.last?.to ?? .created } }
+    var diagnosis: ConnectionDiagnosis {
+        let changes = self.guarded.withLock { $0.changes }
+        return ConnectionDiagnosis(
+            url: self.url.redacted, state: self.state, progress: .idle, waitingCommands: 0, history: changes, time: .now
+        )
+    }
+
+    func tell(_ state: ConnectionState, _ continuity: Continuity?) {
+        let (change, observers) = self.guarded.withLock { guarded in
+            let change = StateChange(
+                sequence: UInt64(guarded.changes.count + 1), from: .created, to: state, reason: .requested, attempt: 1,
+                time: .now, continuity: continuity)
+            guarded.changes.append(change)
+            return (change, guarded.observers)
+        }
+        for observer in observers { observer(change) }
+    }
+
+    func hear(_ text: String) {
+        for handler in self.guarded.withLock({ $0.handlers }) {
+            handler(Message(event: "event", payload: .json(text)))
+        }
+    }
+
+    func subscribe(
+        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        self.guarded.withLock { $0.handlers.append(handler) }
+        return Subscription {}
+    }
+
+    func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
+        let latest = self.guarded.withLock { guarded in
+            guarded.observers.append(handler)
+            return guarded.changes.last
+        }
+        if let latest { handler(latest) }
+        return Subscription {}
+    }
+
+    func perform(_ command: Command) throws(LinkspanError) {}
+    func cancel(_ id: Command.ID) {}
+    func connect() throws(LinkspanError) {}
+    func disconnect() throws(LinkspanError) {}
+}

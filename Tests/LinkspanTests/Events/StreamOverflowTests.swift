@@ -1,0 +1,177 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Full streams", .timeLimit(.minutes(1)))
+struct StreamOverflowTests {
+    private func message(_ number: Int) -> Message { Message(event: "event", payload: .json("\(number)")) }
+
+    /// What a reader of items sees, until the end.
+    private func items(of queue: EventQueue) async -> [String] {
+        var seen: [String] = []
+        for await item in EventStream(queue: queue).items { seen.append(item.text) }
+        return seen
+    }
+
+    @Test(
+        arguments: [
+            (EventStream.Overflow.dropOldest, ["gap 7", "8", "9", "10"]),
+            (.dropNewest, ["1", "2", "3", "gap 7"]),
+            (.end, ["1", "2", "3", "gap 1"]),
+        ])
+    func `what is dropped is a gap at its place`(overflow: EventStream.Overflow, expected: [String]) async {
+        let queue = EventQueue(capacity: 3, overflow: overflow)
+        for number in 1...10 { queue.push(self.message(number)) }
+        queue.finish()
+        #expect(await self.items(of: queue) == expected)
+    }
+
+    @Test
+    func `only a stream that was to end says that it ended because it was full`() async throws {
+        let harness = try Harness.connected()
+        let ending = try harness.connection.events("event", capacity: 2, overflow: .end)
+        let dropping = try harness.connection.events("event", capacity: 2, overflow: .dropNewest)
+        for number in 1...3 { harness.peers.first?.emit("event", .json("\(number)")) }
+        harness.scheduler.settle()
+        #expect(ending.error?.code == .overflowed)
+        #expect(dropping.error == nil)
+        var texts: [String] = []
+        for await element in ending { texts.append(element.message.payload.text) }
+        #expect(texts == ["1", "2"], "it ends behind what waited, although the connection is up")
+        #expect(harness.connection.state == .connected)
+    }
+
+    @Test
+    func `a full stream that ends listens no longer`() throws {
+        let harness = PoolHarness()
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        let stream = try handler.events("event", capacity: 1, overflow: .end)
+        for _ in 1...2 { harness.transport.peers.first?.emit("event") }
+        harness.scheduler.settle()
+        #expect(handler.subscriptionCount == 0)
+        withExtendedLifetime(stream) {}
+    }
+
+    @Test(arguments: [EventStream.Overflow.dropOldest, .dropNewest])
+    func `a later message carries the gap for those who read messages alone`(overflow: EventStream.Overflow) async {
+        let queue = EventQueue(capacity: 2, overflow: overflow)
+        for number in 1...5 { queue.push(self.message(number)) }
+        var iterator = EventStream(queue: queue).makeAsyncIterator()
+        var seen: [String] = []
+        for _ in 1...2 {
+            let element = await iterator.next()
+            seen.append("\(element?.message.payload.text ?? "")-\(element?.missed ?? -1)")
+        }
+        queue.push(self.message(6))
+        let last = await iterator.next()
+        seen.append("\(last?.message.payload.text ?? "")-\(last?.missed ?? -1)")
+        #expect(seen == (overflow == .dropOldest ? ["4-3", "5-0", "6-0"] : ["1-0", "2-0", "6-3"]))
+    }
+
+    @Test
+    func `marks alone wake a reader of items and not one of messages`() async {
+        let queue = EventQueue(capacity: 2)
+        queue.push(.continuity(.gap(.reconnected)))
+        var items = EventStream(queue: queue).items.makeAsyncIterator()
+        #expect(await items.next()?.text == "gap reconnected")
+
+        queue.push(.continuity(.continuous))
+        async let first = { () async -> String? in
+            var iterator = EventStream(queue: queue).makeAsyncIterator()
+            return await iterator.next()?.message.payload.text
+        }()
+        queue.push(.continuity(.continuous))
+        queue.push(self.message(1))
+        #expect(await first == "1")
+    }
+
+    @Test
+    func `however many marks there are they take no room`() async {
+        let queue = EventQueue(capacity: 2)
+        queue.push(self.message(1))
+        for _ in 1...10_000 {
+            queue.push(.continuity(.continuous))
+            queue.push(.continuity(.gap(.reconnected)))
+            queue.push(self.message(2))
+        }
+        queue.finish()
+        #expect(await self.items(of: queue) == ["gap 9999", "gap reconnected", "2", "gap reconnected", "2"])
+    }
+
+    @Test(arguments: EventStream.Overflow.allCases)
+    func `whatever is sent is either delivered, in order, or counted where it is missing`(
+        overflow: EventStream.Overflow
+    ) async {
+        var generator = DeterministicGenerator(seed: 12)
+        for round in 0..<200 {
+            let queue = EventQueue(capacity: 1 + round % 5, overflow: overflow)
+            var iterator = EventStream(queue: queue).items.makeAsyncIterator()
+            var (sent, accounted, waiting) = (0, 0, 0)
+            for _ in 0..<30 where queue.error == nil {
+                for _ in 0..<Int.random(in: 0...8, using: &generator) where queue.error == nil {
+                    sent += 1
+                    waiting += 1
+                    queue.push(self.message(sent))
+                }
+                for _ in 0..<Int.random(in: 0...4, using: &generator) where waiting > 0 {
+                    let (number, missed) = await iterator.next().accounted
+                    accounted += missed + (number == nil ? 0 : 1)
+                    waiting -= missed + (number == nil ? 0 : 1)
+                    if let number { #expect(number == accounted) }
+                }
+            }
+            queue.finish()
+            while let item = await iterator.next() {
+                let (number, missed) = Optional(item).accounted
+                accounted += missed + (number == nil ? 0 : 1)
+                if let number { #expect(number == accounted) }
+            }
+            #expect(accounted == sent, "round \(round)")
+        }
+    }
+
+    @Test(arguments: [EventStream.Overflow.dropOldest, .dropNewest])
+    func `the account is right when the reader and the connection are on different threads`(
+        overflow: EventStream.Overflow
+    ) async {
+        let queue = EventQueue(capacity: 8, overflow: overflow)
+        let reader = Task {
+            var (last, accounted) = (0, 0)
+            for await item in EventStream(queue: queue).items {
+                let (number, missed) = Optional(item).accounted
+                accounted += missed + (number == nil ? 0 : 1)
+                guard let number else { continue }
+                #expect(number == accounted && number > last)
+                last = number
+            }
+            return accounted
+        }
+        for number in 1...20_000 { queue.push(self.message(number)) }
+        queue.finish()
+        #expect(await reader.value == 20_000)
+    }
+}
+
+extension Optional<EventItem> {
+    /// The number of a message, and how many a gap counts.
+    var accounted: (number: Int?, missed: Int) {
+        switch self {
+        case .message(let message): (message.payload[0]?.int, 0)
+        case .continuity(.gap(.overflow(let missed))): (nil, missed)
+        case .continuity, nil: (nil, 0)
+        }
+    }
+}
+
+extension EventItem {
+    /// The item in a word or two.
+    var text: String {
+        switch self {
+        case .message(let message): message.payload.text
+        case .continuity(.continuous): "continuous"
+        case .continuity(.gap(.reconnected)): "gap reconnected"
+        case .continuity(.gap(.overflow(let missed))): "gap \(missed)"
+        }
+    }
+}
