@@ -111,7 +111,8 @@ extension TracedFrame: CustomStringConvertible {
         let arrow = self.direction == .sent ? "->" : "<-"
         switch self.kind {
         case .opened(let isContinuous): return "link opened" + (isContinuous ? ", session resumed" : "")
-        case .message(let event, let id): return "\(arrow) \(OneLine(event))\(id.map { " (\($0))" } ?? ""), \(self.size)"
+        case .message(let event, let id):
+            return "\(arrow) \(OneLine(event))\(id.map { " (\($0))" } ?? ""), \(self.size)"
         case .reply(let id): return "\(arrow) reply to (\(id)), \(self.size)"
         case .refused(let event): return "\(arrow) \(OneLine(event)) was not taken, \(self.size)"
         case .writable: return "link has room again"

@@ -80,7 +80,8 @@ final class EventQueue: Sendable {
             case .end:
                 state.waiting.miss()
                 state.error = LinkspanError(
-                    .overflowed, "the stream had \(self.capacity) messages waiting and was to end rather than to drop one")
+                    .overflowed,
+                    "the stream was to end rather than to drop a message, and \(self.capacity) were waiting")
             }
         }
         if mustEnd { self.finish() }
