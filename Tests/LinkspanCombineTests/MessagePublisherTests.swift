@@ -128,6 +128,32 @@ struct MessagePublisherTests {
     }
 
     @Test
+    func `a released handler ends its own publishers, once, and nobody else's`() throws {
+        let (connection, other) = (try self.lobby.connect(), try self.lobby.connect())
+        let (messages, waiting) = (Reader<Message>(), Reader<Message>(.none))
+        let (states, others) = (Reader<ConnectionState>(), Reader<Message>())
+        connection.publisher(for: "number").subscribe(messages)
+        connection.publisher(for: "number").subscribe(waiting)
+        connection.statePublisher.subscribe(states)
+        other.publisher(for: "number").subscribe(others)
+        self.lobby.emit([1])
+        connection.release()
+        #expect(messages.completions == 1)
+        #expect(states.completions == 1)
+        #expect(states.values == [.connected], "the connection itself goes on")
+        #expect(waiting.completions == 0)
+        waiting.request(1)
+        #expect(waiting.completions == 1, "behind what still waited")
+        #expect(others.completions == 0)
+        self.lobby.emit([2])
+        #expect(messages.values.map(\.number) == [1])
+        #expect(others.values.map(\.number) == [1, 2])
+        connection.release()
+        #expect(messages.completions == 1)
+        #expect((messages.violations + waiting.violations + states.violations) == [])
+    }
+
+    @Test
     func `each subscriber of one publisher listens for itself`() throws {
         let connection = try self.lobby.connect()
         let publisher = connection.publisher(for: "number")

@@ -92,6 +92,7 @@ public protocol MessageChannel: AnyObject, Sendable {
     ///   - event: the name of the event; nil for all.
     ///   - capacity: how many messages wait at most.
     ///   - overflow: what happens to the next one.
+    /// - Returns: the sequence; it listens as long as somebody has it.
     /// - Throws: ``LinkspanError`` with code `released`.
     func events(
         _ event: String?, capacity: Int, overflow: EventStream.Overflow

@@ -81,7 +81,7 @@ final class EventQueue: Sendable {
                 state.waiting.miss()
                 state.error = LinkspanError(
                     .overflowed,
-                    "the stream had \(self.capacity) messages waiting and was to end rather than to drop one")
+                    "the stream was to end rather than to drop a message, and \(self.capacity) were waiting")
             }
         }
         if mustEnd { self.finish() }

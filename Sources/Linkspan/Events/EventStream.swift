@@ -28,7 +28,9 @@ public struct EventStream: AsyncSequence, Sendable {
         public let missed: Int
     }
 
-    /// What a full stream does with the next message. Whatever is dropped shows as a gap at its place.
+    /// What a full stream does with the next message.
+    ///
+    /// Whatever is dropped shows as a gap at its place.
     public enum Overflow: String, Sendable, Hashable, CaseIterable {
         /// The oldest waiting message goes: for what is soon out of date.
         case dropOldest

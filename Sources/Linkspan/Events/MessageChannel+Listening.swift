@@ -16,7 +16,9 @@ extension MessageChannel {
         return Subscription { gate.end() }
     }
 
-    /// Calls `handler` with one message. What was held behind it goes with it.
+    /// Calls `handler` with one message.
+    ///
+    /// What was held behind it goes with it.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
@@ -98,7 +100,7 @@ extension MessageChannel {
         let message = try self.once(event) { box.set(.success($0)) }
         let end = self.onEnd { box.set(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
         message.atEnd {
-            // Not by us: taken off, unless it is the end of everything, which says so itself.
+            // Taken off, unless that is because everything has ended: then this is called at once.
             self.onEnd { box.set(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }.cancel()
             box.set(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was called off")))
         }

@@ -63,4 +63,148 @@ struct DiagnosisTests {
         #expect(history.last?.sequence == harness.recorder.changes.last?.sequence)
         #expect(harness.connection.diagnosis.description.contains("connected -> disconnected: connectionLost"))
     }
+
+    @Test
+    func `after a failure, a disconnect by request is what it tells`() throws {
+        let harness = try Harness { _ in .refusing(.lost) }
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        try harness.connection.disconnect()
+        #expect(
+            harness.connection.explain()
+                == "The connection to scripted://server/ is down and stays so. The app asked for it. "
+                + "It will be tried when connect() is called.")
+        try harness.connection.connect()
+        #expect(harness.connection.explain().contains("The reason: lost in a test (connectionLost)."))
+    }
+
+    @Test
+    func `when nobody holds it, and when it is tried again by request`() throws {
+        let harness = try Harness.connected()
+        harness.connection.retire()
+        #expect(
+            harness.connection.explain()
+                == "The connection to scripted://server/ is down and stays so. Nobody holds it any more. "
+                + "It will be tried when connect() is called.")
+        try harness.connection.connect()
+        #expect(
+            harness.connection.explain()
+                == "The connection to scripted://server/ is down and being brought back. "
+                + "The app asked for another try. Attempt 1 is under way.")
+    }
+
+    /// Every state with every progress that it can have.
+    @Test(
+        arguments: [
+            (ConnectionState.created, ConnectionProgress.idle, "It will be tried when connect() is called."),
+            (.created, .obtainingCredentials(attempt: 1), "Attempt 1 waits for credentials."),
+            (.created, .opening(attempt: 1), "Attempt 1 is under way."),
+            (.connected, .open, "is up."),
+            (.disconnected, .idle, "It will be tried when connect() is called."),
+            (.reconnecting, .obtainingCredentials(attempt: 2), "Attempt 2 waits for credentials."),
+            (.reconnecting, .opening(attempt: 2), "Attempt 2 is under way."),
+            (.released, .idle, "cannot be used any more."),
+        ])
+    func `it ends with what happens next`(state: ConnectionState, progress: ConnectionProgress, end: String) {
+        var diagnosis = ConnectionDiagnosis(
+            url: "scripted://server/", state: state, progress: progress, waitingCommands: 0, time: .now)
+        #expect(diagnosis.sentences.joined(separator: " ").hasSuffix(end))
+        diagnosis.waitingCommands = 2
+        let waiting = diagnosis.sentences.joined(separator: " ")
+        #expect(waiting.hasSuffix(state == .released ? end : "2 commands wait."))
+    }
+}
+
+@Suite("The trace", .timeLimit(.minutes(1)))
+struct TraceTests {
+    private func traced(
+        _ limit: Int = 64, script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }
+    ) throws -> Harness {
+        try Harness.connected(options: { $0.trace = limit }, script: script)
+    }
+
+    private func lines(_ harness: Harness) -> [String] {
+        harness.connection.diagnosis.frames.map(\.description)
+    }
+
+    @Test
+    func `it tells what crossed the link, with sizes and times`() throws {
+        let harness = try self.traced()
+        try harness.connection.send("hello", "abc")
+        try harness.perform(.request, "ask")
+        harness.scheduler.advance(by: .milliseconds(1_500))
+        harness.peers.first?.emit("news", try Payload([UInt8](repeating: 7, count: 9).count))
+        harness.scheduler.settle()
+        harness.peers.first?.drop()
+        harness.scheduler.settle()
+        #expect(
+            self.lines(harness) == [
+                "link opened", "-> hello, 5 bytes", "-> ask (0), 0 bytes", "<- reply to (0), 0 bytes",
+                "<- news, 1 byte", "link closed: connectionLost",
+            ])
+        #expect(harness.connection.diagnosis.report.contains("1.5 s ago: -> hello, 5 bytes"))
+    }
+
+    @Test
+    func `the newest stay, at most as many as were asked for`() throws {
+        let harness = try self.traced(3)
+        for number in 1...10 { try harness.connection.send("event \(number)") }
+        #expect(self.lines(harness) == (8...10).map { "-> event \($0), 0 bytes" })
+    }
+
+    @Test
+    func `what the link does not take is told`() throws {
+        let harness = try self.traced { _ in
+            .defaults { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large") } }
+        }
+        try harness.perform(.send, "large")
+        #expect(self.lines(harness).suffix(2) == ["-> large, 0 bytes", "-> large was not taken, 0 bytes"])
+    }
+
+    @Test
+    func `what waited is told when it is sent`() throws {
+        let harness = try Harness(options: { $0.trace = 8 }, script: { _ in .perfect })
+        for event in ["a", "b"] { try harness.perform(.send, event) }
+        #expect(self.lines(harness) == [])
+        try harness.enter(.connected)
+        #expect(self.lines(harness) == ["link opened", "-> a, 0 bytes", "-> b, 0 bytes"])
+    }
+
+    @Test
+    func `nothing is recorded unless it is asked for, and no absurd number is taken`() throws {
+        let harness = try Harness.connected()
+        try harness.connection.send("hello")
+        #expect(self.lines(harness) == [])
+        #expect(throws: LinkspanError.self) { try Harness(options: { $0.trace = -1 }, script: { _ in .perfect }) }
+    }
+
+    @Test
+    func `the report holds no payload, credential or query, and nobody can forge a line of it`() throws {
+        let secret = "canary-4711"
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler) { number in
+            number == 2 ? .refusing(LinkspanError(.refused, "no\n  0.0 s ago: forged\u{202E}")) : .perfect
+        }
+        let configuration = try ConnectionBuilder("scripted://server/path?token=\(secret)").transport(transport)
+            .credentials(.provider { _ in try Credentials(auth: ["token": secret]) })
+            .options { $0.trace = 64 }.build()
+        let manager = ConnectionManager(scheduler: scheduler, random: { 0.5 })
+        let handler = try manager.connect(configuration)
+        while handler.progress == .obtainingCredentials(attempt: 1) { scheduler.settle() }
+        scheduler.settle()
+        #expect(handler.state == .connected)
+        try handler.send("say", secret)
+        transport.peers.first?.emit("said\nforged", .json("\"\(secret)\""))
+        transport.peers.first?.emit(String(repeating: "x", count: 100_000), .json("\"\(secret)\""))
+        scheduler.settle()
+        transport.peers.first?.drop()
+        scheduler.settle()
+        let report = handler.diagnosis.report
+        #expect(!report.contains(secret))
+        #expect(report.contains("-> say, 13 bytes"))
+        #expect(report.contains("<- said forged, 13 bytes"))
+        let isPlain = report.split(separator: "\n").dropFirst(2).allSatisfy { $0.hasPrefix("  ") || $0.hasSuffix(":") }
+        #expect(isPlain && report.utf8.count < 4_000)
+        #expect(!report.contains("\u{202E}"))
+    }
 }

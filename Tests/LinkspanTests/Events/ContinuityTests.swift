@@ -2,6 +2,7 @@
 internal import LinkspanInMemory
 internal import LinkspanLock
 internal import LinkspanTesting
+internal import Logging
 internal import Testing
 
 @Suite("Continuity", .timeLimit(.minutes(1)))
@@ -160,6 +161,26 @@ struct ContinuityTests {
     }
 
     @Test
+    func `a link that speaks while it is being opened is heard after it was announced`() throws {
+        let configuration = try ConnectionBuilder("eager://server").transport(EagerTransport()).build()
+        let scheduler = VirtualScheduler()
+        let connection = PooledConnection(
+            id: 1, configuration: configuration,
+            environment: ConnectionEnvironment(
+                scheduler: scheduler, random: { 0 }, logger: Logger(label: "test"), observer: nil))
+        let recorder = EventRecorder()
+        _ = connection.onStateChange { recorder.note("\($0.to)") }
+        try connection.onItems("event") { recorder.note($0.text) }
+        try connection.connect()
+        try connection.disconnect()
+        try connection.connect()
+        #expect(
+            recorder.notes == [
+                "connected", "1", "disconnected", "reconnecting", "gap reconnected", "connected", "2",
+            ])
+    }
+
+    @Test
     func `marks and messages have one order on real threads`() async throws {
         let hub = InMemoryHub()
         let connections = Lock(0)
@@ -207,6 +228,37 @@ struct ContinuityTests {
         }
         #expect(epoch > 0)
     }
+}
+
+/// Links that open and speak before ``Link/open()`` returns.
+private final class EagerTransport: Transport {
+    let name = "eager"
+    let schemes: Set<String> = ["eager"]
+    private let links = Counter()
+
+    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
+        EagerLink(receiver: receiver, number: self.links.increment())
+    }
+}
+
+private final class EagerLink: Link {
+    private let receiver: any LinkReceiver
+    private let number: Int
+
+    init(receiver: any LinkReceiver, number: Int) {
+        self.receiver = receiver
+        self.number = number
+    }
+
+    func open() {
+        self.receiver.receive([.opened(LinkInfo())])
+        self.receiver.receive([.message(InboundMessage(event: "event", payload: .json("\(self.number)")))])
+    }
+
+    func send(_ message: OutboundMessage) -> SendAcceptance { .accepted }
+    func reply(to id: UInt64, with payload: Payload) {}
+    func close() { self.abort() }
+    func abort() { self.receiver.receive([.closed(.lost)]) }
 }
 
 /// A connection of a third party that does what a test says.

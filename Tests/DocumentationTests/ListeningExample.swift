@@ -1,0 +1,115 @@
+import Linkspan
+import LinkspanInMemory
+import LinkspanTesting
+import Testing
+
+// The examples of the article "Listening", word for word.
+
+struct Quote: Codable, Sendable {
+    var price: Int
+}
+
+extension Event where Value == Quote, Reply == NoReply {
+    static var quote: Self { Event("quote") }
+}
+
+@Suite("The article on listening", .timeLimit(.minutes(1)))
+struct ListeningExample {
+    private let hub = InMemoryHub()
+    private let recorder = EventRecorder()
+
+    private func show(_ quote: Quote) { self.recorder.note("shown \(quote.price)") }
+    private func remember(_ quote: Quote?) { self.recorder.note("remembered \(quote?.price ?? 0)") }
+    private func report(_ error: LinkspanError) { self.recorder.note(error.code.rawValue) }
+    private func log(_ line: String) { self.recorder.note(line) }
+    private func skip(_ missed: Int) { self.recorder.note("skipped \(missed)") }
+    private func reload() async throws { self.recorder.note("reloaded") }
+
+    private func quote(_ prices: Int...) throws {
+        for price in prices { self.hub.emit("quote", try Payload(Quote(price: price))) }
+    }
+
+    /// Compiled, not run: it would share its connection with everybody who asks for the same URL.
+    private func connectForAll(_ transport: InMemoryTransport) throws -> ConnectionHandler {
+        let connection = try ConnectionBuilder("memory://quotes").transport(transport)
+            .options { $0.trace = 64 }
+            .connect()
+        print(connection.explain())
+        print(connection.diagnosis.report)
+        return connection
+    }
+
+    private func connect() throws -> ConnectionHandler {
+        try ConnectionBuilder("memory://quotes").transport(.inMemory(self.hub)).options { $0.trace = 64 }
+            .connect(by: ConnectionManager())
+    }
+
+    private func listen(_ connection: ConnectionHandler) throws -> Subscription {
+        let subscription = try connection.on(.quote) { quote in
+            switch quote {
+            case .success(let quote): show(quote)
+            case .failure(let error): report(error)
+            }
+        }
+        return subscription
+    }
+
+    private func listenOnce(_ connection: ConnectionHandler) async throws -> Quote {
+        try connection.once(.quote) { quote in remember(try? quote.get()) }
+        let first = try await connection.next(.quote, timeout: .seconds(5))
+        return first
+    }
+
+    private func watch(_ connection: ConnectionHandler) throws {
+        try connection.onAny { message in log("<- \(message.event)") }
+        try connection.onAnyOutgoing { message in log("-> \(message.event)") }
+    }
+
+    private func read(_ connection: ConnectionHandler) async throws {
+        let stream = try connection.events("quote", capacity: 100, overflow: .dropOldest)
+        for await item in stream.items {
+            switch item {
+            case .message(let message): show(try message.decode(Quote.self))
+            case .continuity(.continuous): continue
+            case .continuity(.gap(.reconnected)): try await reload()
+            case .continuity(.gap(.overflow(let missed))): skip(missed)
+            }
+        }
+    }
+
+    @Test
+    func `the examples do what the article says`() async throws {
+        let connection = try self.connect()
+        try self.quote(1, 2)
+        #expect(try await self.listenOnce(connection).price == 2, "the first is what once took")
+        let subscription = try self.listen(connection)
+        try self.quote(3)
+        self.hub.emit("quote", try Payload("cheap"))
+        subscription.cancel()
+        _ = try self.listen(connection)
+        connection.off(.quote)
+        try self.watch(connection)
+        try self.quote(4)
+        try connection.send("order", 1)
+        #expect(self.recorder.notes == ["remembered 1", "shown 3", "decodingFailed", "<- quote", "-> order"])
+        #expect(connection.diagnosis.report.contains("-> order, 1 byte"))
+        connection.release()
+    }
+
+    @Test
+    func `a reader sees messages and gaps`() async throws {
+        let connection = try self.connect()
+        let reader = Task { try await self.read(connection) }
+        // Both before and after it began to read, because held messages have their marks too.
+        try self.quote(1)
+        try connection.disconnect()
+        try connection.connect()
+        try self.quote(2)
+        try await self.recorder.wait(for: "both quotes") { entries in
+            entries.contains { if case .note("shown 2") = $0 { true } else { false } }
+        }
+        connection.release()
+        try await reader.value
+        #expect(self.recorder.notes == ["shown 1", "reloaded", "shown 2"])
+    }
+}
