@@ -89,6 +89,26 @@ struct ExpiryTests {
     }
 
     @Test
+    func `when the renewed ones are refused, too, there is still one renewal, and no more`() async throws {
+        let setup = try await Setup { number in
+            number == 1 ? .perfect : .refusing(LinkspanError(.credentialsRefused, "refused in a test"))
+        }
+        try await setup.expire()
+        try await setup.renew(2, token: "2", validFor: .seconds(1_000))
+        setup.scheduler.advance(by: .seconds(120))
+        setup.harness.peers[0].drop(LinkspanError(.credentialsRefused, "revoked in a test"))
+        setup.scheduler.advance(by: .milliseconds(500))
+        try await setup.provider.called(3, setup.scheduler)
+        #expect(setup.provider.reasons == [.first, .expiring, .refused])
+        setup.provider.answer(3, token: "3")
+        try await eventually("the end", setup.scheduler) { setup.harness.recorder.changes.last?.to == .disconnected }
+        setup.scheduler.advance(by: .seconds(600))
+        #expect(setup.harness.peers.map(\.request.token) == ["1", "2", "3"])
+        #expect(setup.provider.requests.count == 3)
+        #expect(setup.connection.diagnosis.refusals == 2)
+    }
+
+    @Test
     func `a server that refuses what it was shown has them renewed`() async throws {
         let setup = try await Setup { _ in .defaults { $0.showsRenewals = true } }
         try await setup.expire()
@@ -191,7 +211,7 @@ struct RenewalScheduleTests {
     private func due(_ validFor: Duration?, random: Double = 0, age: Duration = .zero) -> Duration? {
         var schedule = RenewalSchedule(credentialDeadline: .seconds(10))
         let issued = IssuedCredentials(
-            credentials: Credentials(validFor: validFor), generation: 1, issuedAt: self.start)
+            credentials: Credentials(validFor: validFor), generation: 1, issuedAt: self.start, reason: .first)
         schedule.follow(issued, now: self.start + age, random: random)
         return schedule.deadline.map { self.start.duration(to: $0) }
     }
@@ -223,7 +243,7 @@ struct RenewalScheduleTests {
         var schedule = RenewalSchedule(credentialDeadline: .seconds(10))
         #expect(schedule.timerFired(now: self.start, random: 0) == .nothing)
         let issued = IssuedCredentials(
-            credentials: Credentials(validFor: .seconds(100)), generation: 1, issuedAt: self.start)
+            credentials: Credentials(validFor: .seconds(100)), generation: 1, issuedAt: self.start, reason: .first)
         schedule.follow(issued, now: self.start, random: 0)
         #expect(schedule.timerFired(now: self.start + .seconds(79), random: 0) == .nothing)
         #expect(schedule.timerFired(now: self.start + .seconds(80), random: 0) == .ask)
