@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Credentials that expire while the connection is up", .timeLimit(.minutes(1)))
 struct ExpiryTests {
-    /// A connection that is up with credentials that are good for 1,000 s, so that 787.5 s is when they are renewed.
+    /// A connection that is up with credentials that are good for 1,000 s, so that they are renewed after 775 s.
     private struct Setup {
         static let renewal = Duration.milliseconds(775_000)
 
