@@ -81,11 +81,14 @@ extension ConnectionCore {
         for action in try event(&self.machine) { self.carryOut(action) }
     }
 
-    mutating func credentialsArrived(epoch: UInt64, _ credentials: Credentials, now: ContinuousClock.Instant) {
+    mutating func credentialsArrived(epoch: UInt64, _ issued: IssuedCredentials, now: ContinuousClock.Instant) {
         guard self.machine.isCurrent(epoch) else { return }
-        self.credentials = credentials
+        self.credentials = issued.credentials
         self.credentialWait = nil
-        for action in self.machine.credentialsArrived(epoch: epoch, now: now) { self.carryOut(action) }
+        let isRenewed = issued.isAnswerToRefusal(at: now)
+        for action in self.machine.credentialsArrived(epoch: epoch, isRenewed: isRenewed, now: now) {
+            self.carryOut(action)
+        }
     }
 
     /// Keeps what stops the waiting for credentials; refuses when the attempt is over already.

@@ -215,7 +215,10 @@ extension ConnectionStateMachine {
         }
     }
 
-    mutating func credentialsArrived(epoch: UInt64, now: ContinuousClock.Instant) -> [Action] {
+    /// There are credentials for the attempt; renewed ones if the provider gave them because the former were refused.
+    mutating func credentialsArrived(
+        epoch: UInt64, isRenewed: Bool = true, now: ContinuousClock.Instant
+    ) -> [Action] {
         switch self.phase {
         case .created(let attempt?) where attempt.epoch == epoch && attempt.step == .credentials:
             self.phase = .created(self.opening(epoch, now: now))
@@ -224,6 +227,8 @@ extension ConnectionStateMachine {
         case .created, .connected, .disconnected, .suspended, .waiting, .attempting, .released:
             return []
         }
+        // Newer ones that had been there already were no renewal, and are not counted as one.
+        if self.mustRenew, !isRenewed { self.refusals = max(0, self.refusals - 1) }
         self.mustRenew = false
         return [.openLink(epoch: epoch, attempt: self.attempts)]
     }

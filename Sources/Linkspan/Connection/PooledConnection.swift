@@ -310,10 +310,10 @@ extension PooledConnection {
         if !isKept { wait.cancel() }
     }
 
-    private func credentialsEnded(epoch: UInt64, _ outcome: Result<Credentials, LinkspanError>) {
+    private func credentialsEnded(epoch: UInt64, _ outcome: Result<IssuedCredentials, LinkspanError>) {
         switch outcome {
-        case .success(let credentials):
-            self.update { $0.credentialsArrived(epoch: epoch, credentials, now: self.now) }
+        case .success(let issued):
+            self.update { $0.credentialsArrived(epoch: epoch, issued, now: self.now) }
         case .failure(let error):
             let random = self.environment.random()
             self.happen { $0.credentialsFailed(epoch: epoch, error, now: $1, random: random) }

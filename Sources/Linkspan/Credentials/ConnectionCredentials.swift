@@ -47,11 +47,13 @@ final class ConnectionCredentials: Sendable {
     /// - Returns: what stops the waiting; nil when there is nothing to wait for.
     func obtain(
         _ reason: CredentialRequest.Reason,
-        _ completion: @escaping @Sendable (Result<Credentials, LinkspanError>) -> Void
+        _ completion: @escaping @Sendable (Result<IssuedCredentials, LinkspanError>) -> Void
     ) -> CredentialWait? {
         switch self.source.kind {
         case .fixed(let credentials):
-            completion(self.checked(credentials))
+            let issued = IssuedCredentials(
+                credentials: credentials, generation: 0, issuedAt: self.environment.scheduler.now, reason: reason)
+            completion(self.checked(issued))
             return nil
         case .provider(let shared):
             let request = CredentialRequest(url: self.url, reason: reason)
@@ -64,15 +66,15 @@ final class ConnectionCredentials: Sendable {
                         state.shown = issued.generation
                     }
                 }
-                completion(outcome.flatMap { self.checked($0.credentials) })
+                completion(outcome.flatMap { self.checked($0) })
             }
         }
     }
 
-    private func checked(_ credentials: Credentials) -> Result<Credentials, LinkspanError> {
+    private func checked(_ issued: IssuedCredentials) -> Result<IssuedCredentials, LinkspanError> {
         do throws(LinkspanError) {
-            _ = try credentials.endpoint(insteadOf: self.url, over: self.transport)
-            return .success(credentials)
+            _ = try issued.credentials.endpoint(insteadOf: self.url, over: self.transport)
+            return .success(issued)
         } catch {
             return .failure(error)
         }
@@ -133,7 +135,7 @@ extension ConnectionCredentials {
     }
 
     private func renewed(_ outcome: Result<IssuedCredentials, LinkspanError>, turn: UInt64) {
-        switch outcome.flatMap({ issued in self.checked(issued.credentials).map { _ in issued } }) {
+        switch outcome.flatMap({ self.checked($0) }) {
         case .success(let issued):
             let push = self.change { state, now, random -> (@Sendable (Credentials) -> Bool)? in
                 guard state.turn == turn else { return nil }

@@ -93,9 +93,9 @@ struct CredentialDesk: Sendable {
     }
 
     /// Keeps what the provider answered.
-    mutating func keep(_ issued: IssuedCredentials, isRenewal: Bool) {
+    mutating func keep(_ issued: IssuedCredentials) {
         self.newest = issued
-        if isRenewal { self.lastRenewal = issued.generation }
+        if issued.reason.isRenewal { self.lastRenewal = issued.generation }
     }
 
     private func suffices(_ newest: IssuedCredentials, for waiter: Waiter, now: ContinuousClock.Instant) -> Bool {

@@ -1,9 +1,11 @@
-/// Credentials as their provider gave them: which answer it was, and when.
+/// Credentials as their provider gave them: which answer it was, to what, and when.
 struct IssuedCredentials: Sendable {
     let credentials: Credentials
     /// Counts the answers of a source, from 1.
     let generation: UInt64
     let issuedAt: ContinuousClock.Instant
+    /// What the provider was told.
+    let reason: CredentialRequest.Reason
 
     /// How long credentials of unknown lifetime pass for the outcome of a renewal that another connection asked for.
     static let trustedFor = Duration.seconds(60)
@@ -21,6 +23,14 @@ struct IssuedCredentials: Sendable {
     func renewal(random: Double) -> ContinuousClock.Instant? {
         guard let validFor = self.validFor else { return nil }
         return self.issuedAt + validFor / 5 * 4 - validFor / 20 * random
+    }
+
+    /// Whether they are the provider's word on a refusal of just now.
+    ///
+    /// Those that were renewed before, for instance because the former ones were to expire, are worth an attempt, but if
+    /// they are refused, too, the renewal is still to come.
+    func isAnswerToRefusal(at now: ContinuousClock.Instant) -> Bool {
+        self.reason == .refused && now < self.issuedAt + Self.trustedFor
     }
 
     /// Whether they declare to be good for another attempt: in the first 80 % of their time.

@@ -73,7 +73,8 @@ extension SharedCredentials.StateMachine {
     mutating func answered(_ id: UInt64, _ credentials: Credentials, now: ContinuousClock.Instant) -> [Action] {
         guard let (scope, call, behind) = self.end(id) else { return [] }
         self.generation += 1
-        let issued = IssuedCredentials(credentials: credentials, generation: self.generation, issuedAt: now)
+        let issued = IssuedCredentials(
+            credentials: credentials, generation: self.generation, issuedAt: now, reason: call.request.reason)
         var home = scope
         var waiters = call.queue
         var others = behind
@@ -84,7 +85,7 @@ extension SharedCredentials.StateMachine {
             others += waiters.filter { $0.request.url != call.request.url }
             waiters = waiters.filter { $0.request.url == call.request.url }
         }
-        self.desks[home, default: CredentialDesk()].keep(issued, isRenewal: call.request.reason.isRenewal)
+        self.desks[home, default: CredentialDesk()].keep(issued)
         return self.answer(waiters, .success(issued)) + self.seat(others, now: now)
     }
 

@@ -245,11 +245,11 @@ struct SecretTests {
         credentials.validFor = .seconds(100)
         let url = try ConnectionURL("scripted://server/?token=\(Self.canary)")
         let request = CredentialRequest(url: url, reason: .first)
-        let issued = IssuedCredentials(credentials: credentials, generation: 1, issuedAt: .now)
+        let issued = IssuedCredentials(credentials: credentials, generation: 1, issuedAt: .now, reason: .first)
         let waiter = CredentialDesk.Waiter(id: 1, request: request, held: 0) { _ in }
         var desk = CredentialDesk()
         _ = desk.ask(waiter, now: .now)
-        desk.keep(issued, isRenewal: true)
+        desk.keep(issued)
         var machine = SharedCredentials.StateMachine()
         _ = machine.ask(request, held: 0, now: .now) { _ in }
         _ = machine.answered(1, credentials, now: .now)

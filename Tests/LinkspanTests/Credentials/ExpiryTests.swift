@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Credentials that expire while the connection is up", .timeLimit(.minutes(1)))
 struct ExpiryTests {
-    /// A connection that is up with credentials that are good for 1,000 s, so that 787.5 s is when they are renewed.
+    /// A connection that is up with credentials that are good for 1,000 s, so that they are renewed after 775 s.
     private struct Setup {
         static let renewal = Duration.milliseconds(775_000)
 
@@ -86,6 +86,26 @@ struct ExpiryTests {
         #expect(setup.harness.peers.map(\.request.token) == ["1", "2"])
         #expect(setup.connection.state == .connected)
         #expect(setup.provider.reasons == [.first, .expiring])
+    }
+
+    @Test
+    func `when the renewed ones are refused, too, there is still one renewal, and no more`() async throws {
+        let setup = try await Setup { number in
+            number == 1 ? .perfect : .refusing(LinkspanError(.credentialsRefused, "refused in a test"))
+        }
+        try await setup.expire()
+        try await setup.renew(2, token: "2", validFor: .seconds(1_000))
+        setup.scheduler.advance(by: .seconds(120))
+        setup.harness.peers[0].drop(LinkspanError(.credentialsRefused, "revoked in a test"))
+        setup.scheduler.advance(by: .milliseconds(500))
+        try await setup.provider.called(3, setup.scheduler)
+        #expect(setup.provider.reasons == [.first, .expiring, .refused])
+        setup.provider.answer(3, token: "3")
+        try await eventually("the end", setup.scheduler) { setup.harness.recorder.changes.last?.to == .disconnected }
+        setup.scheduler.advance(by: .seconds(600))
+        #expect(setup.harness.peers.map(\.request.token) == ["1", "2", "3"])
+        #expect(setup.provider.requests.count == 3)
+        #expect(setup.connection.diagnosis.refusals == 2)
     }
 
     @Test
@@ -191,7 +211,7 @@ struct RenewalScheduleTests {
     private func due(_ validFor: Duration?, random: Double = 0, age: Duration = .zero) -> Duration? {
         var schedule = RenewalSchedule(credentialDeadline: .seconds(10))
         let issued = IssuedCredentials(
-            credentials: Credentials(validFor: validFor), generation: 1, issuedAt: self.start)
+            credentials: Credentials(validFor: validFor), generation: 1, issuedAt: self.start, reason: .first)
         schedule.follow(issued, now: self.start + age, random: random)
         return schedule.deadline.map { self.start.duration(to: $0) }
     }
@@ -223,7 +243,7 @@ struct RenewalScheduleTests {
         var schedule = RenewalSchedule(credentialDeadline: .seconds(10))
         #expect(schedule.timerFired(now: self.start, random: 0) == .nothing)
         let issued = IssuedCredentials(
-            credentials: Credentials(validFor: .seconds(100)), generation: 1, issuedAt: self.start)
+            credentials: Credentials(validFor: .seconds(100)), generation: 1, issuedAt: self.start, reason: .first)
         schedule.follow(issued, now: self.start, random: 0)
         #expect(schedule.timerFired(now: self.start + .seconds(79), random: 0) == .nothing)
         #expect(schedule.timerFired(now: self.start + .seconds(80), random: 0) == .ask)
