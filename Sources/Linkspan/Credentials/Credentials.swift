@@ -13,14 +13,15 @@ public struct Credentials: Sendable {
     public var query: [QueryItem]
     /// Where to connect instead of the configured URL: a signed URL, or the host of a region.
     ///
-    /// Default nil: the configured one. All of it counts, the path included. The scheme must be one that the transport carries, and must not give up TLS;
-    /// otherwise the attempt ends with code `invalidURL`, for good. The pool goes on knowing the connection by its
-    /// configured URL.
+    /// Default nil: the configured one. All of it counts, the path included. The scheme must be one that the transport
+    /// carries, and must not give up TLS; otherwise the attempt ends with code `invalidURL`, for good. The pool goes on
+    /// knowing the connection by its configured URL.
     public var url: ConnectionURL?
     /// How long the credentials are good, counted from the moment the provider answers.
     ///
-    /// Default nil: not known. When it is known, attempts in the first four fifths of that time use the credentials again without asking the
-    /// provider, and a connection that is up has them renewed ahead of time; see ``CredentialRequest/Reason/expiring``.
+    /// Default nil: not known. When it is known, attempts in the first four fifths of that time use the credentials again
+    /// without asking the provider, and a connection that is up has them renewed ahead of time; see
+    /// ``CredentialRequest/Reason/expiring``.
     public var validFor: Duration?
 
     /// Nothing to show.
