@@ -77,10 +77,8 @@ struct TenMinutesExample {
     private func ask(_ connection: ConnectionHandler) async {
         do {
             _ = try await connection.request("who", "attic", timeout: .seconds(2))
-        } catch  where error.certainty == .notSent {
-            note("safe to ask again")
         } catch {
-            note("may have been received: \(error.code.rawValue)")
+            note(error.certainty == .notSent ? "safe to ask again" : "may have been received: \(error.code.rawValue)")
         }
     }
 
@@ -99,13 +97,13 @@ struct TenMinutesExample {
 
     @Test
     func `listening works as the article says`() async throws {
-        let connection = try self.connect()
         self.hub.onConnect { peer in
             if let line = try? Payload(Line(text: "hi")), let name = try? Payload("bob") {
                 peer.emit("say", line)
                 peer.emit("typing", name)
             }
         }
+        let connection = try self.connect()
         let subscription = try connection.on(.say) { line in
             if case .success(let line) = line { show(line) }
         }
