@@ -9,8 +9,8 @@ SHELL := /bin/bash
 VENV := .venv
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
 # Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
-WITH_SERVERS := ^(InteropTests|ChatTests)[.]
-PACKAGES := libwebsockets-dev python3 python3-venv openssl
+WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests)[.]
+PACKAGES := libwebsockets-dev python3 python3-venv openssl iproute2
 FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
 
 .PHONY: help demo test prerequisites venv sanitize benchmark lint format

@@ -10,7 +10,8 @@ public protocol DeliveryStore: Sendable {
 
     /// What an earlier process left, the oldest first.
     ///
-    /// Called once, when the connection is made: it must return quickly.
+    /// Called when the connection is made: it must return quickly. Of two connections that are made for one URL at a time
+    /// one is let go unused.
     func kept() -> [StoredDelivery]
 
     /// Keeps a delivery; when it returns, the delivery must survive.

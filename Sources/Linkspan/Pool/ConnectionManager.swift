@@ -63,9 +63,7 @@ public final class ConnectionManager: Sendable {
     /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message names
     ///   them.
     public func connect(_ configuration: ConnectionConfiguration) throws(LinkspanError) -> ConnectionHandler {
-        let (connection, mustConnect) = try self.pool.withLock { pool throws(LinkspanError) in
-            try pool.occupy(configuration) { self.factory.makeConnection(configuration) }
-        }
+        let (connection, mustConnect) = try self.occupy(configuration)
         // The handler keeps the manager, so that a connection that is held is also looked after.
         let handler = ConnectionHandler(connection: connection) { self.vacate(connection) }
         if mustConnect {
@@ -77,6 +75,19 @@ public final class ConnectionManager: Sendable {
             self.keep()
         }
         return handler
+    }
+
+    private func occupy(
+        _ configuration: ConnectionConfiguration
+    ) throws(LinkspanError) -> (connection: any Connection, mustConnect: Bool) {
+        let found = try self.pool.withLock { pool throws(LinkspanError) in try pool.occupy(configuration) }
+        if let found { return found }
+        // Made outside the lock, because a factory is foreign code. Of two that are made at a time one is let go unused.
+        let new = self.factory.makeConnection(configuration)
+        let taken = try self.pool.withLock { pool throws(LinkspanError) in
+            try pool.occupy(configuration, orAdd: new)
+        }
+        return taken ?? (new, true)
     }
 
     /// The connections in the pool, with how many hold each.

@@ -33,12 +33,17 @@ struct ConnectionPool: Sendable {
         return self.entries.values.map(\.connection)
     }
 
-    /// Takes the connection for a URL, made by `make` when there is none yet.
+    /// Takes the connection for a URL.
     ///
-    /// - Returns: the connection, and whether it has to be connected: it is new, or went down while nobody held it.
+    /// - Parameters:
+    ///   - configuration: whose URL, and what the connection must be like.
+    ///   - new: what is put into the pool when there is none yet.
+    /// - Returns: the connection, and whether it has to be connected: it is new, or went down while nobody held it. Nil when
+    ///   there is none and no new one.
+    /// - Throws: `conflictingOptions` when there is one with other options.
     mutating func occupy(
-        _ configuration: ConnectionConfiguration, make: () -> any Connection
-    ) throws(LinkspanError) -> (connection: any Connection, mustConnect: Bool) {
+        _ configuration: ConnectionConfiguration, orAdd new: (any Connection)? = nil
+    ) throws(LinkspanError) -> (connection: any Connection, mustConnect: Bool)? {
         let described = configuration.described
         var entry: Entry
         var mustConnect = false
@@ -46,9 +51,11 @@ struct ConnectionPool: Sendable {
             try Self.compare(found.described, described, url: configuration.url)
             entry = found
             mustConnect = found.holders == 0 && found.connection.state == .disconnected
-        } else {
+        } else if let new {
             mustConnect = true
-            entry = Entry(connection: make(), described: described, linger: configuration.options.linger)
+            entry = Entry(connection: new, described: described, linger: configuration.options.linger)
+        } else {
+            return nil
         }
         entry.holders += 1
         entry.idleSince = nil
