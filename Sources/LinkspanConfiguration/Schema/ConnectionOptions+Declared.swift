@@ -57,6 +57,9 @@ extension ConnectionOptions {
         PluginOption(
             "retryLimit", .number(1...1_000_000), fallback: "no limit",
             "After how many attempts in a row it gives up."),
+        PluginOption(
+            "trace", .number(0...65_536), fallback: "0",
+            "How many of the latest frames are remembered for a report, without their contents."),
     ]
 
     /// Takes over what was given; the rest stays.
@@ -78,6 +81,7 @@ extension ConnectionOptions {
         self.flush.commands = values.number("flushCommands") ?? self.flush.commands
         self.flush.bytes = values.number("flushBytes") ?? self.flush.bytes
         self.flush.pause = values.duration("flushPause") ?? self.flush.pause
+        self.trace = values.number("trace") ?? self.trace
         self.applyRetry(values)
     }
 

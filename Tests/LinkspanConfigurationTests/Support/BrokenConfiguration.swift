@@ -54,7 +54,7 @@ extension BrokenConfiguration {
                 + "known: bufferBytes, bufferCommands, bufferOverflow, credentialDeadline, deliveryAttempts, "
                 + "deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
                 + "flushPause, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
-                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit)  from chat.yaml:6"),
+                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.yaml:6"),
         Self(
             mistake: "unknown section of a transport, told once",
             file: Self.good("    webscket:\n      url: ws://a\n      pingInterval: 3"),
