@@ -94,3 +94,21 @@ public struct Command: Sendable {
         .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))
     }
 }
+
+extension Command {
+    /// Has a command performed and waits for its outcome; cancelling the task gives the command up.
+    static func outcome(
+        of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
+    ) async throws(LinkspanError) -> Payload {
+        let outcome = ReplyBox<Result<Payload, LinkspanError>>()
+        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.set($0) }
+        try perform(command)
+        let result = await withTaskCancellationHandler {
+            await outcome.value()
+        } onCancel: {
+            cancel(command.id)
+        }
+        return try result.get()
+    }
+}

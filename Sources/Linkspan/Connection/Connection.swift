@@ -234,18 +234,12 @@ extension MessageChannel {
     }
 
     /// Performs a command and waits for its outcome.
-    func reply(
+    private func reply(
         to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil
     ) async throws(LinkspanError) -> Payload {
-        let outcome = ReplyBox<Result<Payload, LinkspanError>>()
-        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.set($0) }
-        try self.perform(command)
-        let result = await withTaskCancellationHandler {
-            await outcome.value()
-        } onCancel: {
-            self.cancel(command.id)
-        }
-        return try result.get()
+        try await Command.outcome(
+            of: kind, event: event, payload: payload, timeout: timeout, key: key,
+            perform: { command throws(LinkspanError) in try self.perform(command) }, cancel: { self.cancel($0) })
     }
 }
 

@@ -47,16 +47,8 @@ public struct GreetingChannel: Sendable {
     public func request<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, timeout: Duration = .seconds(10)
     ) async throws(LinkspanError) -> Payload {
-        let outcome = ReplyBox<Result<Payload, LinkspanError>>()
-        let command = Command(
-            .request, event: event, payload: try Payload(repeat each arguments), timeout: timeout
-        ) { outcome.set($0) }
-        try self.perform(command)
-        let result = await withTaskCancellationHandler {
-            await outcome.value()
-        } onCancel: {
-            self.cancel(command.id)
-        }
-        return try result.get()
+        try await Command.outcome(
+            of: .request, event: event, payload: Payload(repeat each arguments), timeout: timeout,
+            perform: self.perform, cancel: self.cancel)
     }
 }
