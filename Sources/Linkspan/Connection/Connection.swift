@@ -187,6 +187,15 @@ extension MessageChannel {
         try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments)))
     }
 
+    /// Sends an event now or not at all: for what is worth nothing later, such as a cursor's place.
+    ///
+    /// - Throws: ``LinkspanError``: `encodingFailed`, `released`. That it was left out is not an error.
+    public func sendVolatile<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument
+    ) throws(LinkspanError) {
+        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments), isVolatile: true))
+    }
+
     /// Sends an event and waits for the server's reply.
     ///
     /// At most once.
