@@ -49,6 +49,8 @@ struct CommandStateMachine: Sendable {
         var ids: Set<Command.ID> = []
         var cancelled: Set<Command.ID> = []
         var expired: Set<Command.ID> = []
+        /// Whether a turn is under way at all.
+        var isTurn = false
     }
 
     private let pacing: FlushPacing
@@ -102,6 +104,7 @@ extension CommandStateMachine {
     ///   - effects: gets what is to be done.
     mutating func linkOpened(_ link: any Link, greetedAs epoch: UInt64?, effects: inout Deque<Effect>) {
         self.link = link
+        self.endExhausted(effects: &effects)
         if let epoch {
             self.phase = .greeting(epoch: epoch)
             effects.append(.greet(epoch: epoch))
@@ -115,7 +118,8 @@ extension CommandStateMachine {
         if self.isGreeting(epoch) { self.beginFlush(effects: &effects) }
     }
 
-    /// The link is gone: requests under way fail now, deliveries go back to the heads of their lanes.
+    /// The link is gone: requests under way fail now, deliveries go back to the heads of their lanes unless this was their
+    /// last attempt.
     mutating func linkLost(_ cause: LinkspanError?, effects: inout Deque<Effect>) {
         self.phase = .down
         self.link = nil
@@ -128,6 +132,16 @@ extension CommandStateMachine {
                 .disconnected, "the connection was lost before '\(command.event)' was answered", cause: cause,
                 certainty: .unknown)
             effects.append(.finish(command, .failure(error)))
+        }
+        // What a turn has in its hand may turn out not to have been taken: then it waits for the next link after all.
+        if !self.inHand.isTurn { self.endExhausted(effects: &effects) }
+    }
+
+    /// Ends deliveries that were given to links as often as they may be.
+    private mutating func endExhausted(effects: inout Deque<Effect>) {
+        guard let limit = self.delivery.attempts else { return }
+        for command in self.lanes.removeHeads(givenTimes: limit) {
+            effects.append(command.fail(.timedOut, .unknown, "was not answered, however often it was sent"))
         }
     }
 
@@ -291,6 +305,7 @@ extension CommandStateMachine {
             }
         }
         guard batch.isEmpty else {
+            self.inHand.isTurn = true
             let isFull = batch.count >= self.pacing.commands || bytes >= self.pacing.bytes
             return Turn(link: link, batch: batch, writables: self.writables, isFull: isFull)
         }
@@ -328,7 +343,8 @@ extension CommandStateMachine {
         let command = outgoing.command
         let wasAwaited = outgoing.message.requestID.map { self.awaited.removeValue(forKey: $0) != nil }
         if case .deliver(let lane) = command.kind {
-            guard wasAwaited == true else { return }
+            // When its link was lost meanwhile it has gone back already, as if the link had taken it.
+            guard wasAwaited == true else { return self.lanes.discount(command.id, lane: lane) }
             self.lanes.giveBack(lane: lane)
         } else if wasAwaited == false || !self.restore(command, now: now, effects: &effects) {
             // A request that is not awaited any more has had its outcome.

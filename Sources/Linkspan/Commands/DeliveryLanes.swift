@@ -164,6 +164,22 @@ extension DeliveryLanes {
         self.interrupt(lane: lane)
     }
 
+    /// A head that is back already was not given to its link after all.
+    mutating func discount(_ id: Command.ID, lane: String) {
+        guard let attempts = self.attempts(of: id, lane: lane), attempts > 0 else { return }
+        self.lanes[lane]?.attempts = attempts - 1
+    }
+
+    /// Takes out the heads that are not under way and were given to a link so often, in the order in which they were made.
+    mutating func removeHeads(givenTimes limit: Int) -> [Command] {
+        var removed: [Command] = []
+        for (name, lane) in self.lanes where !lane.isUnderWay && lane.attempts >= limit {
+            guard let head = lane.waiting.first, self.remove(head.id, lane: name) != nil else { continue }
+            removed.append(head)
+        }
+        return removed.sorted { $0.id < $1.id }
+    }
+
     /// The head is no longer under way, and stays first.
     mutating func interrupt(lane: String) {
         self.lanes[lane]?.isUnderWay = false
