@@ -243,12 +243,12 @@ extension CommandStateMachine {
     }
 
     /// Notes when a delivery is to be sent again.
-    private mutating func watchReply(to delivery: Command, now: ContinuousClock.Instant) {
+    private mutating func watchReply(to delivery: Command, until due: ContinuousClock.Instant) {
         if self.repeats.count > 64 + 4 * self.awaited.count {
             let alive = Set(self.awaited.values.map(\.id))
             self.repeats.compact { alive.contains($0) }
         }
-        self.repeats.insert(delivery.id, at: now + self.delivery.repeatAfter)
+        self.repeats.insert(delivery.id, at: due)
     }
 
     private mutating func compactDeadlines() {
@@ -268,8 +268,9 @@ extension CommandStateMachine {
         let number = begun.requestID ?? self.nextRequestID(for: command)
         message.requestID = number
         self.awaited[number] = command
-        if case .deliver(let lane) = command.kind { self.lanes.note(requestID: number, lane: lane) }
-        self.watchReply(to: command, now: now)
+        let due = now + self.delivery.repeatAfter
+        if case .deliver(let lane) = command.kind { self.lanes.note(requestID: number, repeatAt: due, lane: lane) }
+        self.watchReply(to: command, until: due)
         return Outgoing(command: command, message: message)
     }
 
@@ -466,13 +467,18 @@ extension CommandStateMachine {
         }
         var unanswered: Set<Command.ID> = []
         while let id = self.repeats.popExpired(now: now) { unanswered.insert(id) }
-        if !unanswered.isEmpty { self.sendAgain(unanswered, effects: &effects) }
+        if !unanswered.isEmpty { self.sendAgain(unanswered, now: now, effects: &effects) }
     }
 
-    private mutating func sendAgain(_ ids: Set<Command.ID>, effects: inout Deque<Effect>) {
+    private mutating func sendAgain(
+        _ ids: Set<Command.ID>, now: ContinuousClock.Instant, effects: inout Deque<Effect>
+    ) {
         var isExhausted: Set<Command.ID> = []
         for command in self.awaited.values {
-            guard ids.contains(command.id), case .deliver(let lane) = command.kind else { continue }
+            // One that the link did not take at first has a later instant by now.
+            guard ids.contains(command.id), case .deliver(let lane) = command.kind,
+                self.lanes.mayRepeat(lane: lane, now: now)
+            else { continue }
             if let limit = self.delivery.attempts, self.lanes.attempts(of: command.id, lane: lane) ?? 0 >= limit {
                 isExhausted.insert(command.id)
             } else {

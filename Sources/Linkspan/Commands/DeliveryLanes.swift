@@ -20,6 +20,8 @@ struct DeliveryLanes: Sendable {
         var attempts = 0
         /// The head's number on this link.
         var requestID: UInt64?
+        /// When the head is to be sent again over this link.
+        var repeatAt: ContinuousClock.Instant?
 
         /// Forgets the head.
         mutating func beginAnew() {
@@ -148,8 +150,16 @@ extension DeliveryLanes {
         self.isReadySorted = true
     }
 
-    /// Notes under which number a lane's head is under way.
-    mutating func note(requestID: UInt64, lane: String) { self.lanes[lane]?.requestID = requestID }
+    /// Notes under which number a lane's head is under way, and until when.
+    mutating func note(requestID: UInt64, repeatAt: ContinuousClock.Instant, lane: String) {
+        self.lanes[lane]?.requestID = requestID
+        self.lanes[lane]?.repeatAt = repeatAt
+    }
+
+    /// Whether a lane's head has waited long enough for its reply.
+    func mayRepeat(lane: String, now: ContinuousClock.Instant) -> Bool {
+        self.lanes[lane]?.repeatAt.map { $0 <= now } ?? true
+    }
 
     /// How often a lane's head was given to a link; nil when it is another command.
     func attempts(of id: Command.ID, lane: String) -> Int? {

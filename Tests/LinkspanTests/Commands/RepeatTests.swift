@@ -87,6 +87,22 @@ struct RepeatTests {
     }
 
     @Test
+    func `the wait for a reply begins when the link takes the delivery`() throws {
+        let harness = try Harness { _ in .defaults { $0.capacity = 1 } }
+        try harness.enter(.disconnected)
+        try harness.perform(.send, "fills the link")
+        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(15))
+        harness.transport.openPeers.first?.read()
+        harness.scheduler.advance(by: .seconds(19))
+        #expect(harness.transport.sent.map(\.event) == ["fills the link", "a"])
+        harness.transport.openPeers.first?.read()
+        harness.scheduler.advance(by: .seconds(2))
+        #expect(harness.transport.sent.map(\.event) == ["fills the link", "a", "a"])
+    }
+
+    @Test
     func `a delivery that an earlier link may have carried is not called unsent when a later one rejects it`() throws {
         let tooLarge = LinkspanError(.messageTooLarge, "too large")
         let harness = try Harness { number in
