@@ -50,7 +50,8 @@ final class Chance: Sendable {
             attempts: self.isOne(in: 3) ? self.number(2...6) : nil, key: self.element([.none, .lastArgument]))
         if self.isOne(in: 2) {
             options.flush = FlushPacing(
-                commands: self.number(1...8), bytes: self.number(20...2_000), pause: .milliseconds(self.number(0...500)))
+                commands: self.number(1...8), bytes: self.number(20...2_000), pause: .milliseconds(self.number(0...500))
+            )
         }
         options.trace = self.isOne(in: 4) ? 16 : 0
     }

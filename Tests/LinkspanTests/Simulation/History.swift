@@ -42,6 +42,10 @@ struct History: Sendable {
     var deliveries = DeliveryOptions()
     /// Whether links have to be greeted.
     var mustGreet = false
+    /// Links that could fill up: nothing is known about when they take what.
+    var slowLinks: Set<Int> = []
+    /// Whether a flush may pause.
+    var isPaced = false
     /// Connections and links that should be gone.
     var leftOver = 0
     private(set) var calls: [Call] = []
@@ -51,6 +55,8 @@ struct History: Sendable {
     /// What the server applied, in order.
     private(set) var applied: [Passage] = []
     private(set) var states: [ConnectionState] = []
+    /// When links that were up were lost or given up.
+    private(set) var losses: [Duration] = []
     /// The links whose greeting was a success.
     private(set) var greetedLinks: Set<Int> = []
     private var isQuiet = false
@@ -116,6 +122,7 @@ extension History {
 
     mutating func record(_ change: StateChange, at time: Duration) {
         self.states.append(change.to)
+        if change.from == .connected { self.losses.append(time) }
         self.fold("state \(change.from.rawValue) \(change.to.rawValue) \(change.sequence)", time)
     }
 

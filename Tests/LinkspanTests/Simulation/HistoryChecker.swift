@@ -92,15 +92,34 @@ extension History {
         if let quietState, quietState != .connected {
             violations.append(.init(.stuck, "the connection is \(quietState.rawValue) after the last fault"))
         }
-        return violations
+        return violations + self.unrepeated
+    }
+
+    /// A delivery that is not answered is sent again when its wait is over, unless the link has been lost or may be full.
+    private var unrepeated: [Violation] {
+        guard !self.isPaced else { return [] }
+        let passages = Dictionary(grouping: self.taken, by: \.name)
+        return self.calls.filter { $0.lane != nil }.flatMap { call -> [Violation] in
+            let own = passages[call.name] ?? []
+            return own.enumerated().compactMap { index, passage in
+                let latest = passage.time + self.deliveries.repeatAfter + .milliseconds(250)
+                let next = index + 1 < own.count ? own[index + 1].time : nil
+                let events = [next, call.ends.first?.time, self.losses.first { $0 >= passage.time }]
+                let isDone = events.contains { event in event.map { $0 <= latest } ?? false }
+                if isDone || self.slowLinks.contains(passage.link) { return nil }
+                return .init(.stuck, "\(call.name) was not repeated by \(latest)")
+            }
+        }
     }
 }
 
 // MARK: - On the links
 
 extension History {
-    /// Sends and requests go to one link, once. A delivery goes again to the next link, and to the same one only under the
-    /// same number and after its wait; not once it has ended, and not more often than its options say.
+    /// Sends and requests go to one link, once.
+    ///
+    /// A delivery goes again to the next link, and to the same one only under the same number and after its wait; not once
+    /// it has ended, and not more often than its options say.
     private var duplicated: [Violation] {
         var violations: [Violation] = []
         for (name, passages) in Dictionary(grouping: self.taken, by: \.name) {
@@ -144,7 +163,9 @@ extension History {
         var last = -1
         for passage in self.taken {
             guard let index = self.indices[passage.name], self.calls[index].lane == nil else { continue }
-            if index < last { violations.append(.init(.reordered, "\(passage.name) left behind \(self.calls[last].name)")) }
+            if index < last {
+                violations.append(.init(.reordered, "\(passage.name) left behind \(self.calls[last].name)"))
+            }
             last = max(last, index)
         }
         return violations
@@ -161,7 +182,8 @@ extension History {
             if index < head {
                 violations.append(.init(.reordered, "\(passage.name) left behind \(self.calls[head].name)"))
             } else if self.calls[head].ends.first.map({ $0.time > passage.time }) ?? true {
-                violations.append(.init(.reordered, "\(passage.name) left while \(self.calls[head].name) was under way"))
+                let text = "\(passage.name) left while \(self.calls[head].name) was under way"
+                violations.append(.init(.reordered, text))
             }
         }
         return violations

@@ -34,10 +34,13 @@ struct SimulatedWorld {
         self.transport = ScriptedTransport(scheduler: scheduler) { link in
             let isFaulty = scheduler.elapsed < duration
             var script = isFaulty ? chance.script() : .delaying(by: .milliseconds(5))
+            if script.capacity != nil { book.withLock { _ = $0.slowLinks.insert(link) } }
             // Asked last: what is not rejected is taken.
             script.rejects = { message in
                 let isOfGreeting = message.event == "hello" || message.event == "login"
-                if isFaulty, !isOfGreeting, chance.isOne(in: 200) { return LinkspanError(.messageTooLarge, "too large") }
+                if isFaulty, !isOfGreeting, chance.isOne(in: 200) {
+                    return LinkspanError(.messageTooLarge, "too large")
+                }
                 book.withLock {
                     $0.taken(message.event, link: link, requestID: message.requestID, at: scheduler.elapsed)
                 }
@@ -85,6 +88,7 @@ struct SimulatedWorld {
         self.book.withLock {
             $0.deliveries = configuration.options.deliveries
             $0.mustGreet = isGreeted
+            $0.isPaced = configuration.options.flush != FlushPacing()
         }
         self.serve(demanding: isProvided)
         let handler = try self.manager.connect(configuration)
@@ -149,7 +153,11 @@ extension SimulatedWorld {
                 if chance.isOne(in: 10) { throw LinkspanError(.connectionLost, "no token") }
                 if chance.isOne(in: 20) {
                     let never = ReplyBox<Void>()
-                    await withTaskCancellationHandler { await never.value() } onCancel: { never.set(()) }
+                    await withTaskCancellationHandler {
+                        await never.value()
+                    } onCancel: {
+                        never.set(())
+                    }
                     throw CancellationError()
                 }
             }
