@@ -49,6 +49,8 @@ struct CommandStateMachine: Sendable {
         var ids: Set<Command.ID> = []
         var cancelled: Set<Command.ID> = []
         var expired: Set<Command.ID> = []
+        /// Whether a turn is under way at all.
+        var isTurn = false
     }
 
     private let pacing: FlushPacing
@@ -102,6 +104,7 @@ extension CommandStateMachine {
     ///   - effects: gets what is to be done.
     mutating func linkOpened(_ link: any Link, greetedAs epoch: UInt64?, effects: inout Deque<Effect>) {
         self.link = link
+        self.endExhausted(effects: &effects)
         if let epoch {
             self.phase = .greeting(epoch: epoch)
             effects.append(.greet(epoch: epoch))
@@ -115,7 +118,8 @@ extension CommandStateMachine {
         if self.isGreeting(epoch) { self.beginFlush(effects: &effects) }
     }
 
-    /// The link is gone: requests under way fail now, deliveries go back to the heads of their lanes.
+    /// The link is gone: requests under way fail now, deliveries go back to the heads of their lanes unless this was their
+    /// last attempt.
     mutating func linkLost(_ cause: LinkspanError?, effects: inout Deque<Effect>) {
         self.phase = .down
         self.link = nil
@@ -128,6 +132,16 @@ extension CommandStateMachine {
                 .disconnected, "the connection was lost before '\(command.event)' was answered", cause: cause,
                 certainty: .unknown)
             effects.append(.finish(command, .failure(error)))
+        }
+        // What a turn has in its hand may turn out not to have been taken: then it waits for the next link after all.
+        if !self.inHand.isTurn { self.endExhausted(effects: &effects) }
+    }
+
+    /// Ends deliveries that were given to links as often as they may be.
+    private mutating func endExhausted(effects: inout Deque<Effect>) {
+        guard let limit = self.delivery.attempts else { return }
+        for command in self.lanes.removeHeads(givenTimes: limit) {
+            effects.append(command.fail(.timedOut, .unknown, "was not answered, however often it was sent"))
         }
     }
 
@@ -229,12 +243,12 @@ extension CommandStateMachine {
     }
 
     /// Notes when a delivery is to be sent again.
-    private mutating func watchReply(to delivery: Command, now: ContinuousClock.Instant) {
+    private mutating func watchReply(to delivery: Command, until due: ContinuousClock.Instant) {
         if self.repeats.count > 64 + 4 * self.awaited.count {
             let alive = Set(self.awaited.values.map(\.id))
             self.repeats.compact { alive.contains($0) }
         }
-        self.repeats.insert(delivery.id, at: now + self.delivery.repeatAfter)
+        self.repeats.insert(delivery.id, at: due)
     }
 
     private mutating func compactDeadlines() {
@@ -254,8 +268,9 @@ extension CommandStateMachine {
         let number = begun.requestID ?? self.nextRequestID(for: command)
         message.requestID = number
         self.awaited[number] = command
-        if case .deliver(let lane) = command.kind { self.lanes.note(requestID: number, lane: lane) }
-        self.watchReply(to: command, now: now)
+        let due = now + self.delivery.repeatAfter
+        if case .deliver(let lane) = command.kind { self.lanes.note(requestID: number, repeatAt: due, lane: lane) }
+        self.watchReply(to: command, until: due)
         return Outgoing(command: command, message: message)
     }
 
@@ -291,6 +306,7 @@ extension CommandStateMachine {
             }
         }
         guard batch.isEmpty else {
+            self.inHand.isTurn = true
             let isFull = batch.count >= self.pacing.commands || bytes >= self.pacing.bytes
             return Turn(link: link, batch: batch, writables: self.writables, isFull: isFull)
         }
@@ -328,7 +344,8 @@ extension CommandStateMachine {
         let command = outgoing.command
         let wasAwaited = outgoing.message.requestID.map { self.awaited.removeValue(forKey: $0) != nil }
         if case .deliver(let lane) = command.kind {
-            guard wasAwaited == true else { return }
+            // When its link was lost meanwhile it has gone back already, as if the link had taken it.
+            guard wasAwaited == true else { return self.lanes.discount(command.id, lane: lane) }
             self.lanes.giveBack(lane: lane)
         } else if wasAwaited == false || !self.restore(command, now: now, effects: &effects) {
             // A request that is not awaited any more has had its outcome.
@@ -450,13 +467,18 @@ extension CommandStateMachine {
         }
         var unanswered: Set<Command.ID> = []
         while let id = self.repeats.popExpired(now: now) { unanswered.insert(id) }
-        if !unanswered.isEmpty { self.sendAgain(unanswered, effects: &effects) }
+        if !unanswered.isEmpty { self.sendAgain(unanswered, now: now, effects: &effects) }
     }
 
-    private mutating func sendAgain(_ ids: Set<Command.ID>, effects: inout Deque<Effect>) {
+    private mutating func sendAgain(
+        _ ids: Set<Command.ID>, now: ContinuousClock.Instant, effects: inout Deque<Effect>
+    ) {
         var isExhausted: Set<Command.ID> = []
         for command in self.awaited.values {
-            guard ids.contains(command.id), case .deliver(let lane) = command.kind else { continue }
+            // One that the link did not take at first has a later instant by now.
+            guard ids.contains(command.id), case .deliver(let lane) = command.kind,
+                self.lanes.mayRepeat(lane: lane, now: now)
+            else { continue }
             if let limit = self.delivery.attempts, self.lanes.attempts(of: command.id, lane: lane) ?? 0 >= limit {
                 isExhausted.insert(command.id)
             } else {

@@ -20,6 +20,8 @@ struct DeliveryLanes: Sendable {
         var attempts = 0
         /// The head's number on this link.
         var requestID: UInt64?
+        /// When the head is to be sent again over this link.
+        var repeatAt: ContinuousClock.Instant?
 
         /// Forgets the head.
         mutating func beginAnew() {
@@ -148,8 +150,16 @@ extension DeliveryLanes {
         self.isReadySorted = true
     }
 
-    /// Notes under which number a lane's head is under way.
-    mutating func note(requestID: UInt64, lane: String) { self.lanes[lane]?.requestID = requestID }
+    /// Notes under which number a lane's head is under way, and until when.
+    mutating func note(requestID: UInt64, repeatAt: ContinuousClock.Instant, lane: String) {
+        self.lanes[lane]?.requestID = requestID
+        self.lanes[lane]?.repeatAt = repeatAt
+    }
+
+    /// Whether a lane's head has waited long enough for its reply.
+    func mayRepeat(lane: String, now: ContinuousClock.Instant) -> Bool {
+        self.lanes[lane]?.repeatAt.map { $0 <= now } ?? true
+    }
 
     /// How often a lane's head was given to a link; nil when it is another command.
     func attempts(of id: Command.ID, lane: String) -> Int? {
@@ -162,6 +172,22 @@ extension DeliveryLanes {
         guard let entry = self.lanes[lane], entry.isUnderWay else { return }
         self.lanes[lane]?.attempts = entry.attempts - 1
         self.interrupt(lane: lane)
+    }
+
+    /// A head that is back already was not given to its link after all.
+    mutating func discount(_ id: Command.ID, lane: String) {
+        guard let attempts = self.attempts(of: id, lane: lane), attempts > 0 else { return }
+        self.lanes[lane]?.attempts = attempts - 1
+    }
+
+    /// Takes out the heads that are not under way and were given to a link so often, in the order in which they were made.
+    mutating func removeHeads(givenTimes limit: Int) -> [Command] {
+        var removed: [Command] = []
+        for (name, lane) in self.lanes where !lane.isUnderWay && lane.attempts >= limit {
+            guard let head = lane.waiting.first, self.remove(head.id, lane: name) != nil else { continue }
+            removed.append(head)
+        }
+        return removed.sorted { $0.id < $1.id }
     }
 
     /// The head is no longer under way, and stays first.

@@ -40,6 +40,40 @@ struct RepeatTests {
     }
 
     @Test
+    func `after the last attempt a delivery fails with the loss of its link`() throws {
+        let harness = try Harness(options: { $0.deliveries.attempts = 2 }, script: { _ in .perfect })
+        try harness.enter(.connected)
+        try harness.perform(.deliver(lane: "lane"), "a")
+        harness.peers.first?.drop()
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.arrived == ["a", "a"])
+        #expect(harness.outcome("a") == nil)
+        try harness.perform(.deliver(lane: "lane"), "b")
+        harness.transport.openPeers.first?.drop()
+        harness.scheduler.settle()
+        #expect(harness.failure("a")?.code == .timedOut)
+        #expect(harness.failure("a")?.certainty == .unknown)
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.arrived == ["a", "a", "b"])
+    }
+
+    @Test
+    func `an attempt counts only if its link took it, even when the link is lost at that moment`() throws {
+        let harness = try Harness(options: { $0.deliveries.attempts = 1 }, script: { _ in .perfect })
+        harness.transport.onMessage { $0.reply() }
+        let connection = harness.connection
+        try connection.perform(
+            Command(.send, event: "leaves", payload: .empty) { _ in try? connection.disconnect() })
+        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.enter(.connected)
+        #expect(harness.arrived.isEmpty)
+        #expect(harness.outcome("a") == nil)
+        try connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.isSuccess("a"))
+    }
+
+    @Test
     func `an attempt that no link took does not count`() throws {
         let harness = try Harness(
             options: { $0.deliveries.attempts = 1 },
@@ -50,6 +84,22 @@ struct RepeatTests {
         harness.transport.onMessage { $0.reply() }
         harness.scheduler.advance(by: .seconds(10))
         #expect(harness.isSuccess("a"))
+    }
+
+    @Test
+    func `the wait for a reply begins when the link takes the delivery`() throws {
+        let harness = try Harness { _ in .defaults { $0.capacity = 1 } }
+        try harness.enter(.disconnected)
+        try harness.perform(.send, "fills the link")
+        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(15))
+        harness.transport.openPeers.first?.read()
+        harness.scheduler.advance(by: .seconds(19))
+        #expect(harness.transport.sent.map(\.event) == ["fills the link", "a"])
+        harness.transport.openPeers.first?.read()
+        harness.scheduler.advance(by: .seconds(2))
+        #expect(harness.transport.sent.map(\.event) == ["fills the link", "a", "a"])
     }
 
     @Test

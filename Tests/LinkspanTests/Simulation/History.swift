@@ -1,35 +1,75 @@
 @testable import Linkspan
 
-/// What happened in a ``SimulatedWorld``, and whether it was right.
+/// What happened in a ``SimulatedWorld``.
 struct History: Sendable {
     struct Call: Sendable {
         let name: String
         let kind: Command.Kind
         let id: Command.ID
-        var outcomes = 0
-        var wasRefused = false
-        var isSuccess = false
-        var certainty: LinkspanError.Certainty?
+        let timeout: Duration?
+        let time: Duration
+        var refusal: LinkspanError?
+        var ends: [End] = []
+
+        var isOpen: Bool { self.ends.isEmpty && self.refusal == nil }
+        /// What its caller may believe, when it was not a success.
+        var certainty: LinkspanError.Certainty? { self.refusal?.certainty ?? self.ends.first?.certainty }
+        var isSuccess: Bool { self.ends.first?.isSuccess ?? false }
+        var lane: String? { if case .deliver(let lane) = self.kind { lane } else { nil } }
     }
 
-    private(set) var calls: [Call] = []
-    private var indices: [String: Int] = [:]
-    /// What the server applied, in order, with the number of the link that brought it.
-    private(set) var applied: [(name: String, link: Int)] = []
-    private(set) var states: [ConnectionState] = []
-    /// What links accepted.
-    var sent: [String] = []
+    /// The outcome of a call.
+    struct End: Sendable {
+        let time: Duration
+        let isSuccess: Bool
+        let reply: String?
+        let certainty: LinkspanError.Certainty?
+        /// Whether it came only when the connection was given back.
+        let isLate: Bool
+    }
+
+    /// A message on a link, or at the server.
+    struct Passage: Sendable {
+        let name: String
+        let link: Int
+        let requestID: UInt64?
+        let time: Duration
+        /// Whether the greeting of its link was over.
+        var isGreeted = true
+    }
+
+    /// The rules that deliveries follow.
+    var deliveries = DeliveryOptions()
+    /// Whether links have to be greeted.
+    var mustGreet = false
+    /// Links that could fill up: nothing is known about when they take what.
+    var slowLinks: Set<Int> = []
+    /// Whether a flush may pause.
+    var isPaced = false
     /// Connections and links that should be gone.
     var leftOver = 0
-    /// Set when everything has had time to end.
-    var isQuiet = false
-    private var lateOutcomes: [String] = []
+    private(set) var calls: [Call] = []
+    private(set) var indices: [String: Int] = [:]
+    /// What links took, in order.
+    private(set) var taken: [Passage] = []
+    /// What the server applied, in order.
+    private(set) var applied: [Passage] = []
+    private(set) var states: [ConnectionState] = []
+    /// When links that were up were lost or given up.
+    private(set) var losses: [Duration] = []
+    /// The links whose greeting was a success.
+    private(set) var greetedLinks: Set<Int> = []
+    private var isQuiet = false
+    /// The state when everything had had time to end.
+    private(set) var quietState: ConnectionState?
     /// Folds the whole course of events into one number (FNV-1a).
     private(set) var trace: UInt64 = 0xCBF2_9CE4_8422_2325
+}
 
-    // MARK: Recording
+// MARK: - Recording
 
-    mutating func nextName(_ kind: Command.Kind) -> String {
+extension History {
+    func nextName(_ kind: Command.Kind) -> String {
         switch kind {
         case .send: "s\(self.calls.count)"
         case .request: "r\(self.calls.count)"
@@ -37,111 +77,70 @@ struct History: Sendable {
         }
     }
 
-    mutating func called(_ name: String, _ command: Command) {
+    func call(_ name: String) -> Call? { self.indices[name].map { self.calls[$0] } }
+
+    mutating func called(_ name: String, _ command: Command, at time: Duration) {
         self.indices[name] = self.calls.count
-        self.calls.append(Call(name: name, kind: command.kind, id: command.id))
+        self.calls.append(
+            Call(name: name, kind: command.kind, id: command.id, timeout: command.timeout, time: time))
     }
 
     mutating func refused(_ name: String, _ error: LinkspanError, at time: Duration) {
-        self.update(name) {
-            $0.wasRefused = true
-            $0.certainty = error.certainty
-        }
-        self.fold("refused \(name) \(error.code.rawValue) \(time)")
+        self.update(name) { $0.refusal = error }
+        self.fold("refused \(name) \(error.code.rawValue)", time)
     }
 
     mutating func ended(_ name: String, _ outcome: Result<Payload, LinkspanError>, at time: Duration) {
-        if self.isQuiet { self.lateOutcomes.append(name) }
-        self.update(name) { call in
-            call.outcomes += 1
-            switch outcome {
-            case .success: call.isSuccess = true
-            case .failure(let error): call.certainty = error.certainty
-            }
+        let end: End
+        switch outcome {
+        case .success(let reply):
+            end = End(time: time, isSuccess: true, reply: reply.text, certainty: nil, isLate: self.isQuiet)
+            self.fold("success \(name) \(reply.text)", time)
+        case .failure(let error):
+            end = End(time: time, isSuccess: false, reply: nil, certainty: error.certainty, isLate: self.isQuiet)
+            self.fold("failure \(name) \(error.code.rawValue) \(error.certainty.map { "\($0)" } ?? "")", time)
         }
-        self.fold("ended \(name) \(outcome) \(time)")
+        self.update(name) { $0.ends.append(end) }
+    }
+
+    mutating func taken(_ name: String, link: Int, requestID: UInt64? = nil, at time: Duration) {
+        let isGreeted = !self.mustGreet || self.greetedLinks.contains(link)
+        self.taken.append(
+            Passage(name: name, link: link, requestID: requestID, time: time, isGreeted: isGreeted))
+        self.fold("taken \(name) \(link) \(requestID ?? 0)", time)
     }
 
     mutating func applied(_ name: String, link: Int, at time: Duration) {
-        self.applied.append((name, link))
-        self.fold("applied \(name) \(link) \(time)")
+        self.applied.append(Passage(name: name, link: link, requestID: nil, time: time))
+        self.fold("applied \(name) \(link)", time)
+    }
+
+    mutating func greeted(link: Int, at time: Duration) {
+        self.greetedLinks.insert(link)
+        self.fold("greeted \(link)", time)
     }
 
     mutating func record(_ change: StateChange, at time: Duration) {
         self.states.append(change.to)
-        self.fold("state \(change.from) \(change.to) \(change.sequence) \(time)")
+        if change.from == .connected { self.losses.append(time) }
+        self.fold("state \(change.from.rawValue) \(change.to.rawValue) \(change.sequence)", time)
+    }
+
+    /// Everything has had time to end.
+    mutating func becameQuiet(_ state: ConnectionState) {
+        self.isQuiet = true
+        self.quietState = state
     }
 
     private mutating func update(_ name: String, _ body: (inout Call) -> Void) {
         if let index = self.indices[name] { body(&self.calls[index]) }
     }
 
-    private mutating func fold(_ text: String) {
-        for byte in text.utf8 { self.trace = (self.trace ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-    }
-}
-
-// MARK: - Checking
-
-extension History {
-    /// Everything that is wrong, in words; empty when nothing is.
-    var violations: [String] {
-        self.wrongOutcomes + self.lies + self.wireDuplicates + self.disorder + self.leftovers
+    private mutating func fold(_ text: String, _ time: Duration) {
+        for byte in text.utf8 { self.fold(UInt64(byte)) }
+        self.fold(UInt64(bitPattern: time.components.seconds))
+        self.fold(UInt64(bitPattern: time.components.attoseconds))
     }
 
-    /// Each call has exactly one end, and has it before the connection is given back.
-    private var wrongOutcomes: [String] {
-        let counts = self.calls.filter { $0.outcomes != ($0.wasRefused ? 0 : 1) }
-        return counts.map { "\($0.name) has \($0.outcomes) outcomes, refused: \($0.wasRefused)" }
-            + self.lateOutcomes.map { "\($0) was stuck until the release" }
-            + self.calls.filter { !$0.isSuccess && $0.certainty == nil }.map { "\($0.name) failed without a certainty" }
-    }
-
-    /// What is called unsent was not seen, and what is called answered was.
-    private var lies: [String] {
-        let sent = Set(self.sent)
-        let seen = Set(self.applied.map(\.name))
-        let falselyUnsent = self.calls.filter {
-            $0.certainty == .notSent && (sent.contains($0.name) || seen.contains($0.name))
-        }
-        let falselyAnswered = self.calls.filter { $0.isSuccess && $0.kind != .send && !seen.contains($0.name) }
-        let lost = self.calls.filter { $0.isSuccess && $0.kind == .send && !sent.contains($0.name) }
-        return falselyUnsent.map { "\($0.name) is called unsent, and was sent" }
-            + falselyAnswered.map { "\($0.name) is called answered, and was never seen" }
-            + lost.map { "\($0.name) is called sent, and was not" }
-    }
-
-    /// Sends and requests go to a link once; a repeated delivery is repeated at once, before others of its lane.
-    private var wireDuplicates: [String] {
-        var counts: [String: Int] = [:]
-        for name in self.sent { counts[name, default: 0] += 1 }
-        return self.calls.filter { call in
-            if case .deliver = call.kind { return false }
-            return counts[call.name, default: 0] > 1
-        }.map { "\($0.name) was sent \(counts[$0.name, default: 0]) times" }
-    }
-
-    private var disorder: [String] {
-        var latest: [String: Int] = [:]
-        var violations: [String] = []
-        for name in self.sent {
-            let parts = name.split(separator: "/")
-            guard parts.count == 2, let number = Int(parts[1]) else { continue }
-            let lane = String(parts[0])
-            if number < latest[lane, default: -1] { violations.append("\(name) was sent behind \(latest[lane] ?? 0)") }
-            latest[lane] = number
-        }
-        // Sends and requests, in the order of the calls, over whatever links.
-        var last = -1
-        for name in self.sent where name.first == "s" || name.first == "r" {
-            guard let number = Int(name.dropFirst()) else { continue }
-            if number < last { violations.append("\(name) was sent behind \(last)") }
-            last = number
-        }
-        return violations
-    }
-
-    private var leftovers: [String] {
-        self.leftOver == 0 ? [] : ["\(self.leftOver) connections or links are left"]
-    }
+    private mutating func fold(_ value: UInt64) { self.trace = (self.trace ^ value) &* 0x0000_0100_0000_01B3 }
 }
