@@ -35,7 +35,7 @@ struct CommandStateMachine: Sendable {
         /// What waits goes first: a turn is due or under way.
         case flushing
         /// What waits goes first, and its next turn is not due yet.
-        case pausing
+        case pausing(number: UInt64)
         /// The link has no room.
         case full
         /// To the link at once.
@@ -66,6 +66,7 @@ struct CommandStateMachine: Sendable {
     /// When deliveries are sent again over the same link.
     private var repeats = DeadlineQueue()
     private var lastRequestID: UInt64 = 0
+    private var lastPause: UInt64 = 0
     private var writables: UInt64 = 0
     private(set) var lateReplies: UInt64 = 0
 
@@ -316,17 +317,18 @@ extension CommandStateMachine {
 
     /// A turn is over.
     ///
-    /// - Returns: whether the next has to wait; ``resume(effects:)`` ends that.
-    mutating func turnEnded(isFull: Bool) -> Bool {
+    /// - Returns: the number of the pause that follows, for ``resume(pause:effects:)``; nil when there is none.
+    mutating func turnEnded(isFull: Bool) -> UInt64? {
         self.inHand = InHand()
-        guard isFull, case .flushing = self.phase, !self.buffer.isEmpty || self.lanes.hasReady else { return false }
-        self.phase = .pausing
-        return true
+        guard isFull, case .flushing = self.phase, !self.buffer.isEmpty || self.lanes.hasReady else { return nil }
+        self.lastPause += 1
+        self.phase = .pausing(number: self.lastPause)
+        return self.lastPause
     }
 
-    /// The pause between two turns is over.
-    mutating func resume(effects: inout Deque<Effect>) {
-        if case .pausing = self.phase { self.beginFlush(effects: &effects) }
+    /// A pause between two turns is over; one of a former link changes nothing.
+    mutating func resume(pause: UInt64, effects: inout Deque<Effect>) {
+        if case .pausing(number: pause) = self.phase { self.beginFlush(effects: &effects) }
     }
 
     /// A command did not reach the link: it goes back to where it was.

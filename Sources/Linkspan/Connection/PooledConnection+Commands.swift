@@ -60,9 +60,10 @@ extension PooledConnection {
     func flush() {
         while let (turn, isHeard) = self.core.withLock({ $0.nextTurn(at: self.scheduler) }) {
             self.send(turn, isHeard: isHeard)
-            if self.core.withLock({ core in core.command { machine, _ in machine.turnEnded(isFull: turn.isFull) } }) {
-                return self.resumeFlush(after: self.options.flush.pause)
+            let pause = self.core.withLock { core in
+                core.command { machine, _ in machine.turnEnded(isFull: turn.isFull) }
             }
+            if let pause { return self.resumeFlush(after: pause) }
         }
     }
 
@@ -81,9 +82,9 @@ extension PooledConnection {
         }
     }
 
-    private func resumeFlush(after pause: Duration) {
-        _ = self.environment.scheduler.schedule(at: self.now + pause) { [weak self] in
-            self?.update { core in core.command { $0.resume(effects: &$1) } }
+    private func resumeFlush(after pause: UInt64) {
+        _ = self.environment.scheduler.schedule(at: self.now + self.options.flush.pause) { [weak self] in
+            self?.update { core in core.command { $0.resume(pause: pause, effects: &$1) } }
         }
     }
 

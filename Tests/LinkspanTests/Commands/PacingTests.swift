@@ -61,6 +61,25 @@ struct PacingTests {
     }
 
     @Test
+    func `the end of a former link's pause does not shorten that of the next`() throws {
+        let harness = try Harness(
+            options: {
+                $0.flush = FlushPacing(commands: 1, pause: .seconds(5))
+                $0.retry = RetryPolicy { _ in .retry(after: .seconds(3)) }
+                $0.retryName = "three"
+            }, script: { _ in .perfect })
+        for number in 0..<3 { try harness.perform(.send, "\(number)") }
+        try harness.enter(.connected)
+        harness.peers.first?.drop()
+        harness.scheduler.advance(by: .seconds(3))
+        #expect(harness.arrived == ["0", "1"])
+        harness.scheduler.advance(by: .milliseconds(4_999))
+        #expect(harness.arrived == ["0", "1"])
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.arrived == ["0", "1", "2"])
+    }
+
+    @Test
     func `deliveries keep the pace as well, each lane in order`() throws {
         let harness = try Self.harness(FlushPacing(commands: 3, pause: .milliseconds(20)))
         harness.transport.onMessage { $0.reply() }

@@ -44,6 +44,7 @@ struct RepeatTests {
         let harness = try Harness(options: { $0.deliveries.attempts = 2 }, script: { _ in .perfect })
         try harness.enter(.connected)
         try harness.perform(.deliver(lane: "lane"), "a")
+        harness.scheduler.settle()
         harness.peers.first?.drop()
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.arrived == ["a", "a"])
@@ -61,9 +62,12 @@ struct RepeatTests {
     func `an attempt counts only if its link took it, even when the link is lost at that moment`() throws {
         let harness = try Harness(options: { $0.deliveries.attempts = 1 }, script: { _ in .perfect })
         harness.transport.onMessage { $0.reply() }
-        let connection = harness.connection
+        let (connection, transport) = (harness.connection, harness.transport)
         try connection.perform(
-            Command(.send, event: "leaves", payload: .empty) { _ in try? connection.disconnect() })
+            Command(.send, event: "leaves", payload: .empty) { _ in
+                try? connection.disconnect()
+                transport.openPeers.first?.drop()
+            })
         try harness.perform(.deliver(lane: "lane"), "a")
         try harness.enter(.connected)
         #expect(harness.arrived.isEmpty)
