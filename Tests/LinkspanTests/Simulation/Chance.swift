@@ -25,7 +25,8 @@ final class Chance: Sendable {
         default: ()
         }
         return .defaults { script in
-            let slowness = self.number(0...500)
+            // Some are so slow that a former link's words come when the next is up.
+            let slowness = self.isOne(in: 8) ? self.number(0...8_000) : self.number(0...500)
             script.openingDelay = .milliseconds(self.number(0...3_000))
             script.delayToServer = { .milliseconds(self.number(0...slowness)) }
             script.delayToClient = { .milliseconds(self.number(0...slowness)) }
