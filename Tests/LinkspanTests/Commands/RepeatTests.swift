@@ -98,11 +98,14 @@ struct RepeatTests {
         try harness.perform(.deliver(lane: "lane"), "a")
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(15))
-        harness.transport.openPeers.first?.read()
+        // Twice: "a" must find room, and so must its repetition.
+        for _ in 0..<2 {
+            harness.transport.openPeers.first?.read()
+            harness.scheduler.settle()
+        }
         harness.scheduler.advance(by: .seconds(19))
         #expect(harness.transport.sent.map(\.event) == ["fills the link", "a"])
-        harness.transport.openPeers.first?.read()
-        harness.scheduler.advance(by: .seconds(2))
+        harness.scheduler.advance(by: .seconds(1))
         #expect(harness.transport.sent.map(\.event) == ["fills the link", "a", "a"])
     }
 
