@@ -14,9 +14,16 @@ public struct BufferLimits: Sendable, Hashable {
     ///
     /// Default ``Overflow/refuse``.
     public var overflow: Overflow
+    /// How long a command may wait, however long its own timeout; it then fails with code `timedOut`.
+    ///
+    /// Default nil: as long as it takes.
+    public var maxAge: Duration?
 
     /// Makes limits; the defaults are those named at the properties.
-    public init(commands: Int = 1_000, bytes: Int = 4 << 20, overflow: Overflow = .refuse) {
+    public init(
+        commands: Int = 1_000, bytes: Int = 4 << 20, overflow: Overflow = .refuse, maxAge: Duration? = nil
+    ) {
+        self.maxAge = maxAge
         self.commands = commands
         self.bytes = bytes
         self.overflow = overflow

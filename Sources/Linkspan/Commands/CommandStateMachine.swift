@@ -61,6 +61,9 @@ struct CommandStateMachine: Sendable {
     private var lanes: DeliveryLanes
     private var awaited: [UInt64: Command] = [:]
     private var inHand = InHand()
+    /// When commands have waited for too long.
+    private var ages = DeadlineQueue()
+    private let maxAge: Duration?
     /// When commands expire.
     private var deadlines = DeadlineQueue()
     /// When deliveries are sent again over the same link.
@@ -74,6 +77,7 @@ struct CommandStateMachine: Sendable {
         self.pacing = options.flush
         self.delivery = options.deliveries
         self.buffer = CommandBuffer(limits: options.buffer)
+        self.maxAge = options.buffer.maxAge
         self.lanes = DeliveryLanes(
             limits: BufferLimits(commands: options.deliveries.commands, bytes: options.deliveries.bytes))
     }
@@ -90,7 +94,7 @@ struct CommandStateMachine: Sendable {
     var waitingCommands: Int { self.buffer.count + self.lanes.count }
     /// When ``expire(now:effects:)`` is due.
     var deadline: ContinuousClock.Instant? {
-        [self.deadlines.earliest, self.repeats.earliest].compactMap { $0 }.min()
+        [self.deadlines.earliest, self.repeats.earliest, self.ages.earliest].compactMap { $0 }.min()
     }
 }
 
@@ -215,6 +219,7 @@ extension CommandStateMachine {
             effects.append(dropped.fail(.bufferFull, .notSent, "was dropped for newer ones"))
         }
         self.watch(command, now: now)
+        self.watchAge(of: command, now: now)
         return .kept
     }
 
@@ -250,6 +255,15 @@ extension CommandStateMachine {
             self.repeats.compact { alive.contains($0) }
         }
         self.repeats.insert(delivery.id, at: due)
+    }
+
+    private mutating func watchAge(of command: Command, now: () -> ContinuousClock.Instant) {
+        guard let maxAge = self.maxAge else { return }
+        if self.ages.count > 64 + 4 * self.buffer.count {
+            let waiting = Set(self.buffer.ids)
+            self.ages.compact { waiting.contains($0) }
+        }
+        self.ages.insert(command.id, at: now() + maxAge)
     }
 
     private mutating func compactDeadlines() {
@@ -392,6 +406,7 @@ extension CommandStateMachine {
         }
         // Its time may have run out while the link was asked, without a trace: better twice than never.
         if !self.inHand.ids.contains(command.id) { self.watch(command, now: { now }) }
+        self.watchAge(of: command, now: { now })
         self.buffer.restore(command)
         return true
     }
@@ -466,6 +481,13 @@ extension CommandStateMachine {
         for (command, certainty) in self.remove(expired, effects: &effects) {
             let what = certainty == .notSent ? "was not sent in time" : "was not answered in time"
             effects.append(command.fail(.timedOut, certainty, what))
+        }
+        var aged: Set<Command.ID> = []
+        while let id = self.ages.popExpired(now: now) { aged.insert(id) }
+        if !aged.isEmpty {
+            for command in self.buffer.remove(where: { aged.contains($0.id) }) {
+                effects.append(command.fail(.timedOut, .notSent, "waited longer than anything may"))
+            }
         }
         var unanswered: Set<Command.ID> = []
         while let id = self.repeats.popExpired(now: now) { unanswered.insert(id) }

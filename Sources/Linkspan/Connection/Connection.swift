@@ -142,6 +142,11 @@ public protocol Connection: MessageChannel {
     /// - Parameter spread: the span over which connections spread their attempts.
     func resume(within spread: Duration)
 
+    /// Returns when commands have their outcomes, or after `limit`; see ``ConnectionHandler/drain(within:)``.
+    ///
+    /// By default it returns at once.
+    func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async
+
     /// Returns when the peer has been told of a former disconnect and nothing is left on the network, or after `limit`.
     func settle(within limit: Duration) async
 }
@@ -152,6 +157,9 @@ extension Connection {
 
     /// Does nothing.
     public func resume(within spread: Duration) {}
+
+    /// Returns at once.
+    public func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {}
 }
 
 extension MessageChannel {

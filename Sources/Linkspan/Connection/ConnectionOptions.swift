@@ -65,6 +65,7 @@ public struct ConnectionOptions: Sendable {
     var described: [String: String] {
         [
             "buffer": "\(self.buffer.commands)/\(self.buffer.bytes)/\(self.buffer.overflow.rawValue)",
+            "bufferMaxAge": "\(self.buffer.maxAge.map { "\($0)" } ?? "unlimited")",
             "deliveries": "\(self.deliveries.commands)/\(self.deliveries.bytes)",
             "repeat":
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
@@ -86,6 +87,9 @@ public struct ConnectionOptions: Sendable {
         let limits = [self.buffer.commands, self.buffer.bytes, self.deliveries.commands, self.deliveries.bytes]
         guard limits.allSatisfy({ $0 > 0 }) else {
             throw LinkspanError(.invalidConfiguration, "buffer limits must be above zero")
+        }
+        guard self.buffer.maxAge ?? .seconds(1) > .zero else {
+            throw LinkspanError(.invalidConfiguration, "commands must be allowed to wait for a while")
         }
         guard self.flush.commands > 0, self.flush.bytes > 0, self.flush.pause >= .zero else {
             throw LinkspanError(.invalidConfiguration, "a turn of the flush must have room for something")

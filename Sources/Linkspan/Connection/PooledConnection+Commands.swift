@@ -134,6 +134,19 @@ extension PooledConnection {
         }
         self.environment.observer?.finished(self, command, outcome)
         command.finish(outcome)
+        for waiter in self.drains.withLock({ $0.ended(command.id) }) { waiter.set(()) }
+    }
+
+    func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {
+        let waiter = ReplyBox<Void>()
+        let number = self.drains.withLock { $0.add(waiter, ids: ids) }
+        let alive = Set(self.commands.map(\.id))
+        if self.drains.withLock({ $0.keep(alive, of: number) }) {
+            let timer = self.environment.scheduler.schedule(at: self.now + limit) { waiter.set(()) }
+            await waiter.value()
+            timer.cancel()
+        }
+        self.drains.withLock { $0.remove(number) }
     }
 }
 

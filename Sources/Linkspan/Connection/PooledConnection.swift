@@ -20,6 +20,7 @@ final class PooledConnection: Connection {
     private let board = StateBoard()
     private let observers = Lock(StateObservers())
     let core: Lock<ConnectionCore>
+    let drains = Lock(DrainWaiters())
 
     init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
         self.id = id

@@ -13,6 +13,8 @@ public final class ConnectionHandler: MessageChannel {
         var subscriptions: [UInt64: Registration] = [:]
         /// Those who wait for the end.
         var ends: [UInt64: @Sendable () -> Void] = [:]
+        /// Whether it takes no commands any more, because it waits for those there are.
+        var isDraining = false
         var lastID: UInt64 = 0
     }
 
@@ -49,6 +51,22 @@ public final class ConnectionHandler: MessageChannel {
     /// The connection's clock.
     public var scheduler: any Scheduler { self.connection.scheduler }
 
+    /// Waits for what is under way, then gives the connection back.
+    ///
+    /// Takes no new commands from now on; listeners and the connection go on until it is done.
+    ///
+    /// - Parameter limit: how long to wait for the outcomes of all commands there are now, those of other holders included.
+    /// - Returns: the commands that still have none. Sends and requests among them end with the connection's other holders,
+    ///   or with the connection.
+    public func drain(within limit: Duration) async -> [CommandStatus] {
+        self.holding.withLock { $0.isDraining = true }
+        let ids = Set(self.commands.map(\.id))
+        if !ids.isEmpty { await self.connection.awaitOutcomes(of: ids, within: limit) }
+        let left = self.commands.filter { ids.contains($0.id) }
+        self.release()
+        return left
+    }
+
     /// Gives the connection back.
     ///
     /// Ends this holder's listeners, streams and publishers. Further calls to send or listen throw `released`.
@@ -76,7 +94,9 @@ public final class ConnectionHandler: MessageChannel {
 
     /// Takes a command; see ``MessageChannel/perform(_:)``.
     public func perform(_ command: Command) throws(LinkspanError) {
-        try self.checkHeld()
+        guard self.holding.withLock({ $0.giveBack != nil && !$0.isDraining }) else {
+            throw LinkspanError(.released, "this handler has been released, or is being drained", certainty: .notSent)
+        }
         try self.connection.perform(command)
     }
 

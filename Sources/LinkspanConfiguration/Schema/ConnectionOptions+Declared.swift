@@ -22,6 +22,9 @@ extension ConnectionOptions {
             "bufferBytes", .number(1...(1 << 40)), fallback: "4194304",
             "How many bytes may wait while the connection is down."),
         PluginOption(
+            "bufferMaxAge", .seconds(0.01...31_536_000), fallback: "no limit",
+            "How long a command may wait while the connection is down."),
+        PluginOption(
             "bufferOverflow", .choice(["refuse", "dropOldest", "dropNewest"]), fallback: "refuse",
             "What happens to commands when there is no room."),
         PluginOption(
@@ -70,6 +73,7 @@ extension ConnectionOptions {
         self.linger = values.duration("linger") ?? self.linger
         self.buffer.commands = values.number("bufferCommands") ?? self.buffer.commands
         self.buffer.bytes = values.number("bufferBytes") ?? self.buffer.bytes
+        self.buffer.maxAge = values.duration("bufferMaxAge") ?? self.buffer.maxAge
         self.buffer.overflow =
             values.text("bufferOverflow").flatMap(BufferLimits.Overflow.init(rawValue:)) ?? self.buffer.overflow
         self.deliveries.commands = values.number("deliveryCommands") ?? self.deliveries.commands

@@ -51,8 +51,8 @@ extension BrokenConfiguration {
             mistake: "unknown option of the connection",
             file: Self.good("  connection:\n    opendeadline: 3\n    x: {}"),
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
-                + "known: bufferBytes, bufferCommands, bufferOverflow, credentialDeadline, deliveryAttempts, "
-                + "deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
+                + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
+                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
                 + "flushPause, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.yaml:6"),
         Self(

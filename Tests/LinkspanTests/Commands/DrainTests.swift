@@ -1,0 +1,109 @@
+@testable import Linkspan
+internal import LinkspanLock
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Draining", .timeLimit(.minutes(1)))
+struct DrainTests {
+    private let harness = PoolHarness()
+
+    /// Begins to drain, and returns once that has begun.
+    private func drain(
+        _ handler: ConnectionHandler, within limit: Duration
+    ) async throws -> Task<[CommandStatus], Never> {
+        let task = Task { await handler.drain(within: limit) }
+        let timers = self.harness.scheduler.pendingCount
+        while self.harness.scheduler.pendingCount == timers {
+            try #require(!Task.isCancelled, "the wait did not begin")
+            await Task.yield()
+        }
+        return task
+    }
+
+    @Test
+    func `5.4 drain: what waits is flushed, replies are awaited, new calls are refused`() async throws {
+        let recorder = EventRecorder()
+        let handler = try self.harness.connect()
+        for (kind, event) in [(.request, "a"), (.deliver(lane: "lane"), "b"), (.send, "c")] as [(Command.Kind, String)]
+        {
+            try handler.perform(
+                Command(kind, event: event, payload: .empty, completion: recorder.completion(event)))
+        }
+        let drained = try await self.drain(handler, within: .seconds(5))
+        let error = #expect(throws: LinkspanError.self) { try handler.send("late") }
+        #expect(error?.code == .released)
+        #expect(error?.certainty == .notSent)
+        self.harness.scheduler.settle()
+        #expect(recorder.endedLabels == ["c"])
+        let peer = try #require(self.harness.transport.peers.first)
+        for number in 0..<2 as Range<UInt64> { peer.reply(number) }
+        self.harness.scheduler.settle()
+        #expect(await drained.value.isEmpty)
+        #expect(Set(recorder.endedLabels) == ["a", "b", "c"])
+        #expect(throws: LinkspanError.self) { try handler.connect() }
+    }
+
+    @Test
+    func `after its time it says what is left`() async throws {
+        let handler = try self.harness.connect()
+        try handler.perform(Command(.request, event: "asked", payload: .empty))
+        self.harness.scheduler.settle()
+        let drained = try await self.drain(handler, within: .seconds(5))
+        self.harness.scheduler.advance(by: .seconds(5))
+        #expect(await drained.value.map(\.event) == ["asked"])
+    }
+
+    @Test
+    func `with nothing under way it is over at once`() async throws {
+        let handler = try self.harness.connect()
+        self.harness.scheduler.settle()
+        try handler.send("gone")
+        #expect(await handler.drain(within: .seconds(5)).isEmpty)
+        self.harness.scheduler.advance(by: .seconds(10))
+        #expect(self.harness.transport.received.map(\.event) == ["gone"])
+    }
+}
+
+@Suite("The age of what waits")
+struct AgeTests {
+    @Test
+    func `5.4 backing off to suspended: what has waited for too long ends as not sent, deliveries stay`() throws {
+        let harness = try Harness(
+            options: { $0.buffer.maxAge = .seconds(120) },
+            script: { $0 == 1 ? .dropping(after: .seconds(1)) : .refusing(.lost) })
+        harness.transport.onMessage { $0.reply() }
+        try harness.enter(.connected)
+        try harness.perform(.send, "in time")
+        harness.scheduler.advance(by: .seconds(1))
+        try harness.perform(.send, "send")
+        try harness.perform(.request, "request", timeout: .seconds(3_600))
+        try harness.perform(.deliver(lane: "lane"), "delivery")
+        harness.scheduler.advance(by: .milliseconds(119_999))
+        #expect(harness.recorder.endedLabels == ["in time"])
+        harness.scheduler.advance(by: .milliseconds(1))
+        for event in ["send", "request"] {
+            #expect(harness.failure(event)?.code == .timedOut)
+            #expect(harness.failure(event)?.certainty == .notSent)
+        }
+        #expect(harness.connection.commands.map(\.event) == ["delivery"])
+    }
+
+    @Test
+    func `what was sent is not aged by its former wait`() throws {
+        let harness = try Harness(options: { $0.buffer.maxAge = .seconds(10) }, script: { _ in .perfect })
+        try harness.perform(.request, "request", timeout: .seconds(60))
+        try harness.enter(.connected)
+        harness.scheduler.advance(by: .seconds(59))
+        #expect(harness.outcome("request") == nil)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.failure("request")?.certainty == .unknown)
+    }
+
+    @Test
+    func `no time at all is refused`() throws {
+        let error = #expect(throws: LinkspanError.self) {
+            try Harness(options: { $0.buffer.maxAge = .zero }, script: { _ in .perfect })
+        }
+        #expect(error?.code == .invalidConfiguration)
+    }
+}
