@@ -11,8 +11,8 @@ struct DrainTests {
     private func drain(
         _ handler: ConnectionHandler, within limit: Duration
     ) async throws -> Task<[CommandStatus], Never> {
-        let task = Task { await handler.drain(within: limit) }
         let timers = self.harness.scheduler.pendingCount
+        let task = Task { await handler.drain(within: limit) }
         while self.harness.scheduler.pendingCount == timers {
             try #require(!Task.isCancelled, "the wait did not begin")
             await Task.yield()
