@@ -244,45 +244,35 @@ extension CommandStateMachine {
 
     private mutating func watch(_ command: Command, now: () -> ContinuousClock.Instant) {
         guard let timeout = command.timeout else { return }
-        if self.deadlines.count > 64 + 4 * (self.awaited.count + self.waitingCommands) { self.compactDeadlines() }
-        self.deadlines.insert(command.id, at: now() + timeout)
+        self.deadlines.insert(command.id, at: now() + timeout, living: self.awaited.count + self.waitingCommands) {
+            [awaited, buffer, lanes, inHand] in
+            Set(awaited.values.map(\.id) + buffer.ids + lanes.ids).union(inHand.ids)
+        }
     }
 
     /// Notes when a delivery is to be sent again.
     private mutating func watchReply(to delivery: Command, until due: ContinuousClock.Instant) {
-        if self.repeats.count > 64 + 4 * self.awaited.count {
-            let alive = Set(self.awaited.values.map(\.id))
-            self.repeats.compact { alive.contains($0) }
+        self.repeats.insert(delivery.id, at: due, living: self.awaited.count) { [awaited] in
+            Set(awaited.values.map(\.id))
         }
-        self.repeats.insert(delivery.id, at: due)
     }
 
     private mutating func watchAge(of command: Command, now: () -> ContinuousClock.Instant) {
         guard let maxAge = self.maxAge else { return }
-        if self.ages.count > 64 + 4 * self.buffer.count {
-            let waiting = Set(self.buffer.ids)
-            self.ages.compact { waiting.contains($0) }
-        }
-        self.ages.insert(command.id, at: now() + maxAge)
-    }
-
-    private mutating func compactDeadlines() {
-        let alive = Set(self.awaited.values.map(\.id) + self.buffer.ids + self.lanes.ids).union(self.inHand.ids)
-        self.deadlines.compact { alive.contains($0) }
+        self.ages.insert(command.id, at: now() + maxAge, living: self.buffer.count) { [buffer] in Set(buffer.ids) }
     }
 
     private mutating func outgoing(_ command: Command) -> Outgoing {
         var message = OutboundMessage(event: command.event, payload: command.payload, isVolatile: command.isVolatile)
-        if command.kind == .request { message.requestID = self.nextRequestID(for: command) }
+        if command.kind == .request { message.requestID = self.awaitReply(to: command) }
         return Outgoing(command: command, message: message)
     }
 
     private mutating func outgoing(_ begun: DeliveryLanes.Begun, now: ContinuousClock.Instant) -> Outgoing {
         let command = begun.command
         var message = OutboundMessage(event: command.event, payload: self.payload(of: command))
-        let number = begun.requestID ?? self.nextRequestID(for: command)
+        let number = self.awaitReply(to: command, under: begun.requestID)
         message.requestID = number
-        self.awaited[number] = command
         let due = now + self.delivery.repeatAfter
         if case .deliver(let lane) = command.kind { self.lanes.note(requestID: number, repeatAt: due, lane: lane) }
         self.watchReply(to: command, until: due)
@@ -294,10 +284,12 @@ extension CommandStateMachine {
         return delivery.payload.appending(key)
     }
 
-    private mutating func nextRequestID(for command: Command) -> UInt64 {
-        defer { self.lastRequestID += 1 }
-        self.awaited[self.lastRequestID] = command
-        return self.lastRequestID
+    /// Notes that a reply is awaited, under the number of a former attempt or the next one.
+    private mutating func awaitReply(to command: Command, under former: UInt64? = nil) -> UInt64 {
+        let number = former ?? self.lastRequestID
+        if former == nil { self.lastRequestID += 1 }
+        self.awaited[number] = command
+        return number
     }
 }
 

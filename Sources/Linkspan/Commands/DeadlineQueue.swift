@@ -23,6 +23,23 @@ struct DeadlineQueue: Sendable {
         }
     }
 
+    /// Adds a deadline, after those of former commands were forgotten if most are.
+    ///
+    /// - Parameters:
+    ///   - id: the command.
+    ///   - instant: its deadline.
+    ///   - living: how many commands there are at most that may have deadlines here.
+    ///   - alive: those commands; asked for only when many deadlines have no command any more.
+    mutating func insert(
+        _ id: Command.ID, at instant: ContinuousClock.Instant, living: Int, alive: () -> Set<Command.ID>
+    ) {
+        if self.count > 64 + 4 * living {
+            let alive = alive()
+            self.compact { alive.contains($0) }
+        }
+        self.insert(id, at: instant)
+    }
+
     /// Takes the earliest deadline that has passed.
     mutating func popExpired(now: ContinuousClock.Instant) -> Command.ID? {
         guard let first = self.heap.first, first.instant <= now else { return nil }
