@@ -35,6 +35,7 @@ enum __attribute__((enum_extensibility(closed))) clws_event {
   clws_event_failed = 5,        // the attempt failed; `in` is the library's text
   clws_event_closed = 6,        // the connection is over
   clws_event_destroyed = 7,     // the last callback: user data is released here and nowhere else
+  clws_event_completed = 8,     // the answer's body is complete; `count` is 1 when its own bytes said so
 };
 
 // Where the request's own header lines go.
@@ -46,15 +47,25 @@ struct clws_room {
 // Receives every event. A non-zero result closes the connection.
 typedef int (*clws_handler)(void *dial, struct lws *wsi, enum clws_event event, void *in, size_t count);
 
-enum { clws_receive_size = 64 * 1024 };
+enum { clws_receive_size = 64 * 1024, clws_untouched = 8 };
 
 // What one loop needs at a stable address for as long as the context lives.
 struct clws_loop {
   struct lws_context *context;
   clws_handler handler;
   lws_sorted_usec_list_t timer;
+  char *reading;                 // where bytes are being read to at the moment, or NULL
+  bool has_read;                 // whether some of them were handed over already
   unsigned char receive[LWS_PRE + clws_receive_size];
 };
+
+// Whether the library is being handed bytes and has not just met the connection's end, which it takes for the end of a
+// body in chunks too. C, because it does not tell which of the two it met: a read that left the buffer as it was has
+// brought nothing.
+static inline bool clws_has_read(const struct clws_loop *loop) {
+  static const unsigned char untouched[clws_untouched] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+  return loop->reading && (loop->has_read || memcmp(loop->reading, untouched, clws_untouched) != 0);
+}
 
 // C, because LWS_PRE is a structured macro that Swift does not import.
 static inline size_t clws_head_room(void) { return LWS_PRE; }
@@ -70,9 +81,16 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP: {
       char *bytes = (char *)loop->receive + LWS_PRE;
       int size = clws_receive_size;
-      return lws_http_client_read(wsi, &bytes, &size) < 0 ? -1 : 0;
+      memset(bytes, 0xff, clws_untouched);
+      loop->reading = bytes;
+      loop->has_read = false;
+      int result = lws_http_client_read(wsi, &bytes, &size);
+      loop->reading = NULL;
+      return result < 0 ? -1 : 0;
     }
-    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ: return loop->handler(dial, wsi, clws_event_received, in, count);
+    case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
+      loop->has_read = true;
+      return loop->handler(dial, wsi, clws_event_received, in, count);
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE: return loop->handler(dial, wsi, clws_event_writable, NULL, 0);
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: {
       struct clws_room room = {(unsigned char **)in, count};
@@ -87,7 +105,7 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR: return loop->handler(dial, wsi, clws_event_failed, in, in ? count : 0);
     case LWS_CALLBACK_COMPLETED_CLIENT_HTTP:
       // -1, or the library would keep the connection for another request.
-      loop->handler(dial, wsi, clws_event_closed, NULL, 0);
+      loop->handler(dial, wsi, clws_event_completed, NULL, clws_has_read(loop));
       return -1;
     case LWS_CALLBACK_CLOSED_CLIENT_HTTP: return loop->handler(dial, wsi, clws_event_closed, NULL, 0);
     case LWS_CALLBACK_WSI_DESTROY: return loop->handler(dial, wsi, clws_event_destroyed, NULL, 0);
@@ -177,9 +195,11 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
   return lws_create_vhost(loop->context, &info);
 }
 
-// C, because `const char *` fields cannot be assigned from a Swift String. The library copies these strings.
+// C, because `const char *` fields cannot be assigned from a Swift String. The library copies these strings. An upgraded
+// connection must not be announced as one that closes; any other one is, because each is used once.
 static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost *vhost, void *dial, const char *address,
-                                       int port, const char *host, const char *path, bool secure) {
+                                       int port, const char *host, const char *path, const char *method, bool upgrade,
+                                       bool secure) {
   struct lws_client_connect_info info;
   memset(&info, 0, sizeof info);
   info.context = loop->context;
@@ -188,9 +208,10 @@ static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost 
   info.port = port;
   info.host = host;
   info.path = path;
-  info.method = "GET";
+  info.method = method;
   info.alpn = "http/1.1";
-  info.ssl_connection = LCCSCF_PIPELINE | LCCSCF_HTTP_NO_FOLLOW_REDIRECT;
+  info.ssl_connection = LCCSCF_HTTP_NO_FOLLOW_REDIRECT;
+  if (upgrade) info.ssl_connection |= LCCSCF_PIPELINE;
   if (secure) info.ssl_connection |= LCCSCF_USE_SSL;
   info.local_protocol_name = "linkspan";
   info.retry_and_idle_policy = clws_no_policy();
@@ -217,6 +238,7 @@ enum __attribute__((enum_extensibility(closed))) clws_header {
   clws_header_location,
   clws_header_content_length,
   clws_header_transfer_encoding,
+  clws_header_set_cookie,
 };
 
 // C, because which tokens exist depends on how the library was built.
@@ -230,6 +252,7 @@ static inline int clws_header_token(enum clws_header header, enum lws_token_inde
     case clws_header_location: *token = WSI_TOKEN_HTTP_LOCATION; return 1;
     case clws_header_content_length: *token = WSI_TOKEN_HTTP_CONTENT_LENGTH; return 1;
     case clws_header_transfer_encoding: *token = WSI_TOKEN_HTTP_TRANSFER_ENCODING; return 1;
+    case clws_header_set_cookie: *token = WSI_TOKEN_HTTP_SET_COOKIE; return 1;
     case clws_header_retry_after:
 #if defined(LWS_WITH_HTTP_UNCOMMON_HEADERS) || defined(LWS_HTTP_HEADERS_ALL)
       *token = WSI_TOKEN_HTTP_RETRY_AFTER;
@@ -252,6 +275,22 @@ static inline int clws_header_copy(struct lws *wsi, enum clws_header header, cha
   enum lws_token_indexes token;
   return clws_header_token(header, &token) ? lws_hdr_copy(wsi, bytes, size, token) : 0;
 }
+
+// The same for one of several fields of a name: 0 for one that is absent, negative when `size` is too small. Values may
+// begin with spaces.
+static inline int clws_header_fragment(struct lws *wsi, enum clws_header header, int index, char *bytes, int size) {
+  enum lws_token_indexes token;
+  if (!clws_header_token(header, &token) || lws_hdr_fragment_length(wsi, token, index) <= 0) return 0;
+  return lws_hdr_copy_fragment(wsi, bytes, size, token, index);
+}
+
+static inline int clws_header_fragment_length(struct lws *wsi, enum clws_header header, int index) {
+  enum lws_token_indexes token;
+  return clws_header_token(header, &token) ? lws_hdr_fragment_length(wsi, token, index) : 0;
+}
+
+// Whether a body follows the request's head; to be unset once it was written.
+static inline void clws_set_body_pending(struct lws *wsi, bool pending) { lws_client_http_body_pending(wsi, pending); }
 
 static inline int clws_status(struct lws *wsi) { return (int)lws_http_client_http_response(wsi); }
 

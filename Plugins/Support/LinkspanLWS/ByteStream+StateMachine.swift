@@ -17,6 +17,10 @@ extension ByteStream {
         }
 
         private var state = State.resolving
+        /// Whether the answer is a body, whatever its status, and not a stream.
+        private let isExchange: Bool
+
+        init(isExchange: Bool = false) { self.isExchange = isExchange }
     }
 }
 
@@ -35,6 +39,9 @@ extension ByteStream.StateMachine {
     var isOpen: Bool { if case .open = self.state { true } else { false } }
 
     var isFinishing: Bool { if case .finishing = self.state { true } else { false } }
+
+    /// Whether the body of the request may be written: its head was, and there is no answer yet.
+    var isSendingBody: Bool { if case .upgrading = self.state { self.isExchange } else { false } }
 
     mutating func resolved(_ result: Result<[String], ByteStreamError>) -> OnDial {
         guard case .resolving = self.state else { return .ignore }
@@ -79,12 +86,18 @@ extension ByteStream.StateMachine {
 
     mutating func received(_ answer: UpgradeAnswer) -> OnHead {
         guard case .upgrading = self.state else { return .ignore }
-        if let error = answer.error {
+        if !self.isExchange, let error = answer.error {
             self.state = .ended
             return .end(error)
         }
         self.state = .open
         return .open
+    }
+
+    /// The answer's body is complete; for a stream that is its end.
+    mutating func completed() -> OnDial {
+        guard self.isExchange, case .open = self.state else { return self.connectionClosed() }
+        return self.end(ByteStreamError(.completed, "the exchange is complete"))
     }
 
     /// The connection is gone, without a word of failure: so ends a stream, but also a try at an odd address.
@@ -103,9 +116,11 @@ extension ByteStream.StateMachine {
         switch self.state {
         case .resolving: return self.ended(ByteStreamError(.timedOut, "no address for the host in time"))
         case .dialing: return self.ended(ByteStreamError(.timedOut, "no connection in time"))
-        case .upgrading: return self.ended(ByteStreamError(.timedOut, "no answer to the upgrade in time"))
+        case .upgrading: return self.ended(ByteStreamError(.timedOut, "no answer to the request in time"))
         case .finishing: return self.ended(ByteStreamError(.timedOut, "the last bytes were not taken in time"))
         case .lingering: return self.ended(Self.finished)
+        case .open where self.isExchange:
+            return self.ended(ByteStreamError(.timedOut, "the answer was not complete in time"))
         case .open, .ended: return nil
         }
     }

@@ -38,6 +38,10 @@ extension ByteStreamError {
         public static let nameNotResolved = Self(rawValue: "nameNotResolved")
         /// No address of the host took the connection: refused, or no way there.
         public static let unreachable = Self(rawValue: "unreachable")
+        /// The body of an answer is longer than was allowed.
+        public static let answerTooLong = Self(rawValue: "answerTooLong")
+        /// An exchange has its whole answer.
+        static let completed = Self(rawValue: "completed")
         /// A deadline passed.
         public static let timedOut = Self(rawValue: "timedOut")
         /// No trusted authority vouches for the server's certificate.

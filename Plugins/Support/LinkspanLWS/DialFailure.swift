@@ -25,7 +25,7 @@ enum DialFailure {
     /// The error when the request had been sent.
     var duringUpgrade: ByteStreamError {
         switch self {
-        case .connect, .hangUp: ByteStreamError(.closedByPeer, "closed before the upgrade was answered")
+        case .connect, .hangUp: ByteStreamError(.closedByPeer, "closed before the request was answered")
         case .tls(let text): ByteStreamError(.tlsFailed, "TLS failed: \(text)")
         case .answer(let text): ByteStreamError(.handshakeMalformed, "the answer is not understood: \(text)")
         }

@@ -54,7 +54,13 @@ public final class EventLoop: SerialExecutor, Sendable {
     /// Whatever comes of it, `handler` hears ``ByteStreamHandler/closed(_:)`` exactly once, last. Handler and stream live
     /// until then, even if nobody else holds them.
     public func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> ByteStream {
+        self.connect(request, sending: [], handler: handler)
+    }
+
+    /// The same, with bytes that wait to be sent from the start.
+    func connect(_ request: UpgradeRequest, sending body: [UInt8], handler: any ByteStreamHandler) -> ByteStream {
         let stream = ByteStream(loop: self, lowWaterMark: request.lowWaterMark)
+        if !body.isEmpty { stream.write { $0.append(contentsOf: body) } }
         self.execute {
             guard let core = self.core.value else {
                 stream.end()

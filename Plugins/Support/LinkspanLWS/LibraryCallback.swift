@@ -29,6 +29,9 @@ func libraryCallback(
         dial.goesDown()
         let text = String(decoding: UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : count), as: UTF8.self)
         stream.failed(dial, text, isConnected: isConnected)
+    case .completed:
+        dial.goesDown()
+        stream.completed(dial, byItself: count > 0)
     case .closed:
         dial.goesDown()
         stream.closed(dial)

@@ -4,6 +4,8 @@ internal import CLibwebsockets
 final class LoopStream {
     /// The most that ``UpgradeRequest/deadline`` may be.
     private static let longestDeadline = Duration.seconds(60)
+    /// The same for an exchange: long polls are held back by the server.
+    private static let longestExchange = Duration.seconds(1800)
     private static let finishDeadline = Duration.seconds(5)
     /// The most that one address is given while there are others: two tries of TCP's.
     private static let longestAddress = Duration.seconds(2)
@@ -11,7 +13,7 @@ final class LoopStream {
     let core: LoopCore
     let stream: ByteStream
     let request: UpgradeRequest
-    var machine = ByteStream.StateMachine()
+    var machine: ByteStream.StateMachine
     private(set) var dial: Dial?
     private var handler: (any ByteStreamHandler)?
     private var writer = StreamWriter()
@@ -20,10 +22,12 @@ final class LoopStream {
     private var deadlineTime = ContinuousClock.now
     private var isTouched = false
     private var isPaused = false
+    private var isChunked = false
 
     init(stream: ByteStream, request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
         self.stream = stream
         self.request = request
+        self.machine = ByteStream.StateMachine(isExchange: request.exchange != nil)
         self.handler = handler
         self.core = core
     }
@@ -36,7 +40,8 @@ final class LoopStream {
         } catch {
             return self.abort(error)
         }
-        self.setDeadline(min(self.request.deadline, Self.longestDeadline))
+        let longest = self.request.exchange == nil ? Self.longestDeadline : Self.longestExchange
+        self.setDeadline(min(self.request.deadline, longest))
         let host = self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
         let stream = self.stream
@@ -107,7 +112,7 @@ extension LoopStream {
 
     func writable(_ dial: Dial) -> Bool {
         guard dial === self.dial, let connection = dial.connection else { return true }
-        guard self.machine.isOpen || self.machine.isFinishing else { return true }
+        guard self.machine.isOpen || self.machine.isFinishing || self.machine.isSendingBody else { return true }
         switch self.writer.write(to: connection, from: self.stream) {
         case .failed:
             self.closed(dial)
@@ -116,6 +121,7 @@ extension LoopStream {
             lws_callback_on_writable(connection)
             if isDrained { self.handler?.drained() }
         case .sent(isMore: false, let isDrained):
+            if self.machine.isSendingBody { clws_set_body_pending(connection, false) }
             if isDrained { self.handler?.drained() }
             if self.machine.flushed() { clws_half_close(connection) }
         }
@@ -128,7 +134,25 @@ extension LoopStream {
         guard !self.request.isSecure || lws_is_ssl(connection) != 0 else { return false }
         self.addressDeadline?.cancel()
         let lines = self.request.headerLines
-        return clws_room_append(room, lines, lines.count)
+        guard clws_room_append(room, lines, lines.count) else { return false }
+        if let exchange = self.request.exchange { self.begin(exchange, over: connection) }
+        return true
+    }
+
+    private func begin(_ exchange: UpgradeRequest.Exchange, over connection: OpaquePointer) {
+        if exchange.bodyLength > 0 {
+            clws_set_body_pending(connection, true)
+            lws_callback_on_writable(connection)
+        } else {
+            // The library's own patience is shorter than a long poll. It sets it after this call.
+            let stream = self.stream
+            self.core.loop.execute { stream.half.value?.awaitAnswer() }
+        }
+    }
+
+    private func awaitAnswer() {
+        guard self.machine.isSendingBody, let connection = self.dial?.connection else { return }
+        clws_clear_timeout(connection)
     }
 
     func receivedHead(_ dial: Dial, _ connection: OpaquePointer) -> Bool {
@@ -136,7 +160,8 @@ extension LoopStream {
         let answer = UpgradeAnswer(connection)
         switch self.machine.received(answer) {
         case .open:
-            self.deadline?.cancel()
+            self.isChunked = answer.isChunked
+            if self.request.exchange == nil { self.deadline?.cancel() }
             clws_clear_timeout(connection)
             self.applyPause()
             if self.stream.withOutbox({ $0.open() }) { lws_callback_on_writable(connection) }
@@ -161,6 +186,14 @@ extension LoopStream {
         let failure = DialFailure(text: text, isSecure: self.request.isSecure, isConnected: isConnected)
         self.dial = nil
         self.act(self.machine.failed(failure))
+    }
+
+    /// The library takes a body in chunks for complete when the connection ends, even in the middle of a chunk.
+    func completed(_ dial: Dial, byItself: Bool) {
+        guard dial === self.dial else { return }
+        guard byItself || !self.isChunked else { return self.closed(dial) }
+        self.dial = nil
+        self.act(self.machine.completed())
     }
 
     func closed(_ dial: Dial) {
@@ -193,7 +226,8 @@ extension LoopStream {
         self.dial = dial
         let connection = clws_connect(
             self.core.raw, host, dial.retained(), address, CInt(self.request.port), self.request.hostHeader,
-            self.request.target, self.request.isSecure)
+            self.request.target, self.request.exchange?.method ?? "GET", self.request.exchange == nil,
+            self.request.isSecure)
         guard let connection else {
             // Some failures are told by events within the call and destroy the connection, others are not.
             dial.release()

@@ -1,4 +1,5 @@
-/// The part of a `101 Switching Protocols` answer that a WebSocket handshake is judged by (RFC 6455 section 4.1).
+/// The part of an answer's head that is looked at: what a WebSocket handshake is judged by (RFC 6455 section 4.1), and
+/// cookies.
 ///
 /// A header that the server did not send is nil; one that it sent more than once has its values joined by commas.
 /// libwebsockets checks none of them: that is the duty of whoever opens the stream.
@@ -15,6 +16,15 @@ public struct ResponseHead: Sendable, Hashable {
     public var subprotocol: String?
     /// The value of `Sec-WebSocket-Extensions`.
     public var extensions: String?
+
+    /// The values of `Set-Cookie`, at most 64 of them.
+    ///
+    /// Secrets.
+    public var cookies: [String] = []
+    /// How long the server asked to be left alone, when it said so in seconds.
+    public var retryAfter: Duration?
+    /// Whether the answer says how long its body is, by its length or by chunks.
+    var hasBody = false
 
     /// Makes a head from its parts.
     public init(

@@ -20,6 +20,32 @@ extension UpgradeAnswer {
             subprotocol: header(.protocol), extensions: header(.extensions))
         self.location = header(.location)
         self.retryAfter = header(.retry_after)
-        self.hasBody = header(.content_length) != nil || header(.transfer_encoding) != nil
+        self.isChunked = header(.transfer_encoding) != nil
+        self.hasBody = header(.content_length) != nil || self.isChunked
+        self.head.cookies = Self.cookies(connection)
+        self.head.retryAfter = self.delay
+        self.head.hasBody = self.hasBody
+    }
+
+    private static let mostCookies = 64
+
+    /// The values of `Set-Cookie`: a field each, because a value may have a comma (RFC 6265 section 3).
+    private static func cookies(_ connection: OpaquePointer) -> [String] {
+        var cookies: [String] = []
+        while cookies.count < Self.mostCookies {
+            let index = CInt(cookies.count)
+            let length = Int(clws_header_fragment_length(connection, .set_cookie, index))
+            guard length > 0 else { break }
+            var bytes = [UInt8](repeating: 0, count: length + 3)
+            let copied = bytes.withUnsafeMutableBytes { room in
+                clws_header_fragment(
+                    connection, .set_cookie, index, room.baseAddress?.assumingMemoryBound(to: CChar.self),
+                    CInt(room.count))
+            }
+            guard copied > 0 else { break }
+            let value = bytes.prefix(Int(copied)).drop { $0 == 0x20 || $0 == 0x09 }
+            cookies.append(String(decoding: value, as: UTF8.self))
+        }
+        return cookies
     }
 }

@@ -5,6 +5,8 @@ struct UpgradeAnswer {
     var retryAfter: String?
     /// Whether the head announces a body, which the library would take the stream for.
     var hasBody: Bool
+    /// Whether that body comes in chunks.
+    var isChunked: Bool
 
     /// Nil when the answer opens the stream.
     var error: ByteStreamError? {
@@ -24,7 +26,7 @@ struct UpgradeAnswer {
     }
 
     /// `Retry-After` in seconds (RFC 9110 section 10.2.3), a day at most; dates are not read.
-    private var delay: Duration? {
+    var delay: Duration? {
         guard let text = self.retryAfter, !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
         // A number that is too great to read is greater than a day.
         return .seconds(min(Int(text) ?? .max, 86_400))

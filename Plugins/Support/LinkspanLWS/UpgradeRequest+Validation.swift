@@ -41,7 +41,9 @@ extension UpgradeRequest {
         guard !self.target.utf8.contains(UInt8(ascii: "#")) else {
             throw ByteStreamError(.invalidRequest, "the request target has a fragment")
         }
-        try Self.check("GET  HTTP/1.1".utf8.count + self.target.utf8.count, "request line", limit: Limit.requestLine)
+        try Self.check(
+            "\(self.exchange?.method ?? "GET")  HTTP/1.1".utf8.count + self.target.utf8.count, "request line",
+            limit: Limit.requestLine)
     }
 
     private func checkHeaders() throws(ByteStreamError) {
@@ -118,12 +120,17 @@ extension UpgradeRequest {
         }
         if let origin = self.origin { append("Origin", origin) }
         for header in self.headers { append(header.name, header.value) }
+        if let exchange = self.exchange, exchange.method == "POST" {
+            append("Content-Length", "\(exchange.bodyLength)")
+        }
         return lines
     }
 
     /// The length of the whole request: the request line, what the library adds, `Host` and the header lines.
     private var requestLength: Int {
-        let added = "GET  HTTP/1.1\r\nPragma: no-cache\r\nCache-Control: no-cache\r\nHost: \r\n\r\n".utf8.count
+        let added =
+            "POST  HTTP/1.1\r\nPragma: no-cache\r\nCache-Control: no-cache\r\nHost: \r\nconnection: close\r\n\r\n"
+            .utf8.count
         return added + self.target.utf8.count + self.hostHeader.utf8.count + self.headerLines.count
     }
 }

@@ -23,6 +23,14 @@ public struct UpgradeRequest: Sendable {
     public var deadline: Duration
     /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called; 64 KiB unless set.
     public var lowWaterMark: Int
+    /// What makes it an exchange, whose answer has a body, instead of an upgrade.
+    var exchange: Exchange?
+
+    /// The parts that only an exchange has.
+    struct Exchange: Sendable {
+        var method: String
+        var bodyLength: Int
+    }
 
     /// Makes a request; see the properties for the defaults.
     public init(
