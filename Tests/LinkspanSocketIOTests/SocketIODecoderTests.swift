@@ -155,7 +155,7 @@ struct SocketIODecoderTests {
             ("3abc", .refused(.badJSON)),
             ("31{}", .refused(.badPayload)),
             (#"31"x""#, .refused(.badPayload)),
-            ("4[]", .refused(.badPayload)),
+            ("4[]", .packet(Flat("connectError", "", "[]"))),
             ("4null", .refused(.badPayload)),
             ("45", .packet(Flat("connectError", id: nil))),
             ("0[]", .refused(.badPayload)),

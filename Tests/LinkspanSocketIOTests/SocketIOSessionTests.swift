@@ -96,7 +96,7 @@ struct SocketIOSessionTests {
         let output = session.tick(at: 45)
         #expect(output.close?.code == .heartbeatMissed)
         #expect(output.happenings == [.closed(0, .heartbeatMissed), .closed(1, .heartbeatMissed)])
-        #expect(!session.hasActiveNamespaces)
+        #expect(session.activeNamespaces == 0)
     }
 
     @Test("senders are told when the server's silence ends the session, so that they need no timer (E08)")
@@ -185,20 +185,20 @@ struct SocketIOSessionTests {
 
 @Suite("Socket.IO connection state recovery")
 struct SocketIORecoveryTests {
-    private static let old = SocketIORecovery(pid: "P", offset: "O")
+    private static let old = SocketIORecovery(pid: "P", offset: RecoveryOffset(latest: "O"))
 
     @Test("secret and offset are merged into the auth object, whose own members win (S42)")
     func merged() {
         #expect(text(Self.old.merged(into: [])) == #"{"pid":"P","offset":"O"}"#)
         #expect(text(Self.old.merged(into: bytes("{ }"))) == #"{"pid":"P","offset":"O"}"#)
         #expect(text(Self.old.merged(into: bytes(#"{"t":1}"#))) == #"{"pid":"P","offset":"O","t":1}"#)
-        let hostile = SocketIORecovery(pid: "a\"b", offset: "\n")
+        let hostile = SocketIORecovery(pid: "a\"b", offset: RecoveryOffset(latest: "\n"))
         #expect(text(hostile.merged(into: [])) == #"{"pid":"a\"b","offset":"\n"}"#)
     }
 
     @Test("without an offset nothing can be resumed, so nothing is asked for (S43)")
     func noOffset() {
-        #expect(SocketIORecovery(pid: "P", offset: nil).merged(into: bytes("{}")) == bytes("{}"))
+        #expect(SocketIORecovery(pid: "P", offset: RecoveryOffset()).merged(into: bytes("{}")) == bytes("{}"))
     }
 
     @Test(
@@ -209,12 +209,12 @@ struct SocketIORecoveryTests {
             (#"["a"]"#, nil), (#""a\"b""#, nil), (#""a\\""#, nil), (#"",","x""#, "x"), (#""a\",\"b""#, nil),
         ])
     func offset(elements: String, offset: String?) {
-        #expect(SocketIORecovery.offset(in: bytes(elements)) == offset)
+        #expect(RecoveryOffset.candidate(in: bytes(elements)) == offset)
     }
 
     @Test("an offset that is too long is none")
     func longOffset() {
-        #expect(SocketIORecovery.offset(in: bytes("\"" + String(repeating: "x", count: 257) + "\"")) == nil)
+        #expect(RecoveryOffset.candidate(in: bytes("\"" + String(repeating: "x", count: 257) + "\"")) == nil)
     }
 
     @Test("offsets are followed only where the server has recovery, and not for events that want a reply (S40, S43)")
@@ -222,11 +222,11 @@ struct SocketIORecoveryTests {
         var session = SocketIOSession.opened()
         let index = try session.enter().index
         _ = session.take(#"40{"sid":"s","pid":"P"}"#)
-        #expect(session.recovery(of: index)?.offset == nil)
+        #expect(session.recovery(of: index)?.offset.latest == nil)
         _ = session.take(#"42["e",1,"one"]"#)
         _ = session.take(#"427["ask","not this"]"#)
         _ = session.take(#"42["e",2]"#)
-        #expect(session.recovery(of: index) == SocketIORecovery(pid: "P", offset: "one"))
+        #expect(session.recovery(of: index) == SocketIORecovery(pid: "P", offset: RecoveryOffset(latest: "one")))
 
         var plain = SocketIOSession.opened()
         _ = try plain.enter()
@@ -243,7 +243,7 @@ struct SocketIORecoveryTests {
             #expect(joined.written == [#"40{"pid":"P","offset":"O","t":1}"#])
             let output = session.take(#"40{"sid":"s","pid":"\#(pid)"}"#)
             #expect(output.happenings == [.opened(0, sid: "s", isContinuous: isContinuous)])
-            #expect(session.recovery(of: 0)?.offset == (isContinuous ? "O" : nil))
+            #expect(session.recovery(of: 0)?.offset.latest == (isContinuous ? "O" : nil))
         }
     }
 
@@ -269,7 +269,7 @@ struct SocketIORecoveryTests {
 
     @Test("the secret is never printed")
     func secret() {
-        let recovery = SocketIORecovery(pid: "hunter2", offset: "O")
+        let recovery = SocketIORecovery(pid: "hunter2", offset: RecoveryOffset(latest: "O"))
         #expect(!"\(recovery)".contains("hunter2"))
         #expect(!String(reflecting: recovery).contains("hunter2"))
     }

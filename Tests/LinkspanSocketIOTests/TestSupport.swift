@@ -182,3 +182,10 @@ struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 }
+
+extension EngineIOSession.TimerOutcome {
+    /// Why the session is over; nil when it is not.
+    var error: LinkspanError? {
+        if case .end(let error) = self { error } else { nil }
+    }
+}

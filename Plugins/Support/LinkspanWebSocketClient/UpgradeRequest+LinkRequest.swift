@@ -14,9 +14,9 @@ extension UpgradeRequest {
         _ request: LinkRequest, path: String, query: [(name: String, value: String)] = [],
         headers: [(name: String, value: String)] = [], tls: TLSPolicy
     ) {
-        var items = query.map { "\(Self.escape($0.name))=\(Self.escape($0.value))" }
+        var items = query.map { "\(PercentEncoding.escape($0.name))=\(PercentEncoding.escape($0.value))" }
         if let own = request.url.query, !own.isEmpty { items.append(own) }
-        items += request.credentials.query.map { "\(Self.escape($0.name))=\(Self.escape($0.value.exposed))" }
+        items += request.credentials.query.map { "\(PercentEncoding.escape($0.name))=\(PercentEncoding.escape($0.value.exposed))" }
         let target = items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))"
         self.init(
             host: request.url.host, port: request.url.port, isSecure: request.url.isSecure, target: target,
@@ -30,20 +30,5 @@ extension UpgradeRequest {
         case .file(let path): TLSOptions(trustRoots: .file(path))
         case .pem(let bytes): TLSOptions(trustRoots: .pem(bytes))
         }
-    }
-
-    /// Percent-encodes everything but unreserved characters (RFC 3986 §2.3).
-    private static func escape(_ text: String) -> String {
-        var output = ""
-        for byte in text.utf8 {
-            let isUnreserved =
-                (byte | 0x20) &- 0x61 < 26 || byte &- 0x30 < 10 || [0x2D, 0x2E, 0x5F, 0x7E].contains(byte)
-            if isUnreserved {
-                output.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                output += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return output
     }
 }

@@ -2,15 +2,14 @@ internal import Linkspan
 internal import LinkspanLWS
 internal import LinkspanLock
 internal import LinkspanWebSocketClient
-internal import LinkspanWebSocketProtocol
 
-/// One WebSocket that speaks Engine.IO, and the links of the namespaces on it.
+/// One Engine.IO session with what carries it, and the links of the namespaces on it.
 ///
 /// ``SocketIOSession`` decides; this class brings it frames and time, and carries out what it wants. Everything but
 /// sending happens on the loop's thread, so the session's lock is never waited for.
 final class SocketIOEngine: Sendable {
     private enum Phase: Sendable {
-        /// The WebSocket is not up yet; these links join when it is.
+        /// The carrier is not up yet; these links join when it is.
         case connecting([SocketIOLink])
         case open(SocketIOSession, links: [Int: SocketIOLink])
         case closed
@@ -18,13 +17,14 @@ final class SocketIOEngine: Sendable {
 
     private struct State: Sendable {
         var phase = Phase.connecting([])
-        var channel: WebSocketChannel?
+        var choice = CarrierChoice.polling
+        var carrier: (any EngineCarrier)?
         var timer: (due: ContinuousClock.Instant, timer: LoopTimer)?
     }
 
     /// What senders look at: apart from the session, so that they do not wait for a chunk to be decoded.
     private struct Gate: Sendable {
-        var channel: WebSocketChannel?
+        var carrier: (any EngineCarrier)?
         var heartbeatDeadline: ContinuousClock.Instant?
         var maximumPayload = Int.max
     }
@@ -49,28 +49,31 @@ final class SocketIOEngine: Sendable {
         return limits
     }
 
-    func open() {
-        let upgrade = UpgradeRequest(
-            self.request, path: self.configuration.path, query: [("EIO", "4"), ("transport", "websocket")],
-            tls: self.configuration.tls)
-        let request = WebSocketRequest(
-            upgrade: upgrade,
-            limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
-            highWaterMark: self.configuration.highWaterMark)
-        do {
-            let channel = try WebSocketChannel(request, on: self.engines.loop, handler: self)
-            self.state.withLock { $0.channel = channel }
-            channel.open()
-        } catch {
-            self.streamEnded(LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error))
+    func open() { self.open(by: self.engines.choice(for: self.key)) }
+
+    private func open(by choice: CarrierChoice) {
+        let loop = self.engines.loop
+        let request = CarrierRequest(link: self.request, configuration: self.configuration)
+        let carrier: any EngineCarrier
+        switch choice {
+        case .webSocket(let share):
+            let webSocket = request.webSocket(sid: nil, cookie: nil, deadline: self.request.deadline * share)
+            carrier = WebSocketCarrier(webSocket, version: request.version, loop: loop, handler: self)
+        case .polling: carrier = PollingCarrier(request, loop: loop, handler: self)
+        case .upgrade: carrier = UpgradingCarrier(request, loop: loop, handler: self)
         }
+        self.state.withLock { state in
+            state.choice = choice
+            state.carrier = carrier
+        }
+        carrier.open()
     }
 
     // MARK: Sending, on any thread
 
     func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
-        let (channel, deadline, maximum) = self.gate.withLock { ($0.channel, $0.heartbeatDeadline, $0.maximumPayload) }
-        guard let channel else { return .refused }
+        let (carrier, deadline, maximum) = self.gate.withLock { ($0.carrier, $0.heartbeatDeadline, $0.maximumPayload) }
+        guard let carrier else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
         if let deadline, deadline <= .now {
             self.engines.loop.execute { self.timerFired() }
@@ -81,18 +84,26 @@ final class SocketIOEngine: Sendable {
             return .rejected(
                 LinkspanError(.messageTooLarge, "the message is larger than the \(maximum) bytes the server takes"))
         }
-        let result = channel.send(
-            .text, expectedLength: length, attachments: payload.attachments, write: write)
-        switch result {
+        switch carrier.send(expectedLength: length, attachments: payload.attachments, write: write) {
         case .sent: return .accepted
         case .full: return .acceptedAndFull
         case .notOpen: return .refused
         }
     }
 
-    func pauseReading() { self.state.withLock { $0.channel }?.pauseReading() }
+    func pauseReading() { self.state.withLock { $0.carrier }?.pauseReading() }
 
-    func resumeReading() { self.state.withLock { $0.channel }?.resumeReading() }
+    func resumeReading() { self.state.withLock { $0.carrier }?.resumeReading() }
+
+    /// What a link needs to resume its namespace elsewhere.
+    func recovery(of link: SocketIOLink) -> SocketIORecovery? {
+        self.state.withLock { state in
+            guard case .open(let session, let links) = state.phase,
+                let index = links.first(where: { $0.value === link })?.key
+            else { return nil }
+            return session.recovery(of: index)
+        }
+    }
 }
 
 // MARK: - Links come and go
@@ -145,7 +156,13 @@ extension SocketIOEngine {
                 return true
             case .open(var session, let links):
                 guard let index = links.first(where: { $0.value === link })?.key else { return false }
-                session.leave(index, reason: reason, output: &output)
+                if politely || session.activeNamespaces > 1 {
+                    session.leave(index, reason: reason, output: &output)
+                } else {
+                    // Given up without a word: the server may let the next link resume.
+                    session.streamClosed(reason, output: &output)
+                    Self.keepRecoveries(session, links)
+                }
                 state.phase = .open(session, links: links)
                 return false
             case .closed:
@@ -163,8 +180,9 @@ extension SocketIOEngine {
     ) -> Joining {
         do throws(LinkspanError) {
             let index = try session.join(
-                link.joinedNamespace, auth: link.request.credentials.auth, timeout: link.request.deadline, now: .now,
-                output: &output)
+                link.joinedNamespace, auth: link.request.credentials.auth,
+                recovery: link.request.resumption.flatMap(SocketIORecovery.init), timeout: link.request.deadline,
+                now: .now, output: &output)
             links[index] = link
             return .taken
         } catch {
@@ -174,35 +192,37 @@ extension SocketIOEngine {
 
     /// Ends the socket when no namespace is left on it (checklist S25).
     private func closeIfUnused(politely: Bool) {
-        let channel = self.state.withLock { state -> WebSocketChannel? in
+        let carrier = self.state.withLock { state -> (any EngineCarrier)? in
             switch state.phase {
-            case .connecting(let links): links.isEmpty ? state.channel : nil
-            case .open(let session, _): session.hasActiveNamespaces ? nil : state.channel
+            case .connecting(let links): links.isEmpty ? state.carrier : nil
+            case .open(let session, _): session.activeNamespaces > 0 ? nil : state.carrier
             case .closed: nil
             }
         }
-        guard let channel else { return }
+        guard let carrier else { return }
         self.engines.remove(self)
-        self.gate.withLock { $0.channel = nil }
-        politely ? channel.close() : channel.abort()
+        self.gate.withLock { $0.carrier = nil }
+        politely ? carrier.close() : carrier.abort()
     }
 }
 
-// MARK: - What the WebSocket reports, on the loop's thread
+// MARK: - What the carrier reports, on the loop's thread
 
-extension SocketIOEngine: WebSocketChannelHandler {
-    func opened(subprotocol: String?) {
+extension SocketIOEngine: EngineCarrierHandler {
+    func carrierOpened() {
         var output = SocketIOOutput()
         var joinings: [(link: SocketIOLink, joining: Joining)] = []
         self.state.withLock { state in
             guard case .connecting(let waiting) = state.phase else { return }
-            var session = SocketIOSession(limits: self.limits, openTimeout: self.request.deadline, now: .now)
+            var session = SocketIOSession(
+                limits: self.limits, openTimeout: self.request.deadline, version: self.configuration.version.engineIO,
+                now: .now)
             var links: [Int: SocketIOLink] = [:]
             for link in waiting { joinings.append((link, Self.join(link, &session, &links, output: &output))) }
             state.phase = .open(session, links: links)
         }
-        let channel = self.state.withLock { $0.channel }
-        self.gate.withLock { $0.channel = channel }
+        let carrier = self.state.withLock { $0.carrier }
+        self.gate.withLock { $0.carrier = carrier }
         self.carryOut(output)
         for (link, joining) in joinings {
             switch joining {
@@ -216,7 +236,7 @@ extension SocketIOEngine: WebSocketChannelHandler {
         self.arm()
     }
 
-    func received(_ messages: [WebSocketMessage]) {
+    func carrierReceived(_ messages: [WebSocketMessage]) {
         let now = ContinuousClock.now
         self.advance { session, output in
             for message in messages {
@@ -228,24 +248,28 @@ extension SocketIOEngine: WebSocketChannelHandler {
         }
     }
 
-    func drained() {
+    func carrierDrained() {
         let links = self.state.withLock { state -> [SocketIOLink] in
             if case .open(_, let links) = state.phase { Array(links.values) } else { [] }
         }
         for link in links { link.deliver([.writable]) }
     }
 
-    func closed(_ end: WebSocketEnd) { self.streamEnded(LinkspanError(end)) }
-
-    private func streamEnded(_ error: LinkspanError) {
+    func carrierClosed(_ error: LinkspanError) {
+        let failed = self.state.withLock { state -> CarrierChoice? in
+            if case .connecting(let links) = state.phase, !links.isEmpty { state.choice } else { nil }
+        }
+        if let failed, let other = self.engines.otherChoice(insteadOf: failed, for: self.key, after: error) {
+            return self.open(by: other)
+        }
         self.engines.remove(self)
-        self.gate.withLock { $0.channel = nil }
+        self.gate.withLock { $0.carrier = nil }
         var output = SocketIOOutput()
         let (waiting, links, timer) = self.state.withLock {
             state -> ([SocketIOLink], [Int: SocketIOLink], LoopTimer?) in
             defer {
                 state.phase = .closed
-                state.channel = nil
+                state.carrier = nil
                 state.timer = nil
             }
             switch state.phase {
@@ -253,6 +277,7 @@ extension SocketIOEngine: WebSocketChannelHandler {
                 return (waiting, [:], state.timer?.timer)
             case .open(var session, let links):
                 session.streamClosed(error, output: &output)
+                Self.keepRecoveries(session, links)
                 return ([], links, state.timer?.timer)
             case .closed:
                 return ([], [:], state.timer?.timer)
@@ -270,13 +295,22 @@ extension SocketIOEngine {
     /// Lets the session take something in, and carries out what comes of it.
     private func advance(_ body: (inout SocketIOSession, inout SocketIOOutput) -> Void) {
         var output = SocketIOOutput()
+        var opened: EngineIOHandshake?
         let isUnused = self.state.withLock { state in
             guard case .open(var session, let links) = state.phase else { return false }
             state.phase = .closed  // So that the session has one owner while it changes.
+            let wasOpen = session.handshake != nil
             body(&session, &output)
-            let isUnused = !session.hasActiveNamespaces
+            if !wasOpen { opened = session.handshake }
+            let isUnused = session.activeNamespaces == 0
+            if isUnused { Self.keepRecoveries(session, links) }
             state.phase = .open(session, links: links)
             return isUnused
+        }
+        if let opened {
+            let (choice, carrier) = self.state.withLock { ($0.choice, $0.carrier) }
+            self.engines.worked(choice, for: self.key)
+            carrier?.sessionOpened(opened)
         }
         self.carryOut(output)
         // The server may have ended or refused the last namespace.
@@ -286,19 +320,22 @@ extension SocketIOEngine {
 
     private func carryOut(_ output: SocketIOOutput) {
         guard !output.isEmpty else { return }
-        let (channel, links) = self.state.withLock { state -> (WebSocketChannel?, [Int: SocketIOLink]) in
-            guard case .open(_, let links) = state.phase else { return (state.channel, [:]) }
-            return (state.channel, links)
+        let (carrier, links) = self.state.withLock { state -> ((any EngineCarrier)?, [Int: SocketIOLink]) in
+            guard case .open(_, let links) = state.phase else { return (state.carrier, [:]) }
+            return (state.carrier, links)
         }
-        for frame in output.frames.frames {
-            _ = channel?.send(.text, expectedLength: frame.count) { $0.append(contentsOf: frame) }
-        }
-        if output.close != nil { self.gate.withLock { $0.channel = nil } }
+        for frame in output.frames.frames { carrier?.send(frame) }
+        if output.close != nil { self.gate.withLock { $0.carrier = nil } }
         Self.deliver(output.deliveries, to: links)
         if output.close != nil {
             self.engines.remove(self)
-            channel?.close(.goingAway)
+            carrier?.close()
         }
+    }
+
+    /// Leaves with each link what its successor may resume from.
+    private static func keepRecoveries(_ session: SocketIOSession, _ links: [Int: SocketIOLink]) {
+        for (index, link) in links { link.keep(session.recovery(of: index)) }
     }
 
     /// Hands deliveries to their links, neighbours of one link together.

@@ -16,10 +16,15 @@ final class SocketIOEngines: Sendable {
         var headers: [Credentials.Header]
         var items: [Credentials.QueryItem]
         var configuration: SocketIOTransport.Configuration
+
+        var place: CarrierMemory.Place {
+            CarrierMemory.Place(host: self.host, port: self.port, isSecure: self.isSecure, path: self.configuration.path)
+        }
     }
 
     let loop: EventLoop
     private let engines = Lock<[Key: SocketIOEngine]>([:])
+    private let memory = Lock(CarrierMemory())
 
     init(loop: EventLoop) { self.loop = loop }
 
@@ -35,6 +40,23 @@ final class SocketIOEngines: Sendable {
         if link.configuration.isMultiplexed { self.engines.withLock { $0[key] = engine } }
         _ = engine.join(link)
         engine.open()
+    }
+
+    /// What a new engine begins with.
+    func choice(for key: Key) -> CarrierChoice {
+        self.memory.withLock { $0.choice(for: key.place, key.configuration.carriers, now: .now) }
+    }
+
+    /// What an engine goes on with when its carrier could not be opened; nil when it has to give up.
+    func otherChoice(insteadOf choice: CarrierChoice, for key: Key, after error: LinkspanError) -> CarrierChoice? {
+        self.memory.withLock {
+            $0.otherChoice(for: key.place, key.configuration.carriers, insteadOf: choice, after: error)
+        }
+    }
+
+    /// An engine's carrier has brought a session about.
+    func worked(_ choice: CarrierChoice, for key: Key) {
+        self.memory.withLock { $0.worked(choice, for: key.place, now: .now) }
     }
 
     /// An engine takes no more links.

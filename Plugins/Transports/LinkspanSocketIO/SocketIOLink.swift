@@ -19,6 +19,8 @@ final class SocketIOLink: Link {
     private let namespace: Result<SocketIONamespace, LinkspanError>
     private let limits: SocketIOLimits
     private let state = Lock(State.idle)
+    /// What the engine left when the link's namespace ended with it; before, what the link was made with.
+    private let recovery: Lock<SocketIORecovery?>
 
     init(
         request: LinkRequest, configuration: SocketIOTransport.Configuration, engines: SocketIOEngines,
@@ -28,6 +30,7 @@ final class SocketIOLink: Link {
         self.configuration = configuration
         self.engines = engines
         self.receiver = receiver
+        self.recovery = Lock(request.resumption.flatMap(SocketIORecovery.init))
         let path = request.url.path
         self.namespace = Result { () throws(LinkspanError) in try SocketIONamespace(path) }
         var limits = SocketIOLimits()
@@ -80,6 +83,14 @@ final class SocketIOLink: Link {
 
     func resumeReading() { self.openEngine?.engine.resumeReading() }
 
+    var resumption: Resumption? {
+        let engine = self.state.withLock { state -> SocketIOEngine? in
+            if case .open(let engine) = state { engine } else { nil }
+        }
+        if let engine { return engine.recovery(of: self)?.exported }
+        return self.recovery.withLock { $0 }?.exported
+    }
+
     private func leave(politely: Bool) {
         self.engines.loop.execute {
             let engine = self.state.withLock { state -> SocketIOEngine? in
@@ -107,6 +118,8 @@ final class SocketIOLink: Link {
 
     /// The namespace; only links that have one get as far as an engine.
     var joinedNamespace: SocketIONamespace { (try? self.namespace.get()) ?? .main }
+
+    func keep(_ recovery: SocketIORecovery?) { self.recovery.withLock { $0 = recovery } }
 
     func isJoined(to engine: SocketIOEngine) {
         self.state.withLock { state in

@@ -1,7 +1,7 @@
 public import Linkspan
 public import LinkspanLWS
 
-/// Carries messages over Socket.IO v5 (Engine.IO v4) on WebSocket.
+/// Carries messages over Socket.IO, on WebSocket or HTTP long polling.
 ///
 /// The URL's path is the namespace: `https://chat.example/admin` is namespace `/admin` of the server at
 /// `https://chat.example`. Connections to namespaces of one server share one WebSocket, as long as they agree on query,
@@ -31,6 +31,8 @@ public struct SocketIOTransport: Transport {
     public var options: [String: String] {
         [
             "path": self.configuration.path,
+            "version": self.configuration.version.rawValue,
+            "carriers": self.configuration.carriers.rawValue,
             "multiplex": "\(self.configuration.isMultiplexed)",
             "tls": self.configuration.tls.description,
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
@@ -51,6 +53,14 @@ extension SocketIOTransport {
         ///
         /// Default `/socket.io/`.
         public var path = "/socket.io/"
+        /// Which servers it speaks to.
+        ///
+        /// Default ``Version/v4``.
+        public var version = Version.v4
+        /// What carries the packets.
+        ///
+        /// Default ``Carriers/webSocket``.
+        public var carriers = Carriers.webSocket
         /// How servers are verified over TLS.
         ///
         /// Default: by the system's roots.
@@ -76,6 +86,40 @@ extension SocketIOTransport {
         }
 
         private init() {}
+    }
+}
+
+extension SocketIOTransport {
+    /// A line of Socket.IO servers.
+    public enum Version: String, Sendable, Hashable, CaseIterable {
+        /// Servers of version 3 and 4: protocol Socket.IO v5 over Engine.IO v4.
+        case v4
+        /// Servers of version 2, and newer ones with `allowEIO3`: protocol Socket.IO v4 over Engine.IO v3.
+        ///
+        /// They have no payload for authentication: give tokens as headers, or as query items of the URL. For a namespace
+        /// other than `/` the members of the payload are sent as its query.
+        case v2
+
+        var engineIO: EngineIOVersion {
+            switch self {
+            case .v4: .v4
+            case .v2: .v3
+            }
+        }
+    }
+
+    /// What carries the packets of Engine.IO.
+    public enum Carriers: String, Sendable, Hashable, CaseIterable {
+        /// A WebSocket from the start: one connection, the shortest way.
+        case webSocket = "websocket"
+        /// Long polling alone: HTTP requests, for networks that let nothing else through.
+        case polling
+        /// Long polling at first, and a WebSocket as soon as one has proved itself.
+        ///
+        /// What the reference client does.
+        case upgrade
+        /// A WebSocket, and long polling where none can be opened; what worked is remembered for the server for an hour.
+        case fallback
     }
 }
 

@@ -1,12 +1,20 @@
 public import Linkspan
 
 extension TransportFactory {
-    /// The Socket.IO transport for a catalog: options `path`, `ca`, `multiplex`, `maximumMessageBytes`.
+    /// The Socket.IO transport for a catalog: options `path`, `version`, `carriers`, `ca`, `multiplex`,
+    /// `maximumMessageBytes`.
     public static var socketIO: Self {
         Self(
             "socketio", schemes: ["http", "https", "ws", "wss"],
             options: [
                 PluginOption("path", .text, fallback: "/socket.io/", "The path of the Engine.IO endpoint."),
+                PluginOption(
+                    "version", .choice(SocketIOTransport.Version.allCases.map(\.rawValue)), fallback: "v4",
+                    "The line of the server: v4 for 3.x and 4.x, v2 for 2.x."),
+                PluginOption(
+                    "carriers", .choice(SocketIOTransport.Carriers.allCases.map(\.rawValue)), fallback: "websocket",
+                    "What carries the packets: websocket, polling, upgrade (polling, then WebSocket), fallback (WebSocket, "
+                        + "or else polling)."),
                 PluginOption(
                     "ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
@@ -22,6 +30,12 @@ extension TransportFactory {
             return SocketIOTransport(
                 .defaults { configuration in
                     configuration.path = path
+                    if let version = values.text("version").flatMap(SocketIOTransport.Version.init(rawValue:)) {
+                        configuration.version = version
+                    }
+                    if let carriers = values.text("carriers").flatMap(SocketIOTransport.Carriers.init(rawValue:)) {
+                        configuration.carriers = carriers
+                    }
                     if let file = values.text("ca") { configuration.tls = TLSPolicy(roots: .file(file)) }
                     if let multiplex = values.flag("multiplex") { configuration.isMultiplexed = multiplex }
                     if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }

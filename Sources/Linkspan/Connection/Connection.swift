@@ -17,6 +17,10 @@ public protocol MessageChannel: AnyObject, Sendable {
     /// What the connection is doing, why, and what happens next.
     var diagnosis: ConnectionDiagnosis { get }
 
+    /// What a later process has to give to ``ConnectionBuilder/WithTransport/resuming(_:)`` to go on where this connection
+    /// is now; nil when its server does not resume sessions, or has nothing to resume.
+    var resumption: Resumption? { get }
+
     /// Takes a command: sends it now or keeps it until the connection is up. Its outcome goes to its completion.
     ///
     /// - Throws: ``LinkspanError`` with code `released` or `bufferFull`; the completion is then not called.
@@ -169,6 +173,9 @@ extension MessageChannel {
         board.own(self.onStateChange { [weak board] in board?.post($0) })
         return StateChanges(board: board)
     }
+
+    /// Nil: for connections of third parties that do not resume sessions.
+    public var resumption: Resumption? { nil }
 
     /// What can be told without a memory of former changes.
     public var diagnosis: ConnectionDiagnosis {

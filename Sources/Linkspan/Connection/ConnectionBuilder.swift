@@ -31,6 +31,7 @@ public struct ConnectionBuilder: Sendable {
         private let transport: any Transport
         private var options = ConnectionOptions.defaults()
         private var source = CredentialSource.none
+        private var resumption: Resumption?
 
         init(url: String, transport: any Transport) {
             self.url = url
@@ -43,6 +44,15 @@ public struct ConnectionBuilder: Sendable {
         public func credentials(_ source: CredentialSource) -> Self {
             var next = self
             next.source = source
+            return next
+        }
+
+        /// Has the first link go on where a former process left the session, if the server still can.
+        ///
+        /// - Parameter resumption: its ``MessageChannel/resumption``; nil to begin anew.
+        public func resuming(_ resumption: Resumption?) -> Self {
+            var next = self
+            next.resumption = resumption
             return next
         }
 
@@ -69,7 +79,8 @@ public struct ConnectionBuilder: Sendable {
             }
             try self.options.validate()
             return ConnectionConfiguration(
-                url: url, transport: self.transport, options: self.options, credentials: self.source)
+                url: url, transport: self.transport, options: self.options, credentials: self.source,
+                resumption: self.resumption)
         }
 
         /// Builds and connects.

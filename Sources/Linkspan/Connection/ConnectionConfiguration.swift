@@ -10,8 +10,14 @@ public struct ConnectionConfiguration: Sendable {
     public let options: ConnectionOptions
     /// Where credentials come from.
     public let credentials: CredentialSource
+    /// What a former process left to resume its session from; for a connection that is not in the pool yet.
+    public let resumption: Resumption?
 
-    init(url: ConnectionURL, transport: any Transport, options: ConnectionOptions, credentials: CredentialSource) {
+    init(
+        url: ConnectionURL, transport: any Transport, options: ConnectionOptions, credentials: CredentialSource,
+        resumption: Resumption? = nil
+    ) {
+        self.resumption = resumption
         self.url = url
         self.transport = transport
         self.options = options

@@ -21,12 +21,16 @@ final class PooledConnection: Connection {
     private let observers = Lock(StateObservers())
     let core: Lock<ConnectionCore>
     let drains = Lock(DrainWaiters())
+    /// The latest link, which knows how the next one resumes its session.
+    private let latestLink = Lock<(any Link)?>(nil)
+    private let initialResumption: Resumption?
 
     init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
         self.id = id
         self.url = configuration.url
         self.transport = configuration.transport
         self.options = configuration.options
+        self.initialResumption = configuration.resumption
         self.credentials = ConnectionCredentials(configuration: configuration, environment: environment)
         self.environment = environment
         let timing = ConnectionStateMachine.Timing(
@@ -62,6 +66,11 @@ final class PooledConnection: Connection {
                 lastError: core.machine.lastError, refusals: core.machine.refusals,
                 waitingCommands: core.commands.waitingCommands, history: history, frames: core.trace.frames, time: now)
         }
+    }
+
+    var resumption: Resumption? {
+        guard let link = self.latestLink.withLock({ $0 }) else { return self.initialResumption }
+        return link.resumption
     }
 
     var transportName: String { self.transport.name }
@@ -331,11 +340,12 @@ extension PooledConnection {
         self.environment.observer?.attempting(self, attempt)
         let request = LinkRequest(
             url: credentials.url ?? self.url, credentials: credentials, attempt: attempt,
-            deadline: self.options.openDeadline)
+            deadline: self.options.openDeadline, resumption: self.resumption)
         let adapter = LinkAdapter(connection: self, epoch: epoch)
         let link = self.transport.makeLink(request, receiver: adapter)
         // Kept before it opens, because its first event may come from another thread at once.
         guard self.core.withLock({ $0.keep(link, epoch: epoch) }) else { return }
+        self.latestLink.withLock { $0 = link }
         link.open()
     }
 }

@@ -45,6 +45,9 @@ public final class ConnectionHandler: MessageChannel {
     /// Commands that wait, of all holders.
     public var waitingCommands: Int { self.connection.waitingCommands }
 
+    /// What a later process needs to go on where the shared connection is now.
+    public var resumption: Resumption? { self.connection.resumption }
+
     /// What the shared connection is doing, why, and what happens next.
     public var diagnosis: ConnectionDiagnosis { self.connection.diagnosis }
 

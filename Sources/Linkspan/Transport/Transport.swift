@@ -45,11 +45,15 @@ public struct LinkRequest: Sendable {
     ///
     /// The core enforces it by ``Link/abort()``; a transport may use it for finer errors.
     public var deadline: Duration
+    /// What the former link left for a server to resume its session from.
+    public var resumption: Resumption?
 
     /// Makes a request.
     public init(
-        url: ConnectionURL, credentials: Credentials = .none, attempt: Int = 1, deadline: Duration = .seconds(10)
+        url: ConnectionURL, credentials: Credentials = .none, attempt: Int = 1, deadline: Duration = .seconds(10),
+        resumption: Resumption? = nil
     ) {
+        self.resumption = resumption
         self.url = url
         self.credentials = credentials
         self.attempt = attempt
@@ -97,6 +101,12 @@ public protocol Link: AnyObject, Sendable {
     /// - Parameter credentials: the new ones.
     /// - Returns: whether the peer is told; false when the transport has no way to, and they are for the next link.
     func renewCredentials(_ credentials: Credentials) -> Bool
+
+    /// What the next link has to show to the server for the session to go on where this link has left it.
+    ///
+    /// Asked for at any time, also after the end. Nil when there is no session to resume: it was left on purpose, or the
+    /// server does not offer it.
+    var resumption: Resumption? { get }
 }
 
 extension Link {
@@ -106,6 +116,8 @@ extension Link {
     public func resumeReading() {}
     /// Returns false: for transports that show credentials only when they open.
     public func renewCredentials(_ credentials: Credentials) -> Bool { false }
+    /// Nil: for transports whose servers do not resume sessions.
+    public var resumption: Resumption? { nil }
 }
 
 /// What became of a message that was given to a link.

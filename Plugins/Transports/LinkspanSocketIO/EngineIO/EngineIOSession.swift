@@ -1,9 +1,10 @@
 internal import Linkspan
 
-/// The client's side of one Engine.IO v4 session on a WebSocket: handshake, heartbeat, end.
+/// The client's side of one Engine.IO session: handshake, heartbeat, end.
 ///
-/// The server pings, the client answers (E06); the client itself never pings, because the server takes that for a
-/// violation (E07). Only pings count as life, so that a server whose timers have died is found out.
+/// In version 4 the server pings and the client answers (E06); the client itself never pings, because the server takes
+/// that for a violation (E07). In version 3 it is the other way round (C01). Only these packets count as life, so that a
+/// server whose timers have died is found out.
 struct EngineIOSession: Sendable {
     /// What a received frame means for the owner.
     enum Receipt: Sendable {
@@ -24,12 +25,23 @@ struct EngineIOSession: Sendable {
     /// The control packets (everything but messages) of one second that are borne.
     static let maximumControlRate = 50
 
+    /// What the clock brings.
+    enum TimerOutcome: Sendable {
+        /// Nothing is due.
+        case nothing
+        /// Send a ping.
+        case sendPing
+        /// The session is over.
+        case end(LinkspanError)
+    }
+
     private enum State: Sendable {
         case awaitingOpen(deadline: ContinuousClock.Instant)
-        case open(patience: Duration, deadline: ContinuousClock.Instant)
+        case open(Heartbeat)
         case closed
     }
 
+    private let version: EngineIOVersion
     private var state: State
     private var controlWindowEnd: ContinuousClock.Instant
     private var controlCount = 0
@@ -39,7 +51,9 @@ struct EngineIOSession: Sendable {
     /// - Parameters:
     ///   - now: the present.
     ///   - timeout: how long the open packet may take.
-    init(now: ContinuousClock.Instant, timeout: Duration) {
+    ///   - version: the version of Engine.IO.
+    init(now: ContinuousClock.Instant, timeout: Duration, version: EngineIOVersion = .v4) {
+        self.version = version
         self.state = .awaitingOpen(deadline: now.advanced(by: timeout))
         self.controlWindowEnd = now
     }
@@ -52,9 +66,15 @@ struct EngineIOSession: Sendable {
     /// When ``timer(now:)`` has to be called next; nil when never.
     var nextDeadline: ContinuousClock.Instant? {
         switch self.state {
-        case .awaitingOpen(let deadline), .open(_, let deadline): deadline
+        case .awaitingOpen(let deadline): deadline
+        case .open(let heartbeat): heartbeat.due
         case .closed: nil
         }
+    }
+
+    /// When the server's silence becomes the end; nil before the handshake and after the end.
+    var heartbeatDeadline: ContinuousClock.Instant? {
+        if case .open(let heartbeat) = self.state { heartbeat.end } else { nil }
     }
 
     /// Takes a text frame.
@@ -77,19 +97,24 @@ struct EngineIOSession: Sendable {
         }
     }
 
-    /// Looks at the clock: an error when a deadline has passed.
-    ///
-    /// The session is over then.
-    mutating func timer(now: ContinuousClock.Instant) -> LinkspanError? {
+    /// Looks at the clock.
+    mutating func timer(now: ContinuousClock.Instant) -> TimerOutcome {
         switch self.state {
         case .awaitingOpen(let deadline) where now >= deadline:
             self.state = .closed
-            return LinkspanError(.timedOut, "the server did not send the Engine.IO handshake in time")
-        case .open(let patience, let deadline) where now >= deadline:
-            self.state = .closed
-            return LinkspanError(.heartbeatMissed, "no Engine.IO ping for \(patience)")
-        case .awaitingOpen, .open, .closed:
-            return nil
+            return .end(LinkspanError(.timedOut, "the server did not send the Engine.IO handshake in time"))
+        case .open(var heartbeat):
+            switch heartbeat.timer(now: now) {
+            case .nothing: return .nothing
+            case .sendPing:
+                self.state = .open(heartbeat)
+                return .sendPing
+            case .missed(let text):
+                self.state = .closed
+                return .end(LinkspanError(.heartbeatMissed, text))
+            }
+        case .awaitingOpen, .closed:
+            return .nothing
         }
     }
 
@@ -111,24 +136,30 @@ extension EngineIOSession {
             let handshake = try EngineIOHandshake(json: json)
             self.open(handshake, now: now)
             return .opened(handshake)
-        case .open(let patience, _):
+        case .open(let heartbeat):
             switch packet {
             case .message(let text): return .text(text)
             case .binary(let data): return .binary(data)
             case .open, .close, .ping, .pong, .upgrade, .noop:
-                return try self.receiveControl(packet, patience: patience, now: now)
+                return try self.receiveControl(packet, heartbeat, now: now)
             }
         }
     }
 
     private mutating func receiveControl(
-        _ packet: EngineIOPacket, patience: Duration, now: ContinuousClock.Instant
+        _ packet: EngineIOPacket, _ heartbeat: Heartbeat, now: ContinuousClock.Instant
     ) throws(SocketIOProtocolError) -> Receipt {
         try self.countControl(now: now)
+        var heartbeat = heartbeat
         switch packet {
         case .ping:
-            self.state = .open(patience: patience, deadline: now.advanced(by: patience))
+            heartbeat.heardPing(now: now)
+            self.state = .open(heartbeat)
             return .answerPong
+        case .pong:
+            heartbeat.heardPong(now: now)
+            self.state = .open(heartbeat)
+            return .nothing
         case .open(let json):
             // The reference lets a second handshake replace the timings of the first.
             self.open(try EngineIOHandshake(json: json), now: now)
@@ -136,14 +167,14 @@ extension EngineIOSession {
         case .close:
             // Some servers send this and then leave the stream open, so its end is not waited for.
             return self.fail(LinkspanError(.connectionLost, "the server closed the Engine.IO session"))
-        case .pong, .upgrade, .noop, .message, .binary:
+        case .upgrade, .noop, .message, .binary:
             // Out of turn, but without a meaning that could do harm; the reference ignores them too.
             return .nothing
         }
     }
 
     private mutating func open(_ handshake: EngineIOHandshake, now: ContinuousClock.Instant) {
-        self.state = .open(patience: handshake.patience, deadline: now.advanced(by: handshake.patience))
+        self.state = .open(Heartbeat(handshake, version: self.version, now: now))
     }
 
     private mutating func countControl(now: ContinuousClock.Instant) throws(SocketIOProtocolError) {

@@ -6,7 +6,7 @@ internal import Linkspan
 struct NamespaceSession: Sendable {
     private enum State: Sendable {
         /// Joined, but the engine is not open: CONNECT is still to be sent.
-        case waiting(auth: ArraySlice<UInt8>, timeout: Duration)
+        case waiting(hello: Hello, timeout: Duration)
         /// CONNECT was sent.
         case connecting(deadline: ContinuousClock.Instant, early: EarlyEvents)
         /// The server has let us in.
@@ -20,20 +20,33 @@ struct NamespaceSession: Sendable {
     /// The name.
     let namespace: SocketIONamespace
     private let index: Int
+    private let version: EngineIOVersion
     private let limits: SocketIOLimits
     private var state: State = .closed
     /// What to give to the next join, on another engine, to miss nothing; nil when the server offers no recovery.
     private(set) var recovery: SocketIORecovery?
+    /// The Engine.IO session's name, which servers of version 3 make the namespace's from.
+    private var engineID = ""
+
+    /// How a namespace is asked for.
+    private enum Hello: Sendable {
+        /// With a CONNECT that has this object for a payload.
+        case payload(ArraySlice<UInt8>)
+        /// With a CONNECT that has this query behind the name; or, for `/`, not at all.
+        case query(String)
+    }
 
     /// Makes a session that is not joined.
     ///
     /// - Parameters:
     ///   - namespace: its name.
     ///   - index: under which its events are delivered.
+    ///   - version: the version of Engine.IO below.
     ///   - limits: how much is held.
-    init(_ namespace: SocketIONamespace, index: Int, limits: SocketIOLimits) {
+    init(_ namespace: SocketIONamespace, index: Int, version: EngineIOVersion = .v4, limits: SocketIOLimits) {
         self.namespace = namespace
         self.index = index
+        self.version = version
         self.limits = limits
     }
 
@@ -62,16 +75,38 @@ struct NamespaceSession: Sendable {
 
     /// Notes that the owner wants in.
     ///
-    /// ``sendConnect(now:output:)`` follows as soon as the engine is open.
-    mutating func join(auth: ArraySlice<UInt8>, recovery: SocketIORecovery?, timeout: Duration) {
-        self.recovery = recovery
-        self.state = .waiting(auth: recovery?.merged(into: auth) ?? auth, timeout: timeout)
+    /// ``sendConnect(engineID:now:output:)`` follows as soon as the engine is open.
+    ///
+    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when the version cannot carry the auth object.
+    mutating func join(
+        auth: ArraySlice<UInt8>, recovery: SocketIORecovery?, timeout: Duration
+    ) throws(LinkspanError) {
+        switch self.version {
+        case .v4:
+            self.recovery = recovery
+            self.state = .waiting(hello: .payload(recovery?.merged(into: auth) ?? auth), timeout: timeout)
+        case .v3:
+            let query = try LegacyAuth.query(of: auth, in: self.namespace)
+            self.state = .waiting(hello: .query(query), timeout: timeout)
+        }
     }
 
     /// Sends the CONNECT of a join.
-    mutating func sendConnect(now: ContinuousClock.Instant, output: inout SocketIOOutput) {
-        guard case .waiting(let auth, let timeout) = self.state else { return }
-        output.frames.append { SocketIOEncoder.append(connect: auth, in: self.namespace, to: &$0) }
+    ///
+    /// - Parameters:
+    ///   - engineID: the name of the Engine.IO session.
+    ///   - now: the present.
+    ///   - output: where the CONNECT goes.
+    mutating func sendConnect(engineID: String, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+        guard case .waiting(let hello, let timeout) = self.state else { return }
+        self.engineID = engineID
+        switch hello {
+        case .payload(let auth):
+            output.frames.append { SocketIOEncoder.append(connect: auth, in: self.namespace, to: &$0) }
+        case .query(let query) where self.namespace != .main:
+            output.frames.append { SocketIOEncoder.append(connectWith: query, in: self.namespace, to: &$0) }
+        case .query: ()  // The server lets everyone in here.
+        }
         self.state = .connecting(deadline: now.advanced(by: timeout), early: EarlyEvents())
     }
 
@@ -101,10 +136,14 @@ struct NamespaceSession: Sendable {
     /// Takes the answer to CONNECT.
     mutating func receiveConnect(_ payload: Payload, output: inout SocketIOOutput) {
         switch self.state {
+        case .connecting(_, let early) where self.version == .v3:
+            let prefix = self.namespace == .main ? "" : "\(self.namespace.name)#"
+            self.open(sid: prefix + self.engineID, pid: nil, early: early, output: &output)
         case .connecting(_, let early):
             guard let answer = payload[0], let sid = answer["sid"]?.string else {
                 let error = LinkspanError(
-                    .unsupportedVersion, "the server speaks Socket.IO v2: its answer to CONNECT has no sid")
+                    .unsupportedVersion,
+                    "the server is of Socket.IO 2.x, its answer to CONNECT has no sid: \(PollingAnswer.advice)")
                 return self.end(error, output: &output)
             }
             guard Self.isSID(sid) else {
@@ -195,12 +234,16 @@ extension NamespaceSession {
 
     private mutating func open(sid: String, pid: String?, early: EarlyEvents, output: inout SocketIOOutput) {
         let pid = pid.flatMap { $0.utf8.count <= SocketIORecovery.maximumLength ? $0 : nil }
-        let isContinuous = pid != nil && self.recovery?.offset != nil && pid == self.recovery?.pid.exposed
+        let former = self.recovery
+        let isContinuous = pid != nil && former?.offset.latest != nil && pid == former?.pid.exposed
         // An offset of another session is worth nothing to the new one.
-        let offset = isContinuous ? self.recovery?.offset : nil
-        self.recovery = pid.map { SocketIORecovery(pid: Secret($0), offset: offset) }
+        self.recovery = pid.map { pid in
+            SocketIORecovery(pid: Secret(pid), offset: isContinuous ? former?.offset ?? RecoveryOffset() : RecoveryOffset())
+        }
         self.state = .connected(pid: pid)
-        let facts = ["protocol": "Socket.IO v5", "namespace": self.namespace.name]
+        let facts = [
+            "protocol": self.version == .v4 ? "Socket.IO v5" : "Socket.IO v4", "namespace": self.namespace.name,
+        ]
         let info = LinkInfo(sessionID: sid, facts: facts, isContinuous: isContinuous)
         output.deliveries.append(Delivery(namespace: self.index, event: .opened(info)))
         for message in early.messages { self.receive(message, output: &output) }
@@ -228,13 +271,13 @@ extension NamespaceSession {
 
     /// Remembers where the server's replay would go on (S41): only after events that it would repeat.
     private mutating func noteOffset(_ message: InboundMessage) {
-        guard message.replyID == nil, let offset = SocketIORecovery.offset(in: message.payload.elements) else { return }
-        self.recovery?.offset = offset
+        guard message.replyID == nil, let offset = RecoveryOffset.candidate(in: message.payload.elements) else { return }
+        self.recovery?.offset.note(offset)
     }
 
     /// A refusal is about who we are, unless it is one of the two sentences for a namespace that does not exist.
     private static func refusal(_ payload: Payload) -> LinkspanError {
-        let text = payload[0]?["message"]?.string ?? payload[0]?.string
+        let text = payload[0]?["message"]?.string ?? payload[0]?.string ?? payload[0]?[0]?.string
         let details = payload.isEmpty ? nil : payload
         if text == "Invalid namespace" || text == "Unable to connect" {
             return LinkspanError(.refused, "the server does not have the namespace", details: details)

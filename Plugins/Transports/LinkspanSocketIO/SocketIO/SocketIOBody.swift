@@ -117,8 +117,9 @@ extension SocketIOBody {
             guard first == UInt8(ascii: "{") else { throw Self.badPayload("the answer to CONNECT is no object") }
             return .value(range)
         case .connectError:
-            guard first == UInt8(ascii: "{") || first == UInt8(ascii: "\"") else {
-                throw Self.badPayload("the refusal of CONNECT is neither an object nor a string")
+            // An array from python-socketio 4. Whatever it looks like, it is a refusal.
+            guard [UInt8(ascii: "{"), UInt8(ascii: "\""), UInt8(ascii: "[")].contains(first) else {
+                throw Self.badPayload("the refusal of CONNECT is neither an object, a string nor an array")
             }
             return .value(range)
         case .disconnect:

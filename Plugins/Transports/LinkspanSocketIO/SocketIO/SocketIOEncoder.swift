@@ -51,6 +51,14 @@ enum SocketIOEncoder {
         output.append(contentsOf: auth)
     }
 
+    /// Appends a CONNECT of protocol v4, with a query behind the name.
+    static func append(connectWith query: String, in namespace: SocketIONamespace, to output: inout [UInt8]) {
+        Self.appendHead(.connect, attachments: 0, in: .main, to: &output)
+        output.append(contentsOf: namespace.name.utf8)
+        if !query.isEmpty { output.append(contentsOf: "?\(query)".utf8) }
+        output.append(UInt8(ascii: ","))
+    }
+
     /// Appends a DISCONNECT.
     static func append(disconnectIn namespace: SocketIONamespace, to output: inout [UInt8]) {
         Self.appendHead(.disconnect, attachments: 0, in: namespace, to: &output)

@@ -36,6 +36,8 @@ extension SocketIOProtocolError.Code {
     public static let badHandshake = Self(rawValue: "badHandshake")
     /// A packet other than `open` came first.
     public static let notOpen = Self(rawValue: "notOpen")
+    /// The body of an answer to a poll is not made of packets.
+    public static let badPolling = Self(rawValue: "badPolling")
     /// More control packets in a second than the limit.
     public static let controlFlood = Self(rawValue: "controlFlood")
 

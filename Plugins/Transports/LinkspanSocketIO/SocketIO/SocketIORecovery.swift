@@ -2,19 +2,37 @@ internal import Linkspan
 
 /// What lets the server resume a namespace after a loss (connection state recovery): its secret and the last event.
 struct SocketIORecovery: Sendable, Hashable {
-    /// The longest secret and offset that are kept.
+    /// The longest secret that is kept.
     static let maximumLength = 256
 
     /// The server's private name for the session.
     var pid: Secret
-    /// What the server appended to the last event that it would repeat.
-    ///
-    /// Without one, it resumes nothing.
-    var offset: String?
+    /// Where its replay would go on; without an offset it resumes nothing.
+    var offset: RecoveryOffset
+
+    init(pid: Secret, offset: RecoveryOffset) {
+        self.pid = pid
+        self.offset = offset
+    }
+
+    /// Reads what ``exported`` wrote; nil when it is anything else.
+    init?(_ resumption: Resumption) {
+        guard let payload = try? Payload(checking: Array(resumption.state.exposed.utf8)[...]),
+            let pid = payload[0]?.string, let offset = payload[1]?.string, payload[2] == nil,
+            (1...Self.maximumLength).contains(pid.utf8.count), (1...RecoveryOffset.maximumLength).contains(offset.utf8.count)
+        else { return nil }
+        self.init(pid: Secret(pid), offset: RecoveryOffset(latest: offset))
+    }
+
+    /// The recovery for the next link, of this process or another; nil when there is nothing to resume from.
+    var exported: Resumption? {
+        guard let offset = self.offset.latest, let payload = try? Payload(self.pid.exposed, offset) else { return nil }
+        return Resumption(state: Secret(String(decoding: payload.elements, as: UTF8.self)))
+    }
 
     /// The auth object with `pid` and `offset` merged in; `auth` is an object's text or empty.
     func merged(into auth: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        guard let offset = self.offset else { return auth }
+        guard let offset = self.offset.latest else { return auth }
         guard let own = try? Payload(self.pid.exposed, offset), let pid = own[0]?.text, let offset = own[1]?.text else {
             return auth
         }
@@ -29,20 +47,5 @@ struct SocketIORecovery: Sendable, Hashable {
             merged.append(contentsOf: members)
         }
         return merged[...]
-    }
-
-    /// The offset in an event's arguments: the last one, when it is a string.
-    ///
-    /// Read backwards, because it is looked for in every event. A string with escapes or one that is too long is none.
-    static func offset(in elements: ArraySlice<UInt8>) -> String? {
-        guard elements.last == UInt8(ascii: "\"") else { return nil }
-        let body = elements.dropLast()
-        guard let quote = body.lastIndex(of: UInt8(ascii: "\"")) else { return nil }
-        let text = body[(quote + 1)...]
-        guard text.count <= Self.maximumLength, !text.isEmpty, !text.contains(UInt8(ascii: "\\")) else { return nil }
-        // Before the quote there may be only the comma: otherwise the quote ended a string that has an escaped one.
-        let before = body[..<quote].last { $0 > 0x20 }
-        guard before == nil || before == UInt8(ascii: ",") else { return nil }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -11,6 +11,7 @@ struct SocketIOSession: Sendable {
     private(set) var handshake: EngineIOHandshake?
 
     private let limits: SocketIOLimits
+    private let version: EngineIOVersion
     private var engine: EngineIOSession
     private var decoder: SocketIODecoder
     private var namespaces: [NamespaceSession] = []
@@ -18,23 +19,32 @@ struct SocketIOSession: Sendable {
     private var latest = 0
     private var attachmentsDeadline: ContinuousClock.Instant?
     private var isClosed = false
+    /// What servers of version 3 have done about `/`: they let everyone in unasked, once.
+    private var main = MainNamespace.awaited
+
+    private enum MainNamespace: Sendable { case awaited, open, left }
 
     /// Makes a session whose stream is up.
     ///
     /// - Parameters:
     ///   - limits: how much is accepted.
     ///   - openTimeout: how long the Engine.IO handshake may take.
+    ///   - version: the version of Engine.IO, and with it that of Socket.IO.
     ///   - now: the present.
-    init(limits: SocketIOLimits = SocketIOLimits(), openTimeout: Duration, now: ContinuousClock.Instant) {
+    init(
+        limits: SocketIOLimits = SocketIOLimits(), openTimeout: Duration, version: EngineIOVersion = .v4,
+        now: ContinuousClock.Instant
+    ) {
         self.limits = limits
-        self.engine = EngineIOSession(now: now, timeout: openTimeout)
+        self.version = version
+        self.engine = EngineIOSession(now: now, timeout: openTimeout, version: version)
         self.decoder = SocketIODecoder(limits: limits)
     }
 
-    /// Whether some namespace is joined.
+    /// How many namespaces are joined.
     ///
     /// When none is, the engine has no purpose (S25).
-    var hasActiveNamespaces: Bool { self.namespaces.contains(where: \.isActive) }
+    var activeNamespaces: Int { self.namespaces.count(where: \.isActive) }
 
     /// When ``timer(now:output:)`` has to be called next; nil when never.
     var nextDeadline: ContinuousClock.Instant? {
@@ -49,7 +59,7 @@ struct SocketIOSession: Sendable {
     }
 
     /// When the server's silence becomes the end; nil before the handshake and after the end.
-    var heartbeatDeadline: ContinuousClock.Instant? { self.engine.isOpen ? self.engine.nextDeadline : nil }
+    var heartbeatDeadline: ContinuousClock.Instant? { self.engine.heartbeatDeadline }
 
     /// Whether events and replies may be sent in a namespace.
     func isConnected(_ index: Int) -> Bool {
@@ -79,6 +89,9 @@ struct SocketIOSession: Sendable {
     ) throws(LinkspanError) -> Int {
         guard !self.isClosed else { throw LinkspanError(.wrongState, "the connection has ended") }
         let auth = try Self.object(auth)
+        guard namespace != .main || self.main != .left else {
+            throw LinkspanError(.wrongState, "the server lets nobody into the main namespace twice")
+        }
         let index: Int
         if let known = self.namespaces.firstIndex(where: { $0.namespace == namespace }) {
             guard !self.namespaces[known].isActive, !self.namespaces[known].isAbandoned else {
@@ -87,10 +100,11 @@ struct SocketIOSession: Sendable {
             index = known
         } else {
             index = self.namespaces.count
-            self.namespaces.append(NamespaceSession(namespace, index: index, limits: self.limits))
+            self.namespaces.append(
+                NamespaceSession(namespace, index: index, version: self.version, limits: self.limits))
         }
-        self.namespaces[index].join(auth: auth, recovery: recovery, timeout: timeout)
-        if self.engine.isOpen { self.namespaces[index].sendConnect(now: now, output: &output) }
+        try self.namespaces[index].join(auth: auth, recovery: recovery, timeout: timeout)
+        if self.engine.isOpen { self.sendConnect(index, now: now, output: &output) }
         return index
     }
 
@@ -98,6 +112,7 @@ struct SocketIOSession: Sendable {
     mutating func leave(_ index: Int, reason: LinkspanError, output: inout SocketIOOutput) {
         guard self.namespaces.indices.contains(index) else { return }
         self.namespaces[index].leave(reason, output: &output)
+        if self.version == .v3, self.namespaces[index].namespace == .main { self.main = .left }
     }
 
     /// Takes a text frame.
@@ -115,7 +130,11 @@ struct SocketIOSession: Sendable {
     /// Looks at the clock: ends what is overdue.
     mutating func timer(now: ContinuousClock.Instant, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
-        if let error = self.engine.timer(now: now) { return self.close(error, output: &output) }
+        switch self.engine.timer(now: now) {
+        case .nothing: ()
+        case .sendPing: output.frames.append { EngineIOPacket.ping([]).append(to: &$0) }
+        case .end(let error): return self.close(error, output: &output)
+        }
         if let deadline = self.attachmentsDeadline, now >= deadline {
             let violation = SocketIOProtocolError(
                 .attachmentsOverdue, "the attachments of a packet did not come in time")
@@ -158,7 +177,7 @@ extension SocketIOSession {
             output.frames.append { EngineIOPacket.pong([]).append(to: &$0) }
         case .opened(let handshake):
             self.handshake = handshake
-            for index in self.namespaces.indices { self.namespaces[index].sendConnect(now: now, output: &output) }
+            for index in self.namespaces.indices { self.sendConnect(index, now: now, output: &output) }
         case .close(let error):
             self.close(error, output: &output)
         }
@@ -184,6 +203,7 @@ extension SocketIOSession {
             guard let index = self.index(of: namespace) else { return }
             self.namespaces[index].receive(ack: id, payload, output: &output)
         case .connect(let namespace, let payload):
+            if self.version == .v3, namespace.isEmpty, self.main == .awaited { self.main = .open }
             guard let index = self.index(of: namespace) else { return }
             self.namespaces[index].receiveConnect(payload, output: &output)
         case .connectError(let namespace, let payload):
@@ -192,18 +212,28 @@ extension SocketIOSession {
         case .disconnect(let namespace):
             guard let index = self.index(of: namespace) else { return }
             self.namespaces[index].receiveDisconnect(output: &output)
+            if self.version == .v3, self.namespaces[index].namespace == .main { self.main = .left }
         }
     }
 
     /// Finds a packet's namespace; nil for one that was never joined, whose packets are ignored (S27).
     @inline(__always)
     private mutating func index(of written: ArraySlice<UInt8>) -> Int? {
+        // Version 3 may repeat the query with which a namespace was joined.
+        let written = self.version == .v3 ? written.prefix { $0 != UInt8(ascii: "?") } : written
         if self.latest < self.namespaces.count, self.namespaces[self.latest].namespace.matches(written) {
             return self.latest
         }
         guard let found = self.namespaces.firstIndex(where: { $0.namespace.matches(written) }) else { return nil }
         self.latest = found
         return found
+    }
+
+    private mutating func sendConnect(_ index: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+        self.namespaces[index].sendConnect(engineID: self.handshake?.sid ?? "", now: now, output: &output)
+        // The server's consent came before anybody wanted in.
+        guard self.main == .open, self.namespaces[index].namespace == .main else { return }
+        self.namespaces[index].receiveConnect(.empty, output: &output)
     }
 
     private mutating func close(_ error: LinkspanError, output: inout SocketIOOutput) {

@@ -1,0 +1,56 @@
+internal import Linkspan
+internal import LinkspanWebSocketClient
+
+/// Carries the packets of one Engine.IO session: as frames of a WebSocket, or in the bodies of polls.
+///
+/// A packet is what a WebSocket has in a frame, whatever carries it: a text with its type, or the bytes of an attachment.
+/// All methods may be called from any thread.
+protocol EngineCarrier: AnyObject, Sendable {
+    /// Begins to connect. Called once.
+    func open()
+
+    /// Sends a packet whose text `write` appends, and its attachments right behind it with nothing between.
+    func send(
+        expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
+    ) -> WebSocketChannel.SendResult
+
+    /// The server has named the session and its rules.
+    func sessionOpened(_ handshake: EngineIOHandshake)
+
+    /// Sends what was taken, says goodbye, then ends. Bounded in time.
+    func close()
+
+    /// Ends at once.
+    func abort()
+
+    /// Stops reading, so that the server is slowed down.
+    func pauseReading()
+
+    /// Reads on.
+    func resumeReading()
+}
+
+extension EngineCarrier {
+    /// Sends a packet without attachments.
+    @discardableResult
+    func send(_ packet: some Collection<UInt8>) -> WebSocketChannel.SendResult {
+        self.send(expectedLength: packet.count, attachments: []) { $0.append(contentsOf: packet) }
+    }
+}
+
+/// Hears what happens on a carrier.
+///
+/// All calls come on the loop's thread, one at a time and in order.
+protocol EngineCarrierHandler: AnyObject, Sendable {
+    /// Packets may be sent, and come.
+    func carrierOpened()
+
+    /// Packets have come: all of one read together.
+    func carrierReceived(_ packets: [WebSocketMessage])
+
+    /// There is room again after `full`.
+    func carrierDrained()
+
+    /// The carrier has ended; called exactly once, last, whatever happened.
+    func carrierClosed(_ error: LinkspanError)
+}

@@ -1,0 +1,23 @@
+/// A version of Engine.IO, which Socket.IO runs on.
+enum EngineIOVersion: Sendable, Hashable {
+    /// Engine.IO v4, of Socket.IO servers since 3.0: the server pings.
+    case v4
+    /// Engine.IO v3, of Socket.IO servers up to 2.x: the client pings.
+    case v3
+
+    /// What the client names in its query.
+    var parameter: String {
+        switch self {
+        case .v4: "4"
+        case .v3: "3"
+        }
+    }
+
+    /// The byte in front of the data of a binary WebSocket frame: version 3 has a type there.
+    var binaryType: UInt8? {
+        switch self {
+        case .v4: nil
+        case .v3: 4
+        }
+    }
+}

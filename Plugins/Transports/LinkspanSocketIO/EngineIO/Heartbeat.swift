@@ -1,0 +1,66 @@
+/// Who pings whom, and when silence is the end.
+struct Heartbeat: Sendable {
+    /// What the clock brings.
+    enum TimerOutcome: Sendable {
+        case nothing
+        case sendPing
+        case missed(String)
+    }
+
+    private enum Role: Sendable {
+        /// The server pings (version 4).
+        case listening(since: ContinuousClock.Instant)
+        /// This side pings (version 3): when it does next.
+        case resting(until: ContinuousClock.Instant)
+        /// This side has pinged: until when the answer may take.
+        case awaitingPong(deadline: ContinuousClock.Instant)
+    }
+
+    private let interval: Duration
+    private let timeout: Duration
+    private var role: Role
+
+    init(_ handshake: EngineIOHandshake, version: EngineIOVersion, now: ContinuousClock.Instant) {
+        self.interval = handshake.pingInterval
+        self.timeout = handshake.pingTimeout
+        switch version {
+        case .v4: self.role = .listening(since: now)
+        case .v3: self.role = .resting(until: now.advanced(by: self.interval))
+        }
+    }
+
+    /// When ``timer(now:)`` has to be called next.
+    var due: ContinuousClock.Instant {
+        switch self.role {
+        case .listening(let since): since.advanced(by: self.interval + self.timeout)
+        case .resting(let until): until
+        case .awaitingPong(let deadline): deadline
+        }
+    }
+
+    /// When silence is the end, if nothing comes until then.
+    var end: ContinuousClock.Instant {
+        if case .resting(let until) = self.role { until.advanced(by: self.timeout) } else { self.due }
+    }
+
+    mutating func heardPing(now: ContinuousClock.Instant) {
+        if case .listening = self.role { self.role = .listening(since: now) }
+    }
+
+    mutating func heardPong(now: ContinuousClock.Instant) {
+        if case .awaitingPong = self.role { self.role = .resting(until: now.advanced(by: self.interval)) }
+    }
+
+    mutating func timer(now: ContinuousClock.Instant) -> TimerOutcome {
+        guard now >= self.due else { return .nothing }
+        switch self.role {
+        case .listening: return .missed("no Engine.IO ping for \(self.interval + self.timeout)")
+        // A process that was suspended has missed its own time, and its peer has given it up.
+        case .resting where now >= self.end: return .missed("the time for an Engine.IO ping was missed")
+        case .resting:
+            self.role = .awaitingPong(deadline: now.advanced(by: self.timeout))
+            return .sendPing
+        case .awaitingPong: return .missed("no Engine.IO pong for \(self.timeout)")
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// The cookies of one connection's polls (RFC 6265), so that a balancer sends them all to one server.
+///
+/// They go to the host that set them and nowhere else, and are forgotten with the connection. Attributes are honoured as
+/// far as they matter there: `Path`, `Secure` and a `Max-Age` of nothing.
+struct CookieJar: Sendable, Hashable {
+    /// The most cookies that are kept.
+    static let maximumCookies = 20
+    /// The most bytes of one.
+    static let maximumBytes = 4096
+
+    private struct Cookie: Sendable, Hashable {
+        var name: Substring
+        var value: Substring
+        var path: String
+        var isSecure: Bool
+    }
+
+    private var cookies: [Cookie] = []
+
+    /// Takes the value of a `Set-Cookie` header; one that breaks the grammar or a limit is ignored.
+    ///
+    /// - Parameters:
+    ///   - header: the header's value.
+    ///   - path: the path of the request, without its query.
+    mutating func set(_ header: String, path: String) {
+        guard header.utf8.count <= Self.maximumBytes else { return }
+        var parts = header.split(separator: ";", omittingEmptySubsequences: false).map(Self.trim)[...]
+        guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: "=") else { return }
+        var cookie = Cookie(
+            name: Self.trim(pair[..<equals]), value: Self.trim(pair[pair.index(after: equals)...]),
+            path: Self.defaultPath(path), isSecure: false)
+        guard !cookie.name.isEmpty, cookie.name.utf8.allSatisfy(Self.isPlain), cookie.value.utf8.allSatisfy(Self.isPlain)
+        else { return }
+        var isGone = false
+        for part in parts {
+            let halves = part.split(separator: "=", maxSplits: 1).map(Self.trim)
+            switch halves.first?.lowercased() {
+            case "secure": cookie.isSecure = true
+            case "path": if let given = halves.dropFirst().first, given.hasPrefix("/") { cookie.path = String(given) }
+            case "max-age": if let age = halves.dropFirst().first.flatMap({ Int($0) }), age <= 0 { isGone = true }
+            default: ()
+            }
+        }
+        self.cookies.removeAll { $0.name == cookie.name && $0.path == cookie.path }
+        if !isGone, self.cookies.count < Self.maximumCookies { self.cookies.append(cookie) }
+    }
+
+    /// The value of `Cookie` for a request; nil when there is none to send.
+    func header(path: String, isSecure: Bool) -> String? {
+        let sent = self.cookies.filter { (isSecure || !$0.isSecure) && Self.matches($0.path, path) }
+        guard !sent.isEmpty else { return nil }
+        return sent.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    }
+
+    /// Up to the last slash (RFC 6265 section 5.1.4).
+    private static func defaultPath(_ path: String) -> String {
+        guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    private static func matches(_ cookiePath: String, _ path: String) -> Bool {
+        guard path.hasPrefix(cookiePath) else { return false }
+        return cookiePath.hasSuffix("/") || path.utf8.count == cookiePath.utf8.count
+            || path.dropFirst(cookiePath.count).first == "/"
+    }
+
+    private static func trim(_ text: Substring) -> Substring {
+        var text = text.drop { $0 == " " || $0 == "\t" }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return text
+    }
+
+    /// What may stand in a header without changing its meaning; a byte that may not would let the server write our requests.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ";")
+    }
+}

@@ -1,0 +1,144 @@
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// The packets of one HTTP body, in the two forms of Engine.IO v3: as text, each behind its length, or as bytes.
+///
+/// In text a packet is `<length>:<packet>`, where the length counts UTF-16 units, as JavaScript does, and a binary packet
+/// is `b4` and base64. In bytes it is 0 for text or 1 for binary, the length in bytes as one byte for each decimal digit,
+/// 255, and the packet, where a binary one begins with its type as a number.
+enum LegacyPollingPayload {
+    private static let mostDigits = 10
+    private static let messageType: UInt8 = 4
+
+    /// Takes a body apart, whichever form it has.
+    static func decode(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
+        guard let first = body.first else {
+            throw SocketIOProtocolError(.badPolling, "the answer to a poll is empty")
+        }
+        return first <= 1 ? try Self.decodeBytes(body) : try Self.decodeText(body)
+    }
+
+    /// Whether a body looks like the first answer of a server that speaks this version: `97:0{…`.
+    static func isHandshake(_ body: ArraySlice<UInt8>) -> Bool {
+        let rest = body.drop { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let isText = (1...Self.mostDigits).contains(body.count - rest.count) && rest.starts(with: ":0{".utf8)
+        return isText || body.first == 0
+    }
+
+    /// The bytes that a packet takes in a body, at most.
+    static func length(of packet: WebSocketMessage) -> Int {
+        switch packet {
+        case .text(let text): text.count + Self.mostDigits + 1
+        case .binary(let bytes): Base64.length(of: bytes.count) + Self.mostDigits + 3
+        }
+    }
+
+    /// Appends packets to a body, as text.
+    static func append(_ packets: some Sequence<WebSocketMessage>, to body: inout [UInt8]) {
+        for packet in packets {
+            switch packet {
+            case .text(let text):
+                body.append(contentsOf: "\(Self.units(of: text)):".utf8)
+                body.append(contentsOf: text)
+            case .binary(let bytes):
+                body.append(contentsOf: "\(Base64.length(of: bytes.count) + 2):b4".utf8)
+                Base64.append(bytes, to: &body)
+            }
+        }
+    }
+}
+
+extension LegacyPollingPayload {
+    private static func decodeText(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
+        guard UTF8Validator.isValid(body) else {
+            throw SocketIOProtocolError(.badPolling, "the answer to a poll is not UTF-8")
+        }
+        var packets: [WebSocketMessage] = []
+        var rest = body
+        while !rest.isEmpty {
+            var length = 0
+            let start = rest.startIndex
+            while let digit = rest.first.map({ $0 &- UInt8(ascii: "0") }), digit < 10 {
+                length = length * 10 + Int(digit)
+                rest = rest.dropFirst()
+                guard rest.startIndex - start <= Self.mostDigits else { throw Self.badLength }
+            }
+            guard rest.startIndex > start, rest.first == UInt8(ascii: ":") else { throw Self.badLength }
+            rest = rest.dropFirst()
+            guard let end = Self.end(of: length, in: rest) else { throw Self.badLength }
+            packets.append(try Self.packet(rest[..<end]))
+            rest = rest[end...]
+        }
+        return packets
+    }
+
+    private static func packet(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> WebSocketMessage {
+        guard text.first == UInt8(ascii: "b") else { return .text(text) }
+        guard text.dropFirst().first == UInt8(ascii: "4"), let bytes = Base64.decode(text.dropFirst(2)) else {
+            throw SocketIOProtocolError(.badPolling, "a binary packet is not base64")
+        }
+        return .binary(bytes[...])
+    }
+
+    private static func decodeBytes(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
+        var packets: [WebSocketMessage] = []
+        var rest = body
+        while let kind = rest.popFirst() {
+            guard kind <= 1 else { throw Self.badLength }
+            var length = 0
+            var digits = 0
+            while let digit = rest.popFirst(), digit != 255 {
+                digits += 1
+                guard digit < 10, digits <= Self.mostDigits else { throw Self.badLength }
+                length = length * 10 + Int(digit)
+            }
+            guard digits > 0, length <= rest.count else { throw Self.badLength }
+            let packet = rest.prefix(length)
+            rest = rest.dropFirst(length)
+            if kind == 0 {
+                guard UTF8Validator.isValid(packet) else {
+                    throw SocketIOProtocolError(.badPolling, "a packet of a poll is not UTF-8")
+                }
+                packets.append(.text(packet))
+            } else {
+                guard packet.first == Self.messageType else {
+                    throw SocketIOProtocolError(.badPolling, "a binary packet is no message")
+                }
+                packets.append(.binary(packet.dropFirst()))
+            }
+        }
+        return packets
+    }
+
+    private static var badLength: SocketIOProtocolError {
+        SocketIOProtocolError(.badPolling, "the length of a packet in a poll is wrong")
+    }
+
+    /// Where so many UTF-16 units of valid UTF-8 end; nil when there are fewer, or when one would be half a character.
+    private static func end(of units: Int, in text: ArraySlice<UInt8>) -> Int? {
+        var left = units
+        var index = text.startIndex
+        while left > 0, index < text.endIndex {
+            let length = Self.length(ofCharacterBeginningWith: text[index])
+            left -= length == 4 ? 2 : 1
+            index += length
+        }
+        return left == 0 && index <= text.endIndex ? index : nil
+    }
+
+    private static func units(of text: ArraySlice<UInt8>) -> Int {
+        text.reduce(0) { count, byte in
+            // Bytes behind the first of a character count nothing, one that begins a pair of surrogates counts two.
+            byte & 0xC0 == 0x80 ? count : count + (byte >= 0xF0 ? 2 : 1)
+        }
+    }
+
+    private static func length(ofCharacterBeginningWith byte: UInt8) -> Int {
+        switch byte {
+        case ..<0xC0: 1
+        case ..<0xE0: 2
+        case ..<0xF0: 3
+        default: 4
+        }
+    }
+}

@@ -1,0 +1,59 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanWebSocketClient
+
+/// What the answer to a poll or a post means.
+enum PollingAnswer {
+    /// The body of a good answer.
+    ///
+    /// - Parameters:
+    ///   - result: how the exchange ended.
+    ///   - isFirst: whether it was the handshake; later, what is refused is only this session.
+    static func body(
+        of result: Result<HTTPExchange.Answer, ByteStreamError>, isFirst: Bool
+    ) throws(LinkspanError) -> [UInt8] {
+        switch result {
+        case .success(let answer) where answer.head.status == 200:
+            return answer.body
+        case .success(let answer):
+            throw Self.error(answer, isFirst: isFirst)
+        case .failure(let error) where error.code == .answerTooLong:
+            throw LinkspanError(.protocolViolation, "the answer to a poll exceeds the limit of bytes", cause: error)
+        case .failure(let error):
+            throw LinkspanError(WebSocketEnd.stream(error))
+        }
+    }
+
+    /// Engine.IO servers explain a refusal in JSON: `{"code":1,"message":"Session ID unknown"}`.
+    private static func error(_ answer: HTTPExchange.Answer, isFirst: Bool) -> LinkspanError {
+        let status = answer.head.status
+        if (300...399).contains(status) {
+            return LinkspanError(.redirected, "the server redirects (status \(status)), which is not followed")
+        }
+        let refusal = ByteStreamError(
+            .refused, "the server answered with status \(status)", status: status, retryAfter: answer.head.retryAfter)
+        let code = (try? Payload(checking: answer.body.prefix(4096)))?[0]?["code"]?.double
+        switch (status, code) {
+        case (400, _) where isFirst && (code == 5 || code == nil && Self.isAboutVersion(answer.body)):
+            return LinkspanError(
+                .unsupportedVersion, "the server does not speak this version of Engine.IO: \(Self.advice)", cause: refusal)
+        case (400, 0) where isFirst:
+            return LinkspanError(.refused, "the server does not offer long polling", cause: refusal)
+        case (400, _) where !isFirst:
+            // Unknown session, or two requests at once: gone is this session, not the server.
+            return LinkspanError(.connectionLost, "the server does not know the session any more", cause: refusal)
+        case (413, _):
+            return LinkspanError(.connectionLost, "the server refuses the size of a message", cause: refusal)
+        default:
+            return LinkspanError(WebSocketEnd.stream(refusal))
+        }
+    }
+
+    /// What to do about a server of another version.
+    static let advice = "for servers of Socket.IO 2.x choose version v2, for newer ones v4"
+
+    /// python-engineio says it in words only.
+    private static func isAboutVersion(_ body: [UInt8]) -> Bool {
+        String(decoding: body.prefix(256), as: UTF8.self).lowercased().contains("unsupported version")
+    }
+}

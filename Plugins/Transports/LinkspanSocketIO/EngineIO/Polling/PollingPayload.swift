@@ -1,0 +1,58 @@
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// The packets of one HTTP body, in the form of Engine.IO v4: one behind another with U+001E between them
+/// (engine.io-protocol §"HTTP long-polling").
+///
+/// A packet is what a WebSocket would carry in a text frame, or `b` and base64 in place of a binary frame. The separator
+/// needs no escape: JSON writes control characters as escapes.
+enum PollingPayload {
+    static let separator: UInt8 = 0x1E
+    private static let binary = UInt8(ascii: "b")
+
+    /// Takes a body apart.
+    ///
+    /// Linear in its length; the texts are slices of it.
+    static func decode(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
+        guard UTF8Validator.isValid(body) else {
+            throw SocketIOProtocolError(.badPolling, "the answer to a poll is not UTF-8")
+        }
+        var packets: [WebSocketMessage] = []
+        var start = body.startIndex
+        while true {
+            let end = body[start...].firstIndex(of: Self.separator) ?? body.endIndex
+            packets.append(try Self.packet(body[start..<end]))
+            guard end < body.endIndex else { return packets }
+            start = end + 1
+        }
+    }
+
+    private static func packet(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> WebSocketMessage {
+        guard text.first == Self.binary else { return .text(text) }
+        guard let bytes = Base64.decode(text.dropFirst()) else {
+            throw SocketIOProtocolError(.badPolling, "a binary packet is not base64")
+        }
+        return .binary(bytes[...])
+    }
+
+    /// The bytes that a packet takes in a body, a separator included.
+    static func length(of packet: WebSocketMessage) -> Int {
+        switch packet {
+        case .text(let text): text.count + 1
+        case .binary(let bytes): Base64.length(of: bytes.count) + 2
+        }
+    }
+
+    /// Appends packets to a body.
+    static func append(_ packets: some Sequence<WebSocketMessage>, to body: inout [UInt8]) {
+        for packet in packets {
+            if !body.isEmpty { body.append(Self.separator) }
+            switch packet {
+            case .text(let text): body.append(contentsOf: text)
+            case .binary(let bytes):
+                body.append(Self.binary)
+                Base64.append(bytes, to: &body)
+            }
+        }
+    }
+}

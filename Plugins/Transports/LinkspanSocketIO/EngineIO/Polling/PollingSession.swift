@@ -1,0 +1,159 @@
+internal import LinkspanWebSocketClient
+
+/// The order of requests of long polling: at most one GET and one POST at a time, packets in their order.
+///
+/// The owner asks for ``next()`` after each change, makes the requests it gets, and reports their ends.
+struct PollingSession: Sendable {
+    /// A request to make.
+    enum Request: Sendable, Equatable {
+        /// A GET, whose answer has packets of the server.
+        case poll
+        /// A POST of these packets.
+        case post([WebSocketMessage])
+    }
+
+    /// What became of packets.
+    enum Acceptance: Sendable, Equatable { case taken, full, refused }
+
+    private enum Phase: Sendable {
+        case running
+        /// No new request begins, so that another carrier can take over.
+        case pausing
+        /// What is queued is still posted, nothing is polled for any more.
+        case closing
+        case ended
+    }
+
+    /// The most packets of one POST.
+    ///
+    /// python-engineio drops a POST with more, and says that all is well.
+    static let maximumPackets = 16
+
+    /// The bytes waiting above which the session is full.
+    private let highWaterMark: Int
+    /// The version, for the form of bodies.
+    let version: EngineIOVersion
+    /// The most bytes of one POST, except for a single packet; from the server's handshake.
+    var maximumPayload = Int.max
+    private var phase = Phase.running
+    private var isPolling = false
+    private var isPosting = false
+    private var isReadingPaused = false
+    private var isFull = false
+    private var queue: [WebSocketMessage] = []
+    private var first = 0
+    private var queuedBytes = 0
+
+    init(version: EngineIOVersion, highWaterMark: Int) {
+        self.version = version
+        self.highWaterMark = highWaterMark
+    }
+
+    /// Whether no request is under way.
+    var isQuiet: Bool { !self.isPolling && !self.isPosting }
+
+    /// Whether everything is done that closing wanted.
+    var isClosed: Bool {
+        if case .closing = self.phase { !self.isPosting && self.first == self.queue.count } else { false }
+    }
+
+    /// Adds packets, with nothing between them.
+    mutating func enqueue(_ packets: [WebSocketMessage]) -> Acceptance {
+        switch self.phase {
+        case .closing, .ended: return .refused
+        case .running, .pausing: ()
+        }
+        for packet in packets { self.queuedBytes += self.length(of: packet) }
+        self.queue += packets
+        self.isFull = self.isFull || self.queuedBytes > self.highWaterMark
+        return self.isFull ? .full : .taken
+    }
+
+    /// What to begin now.
+    mutating func next() -> [Request] {
+        var requests: [Request] = []
+        if case .running = self.phase, !self.isPolling, !self.isReadingPaused {
+            self.isPolling = true
+            requests.append(.poll)
+        }
+        switch self.phase {
+        case .running, .closing:
+            guard !self.isPosting, self.first < self.queue.count else { return requests }
+            self.isPosting = true
+            requests.append(.post(self.takeBatch()))
+        case .pausing, .ended: ()
+        }
+        return requests
+    }
+
+    /// A GET has ended.
+    mutating func polled() { self.isPolling = false }
+
+    /// A POST has ended well.
+    ///
+    /// - Returns: whether there is room again after ``Acceptance/full``.
+    mutating func posted() -> Bool {
+        self.isPosting = false
+        guard self.isFull, self.queuedBytes <= self.highWaterMark / 2 else { return false }
+        self.isFull = false
+        return true
+    }
+
+    /// Begins no more requests until ``resume()`` or ``handOver()``.
+    mutating func pause() { if case .running = self.phase { self.phase = .pausing } }
+
+    /// Goes on after ``pause()``.
+    mutating func resume() { if case .pausing = self.phase { self.phase = .running } }
+
+    /// Begins no GET until this is undone.
+    mutating func setReadingPaused(_ isPaused: Bool) { self.isReadingPaused = isPaused }
+
+    /// Ends the session and gives away what was not posted.
+    mutating func handOver() -> [WebSocketMessage] {
+        defer { self.end() }
+        return Array(self.queue[self.first...])
+    }
+
+    /// Says goodbye: posts what is queued and the end, and polls no more.
+    mutating func close() {
+        guard self.enqueue([.text([UInt8(ascii: "1")])]) != .refused else { return }
+        self.phase = .closing
+    }
+
+    /// Takes nothing more.
+    mutating func end() {
+        self.phase = .ended
+        self.queue = []
+        self.first = 0
+        self.queuedBytes = 0
+    }
+
+    /// Takes as many packets as go into one POST: one at least.
+    private mutating func takeBatch() -> [WebSocketMessage] {
+        var bytes = 0
+        var end = self.first
+        while end < self.queue.count, end - self.first < Self.maximumPackets {
+            let length = self.length(of: self.queue[end])
+            guard end == self.first || bytes + length <= self.maximumPayload else { break }
+            bytes += length
+            end += 1
+        }
+        defer {
+            self.first = end
+            self.queuedBytes -= bytes
+            // Rarely, so that taking a long queue apart is linear.
+            if self.first > 64, self.first * 2 > self.queue.count {
+                self.queue.removeFirst(self.first)
+                self.first = 0
+            }
+        }
+        return Array(self.queue[self.first..<end])
+    }
+
+    private func length(of packet: WebSocketMessage) -> Int {
+        switch self.version {
+        case .v4: PollingPayload.length(of: packet)
+        case .v3: LegacyPollingPayload.length(of: packet)
+        }
+    }
+}
