@@ -4,7 +4,7 @@ internal import Testing
 
 extension Interop {
     /// Servers that die, hang and come back, and what becomes of commands meanwhile.
-    @Suite struct OutageTests {
+    @Suite(.carriedEachWay) struct OutageTests {
         @Test("a session that the server closes is replaced", arguments: ServerKind.socketIO)
         func replacesSession(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)

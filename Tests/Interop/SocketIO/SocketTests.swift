@@ -4,7 +4,7 @@ internal import Testing
 
 extension Interop {
     /// Which sockets there are for which namespaces.
-    @Suite struct SocketTests {
+    @Suite(.carriedEachWay) struct SocketTests {
         /// What a server tells of its Engine.IO sessions.
         private struct Engines: Decodable, Equatable {
             var open: Int

@@ -32,6 +32,8 @@ final class Bench: Sendable {
         credentials: CredentialSource = .none, configuration: SocketIOTransport.Configuration = .defaults(),
         options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
+        var configuration = configuration
+        configuration.carriers = CarriedTrait.carriers
         let transport = self.transports.withLock { transports in
             let transport = transports[configuration] ?? SocketIOTransport(configuration, loop: self.loop)
             transports[configuration] = transport

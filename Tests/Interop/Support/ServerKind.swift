@@ -1,3 +1,4 @@
+internal import LinkspanSocketIO
 internal import Testing
 
 /// The servers there are.
@@ -11,6 +12,12 @@ enum ServerKind: String, Sendable, CaseIterable {
     static let asyncio: [Self] = [.aiohttp, .uvicorn]
     /// All that speak Socket.IO.
     static let socketIO: [Self] = [.aiohttp, .uvicorn, .threaded]
+
+    /// Whether it takes large messages over the present carrier.
+    ///
+    /// python-engineio on aiohttp reads of a POST's body only what has arrived when it looks, because a stream of aiohttp
+    /// returns what it has (aiohttp issue 3926).
+    var takesLargeMessages: Bool { self != .aiohttp || CarriedTrait.carriers == .webSocket }
 
     fileprivate func makeServer(_ arguments: [String]) -> PythonServer {
         switch self {

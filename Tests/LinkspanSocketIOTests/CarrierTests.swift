@@ -1,0 +1,263 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanWebSocketClient
+internal import Testing
+
+@testable import LinkspanSocketIO
+
+@Suite("Changing from polling to a WebSocket")
+struct UpgradeProbeTests {
+    private static let answer: [WebSocketMessage] = [.text(bytes("3probe"))]
+
+    private static func probing() -> UpgradeProbe {
+        var probe = UpgradeProbe()
+        #expect(probe.sessionOpened(upgrades: ["websocket"]) == .openCandidate)
+        #expect(probe.candidateOpened() == .sendProbe)
+        return probe
+    }
+
+    @Test("probe, answer, pause, switch (E32)")
+    func upgrades() {
+        var probe = Self.probing()
+        #expect(probe.candidateReceived(Self.answer) == .pausePolling)
+        #expect(!probe.isUpgraded)
+        #expect(probe.pollingIsQuiet() == .switchOver)
+        #expect(probe.isUpgraded)
+        #expect(probe.candidateReceived([.text(bytes("6"))]) == .handOn)
+        #expect(probe.pollingClosed() == .nothing)
+        #expect(probe.deadlinePassed() == .nothing)
+        #expect(probe.candidateClosed() == .end)
+    }
+
+    @Test("without the server's offer there is no upgrade", arguments: [[], ["webtransport"]])
+    func notOffered(upgrades: [String]) {
+        var probe = UpgradeProbe()
+        #expect(probe.sessionOpened(upgrades: upgrades) == .nothing)
+        #expect(probe.pollingClosed() == .end)
+    }
+
+    @Test(
+        "a wrong answer leaves the session where it is (E33)",
+        arguments: [
+            [.text(bytes("3"))], [.text(bytes("3probe")), .text(bytes("42[\"a\"]"))], [.binary([1])],
+            [.text(bytes("2probe"))], [],
+        ] as [[WebSocketMessage]])
+    func wrongAnswer(packets: [WebSocketMessage]) {
+        var probe = Self.probing()
+        #expect(probe.candidateReceived(packets) == .abandon)
+        #expect(probe.candidateReceived(Self.answer) == .nothing)
+        #expect(probe.candidateClosed() == .nothing)
+        #expect(probe.pollingClosed() == .end)
+    }
+
+    @Test("a WebSocket that ends, or takes too long, leaves the session where it is, at every step")
+    func failures() {
+        for step in 0..<3 {
+            for isDeadline in [false, true] {
+                var probe = UpgradeProbe()
+                _ = probe.sessionOpened(upgrades: ["websocket"])
+                if step > 0 { _ = probe.candidateOpened() }
+                if step > 1 { _ = probe.candidateReceived(Self.answer) }
+                #expect((isDeadline ? probe.deadlinePassed() : probe.candidateClosed()) == .abandon)
+                #expect(probe.pollingIsQuiet() == .nothing)
+                #expect(!probe.isUpgraded)
+            }
+        }
+    }
+
+    @Test("when polling ends first, that is the end")
+    func pollingEnds() {
+        var probe = Self.probing()
+        #expect(probe.pollingClosed() == .end)
+        #expect(probe.candidateClosed() == .nothing)
+        #expect(probe.candidateOpened() == .nothing)
+    }
+}
+
+@Suite("What carries, when not everything can")
+struct CarrierMemoryTests {
+    private static let place = CarrierMemory.Place(host: "h", port: 1, isSecure: false, path: "/")
+    private static let refused = LinkspanError(.refused, "status 400")
+
+    @Test("only fallback tries something else")
+    func choices() {
+        var memory = CarrierMemory()
+        for (carriers, choice) in [
+            (SocketIOTransport.Carriers.webSocket, CarrierChoice.webSocket(share: 1)), (.polling, .polling),
+            (.upgrade, .upgrade),
+        ] {
+            #expect(memory.choice(for: Self.place, carriers, now: at(0)) == choice)
+            #expect(memory.otherChoice(for: Self.place, carriers, insteadOf: choice, after: Self.refused) == nil)
+        }
+    }
+
+    @Test("what worked is remembered for the server, for an hour")
+    func remembers() {
+        var memory = CarrierMemory()
+        let first = memory.choice(for: Self.place, .fallback, now: at(0))
+        #expect(first == .webSocket(share: 0.5))
+        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .polling)
+        memory.worked(.polling, for: Self.place, now: at(0))
+        #expect(memory.choice(for: Self.place, .fallback, now: at(3599)) == .polling)
+        var other = Self.place
+        other.host = "other"
+        #expect(memory.choice(for: other, .fallback, now: at(1)) == first)
+        #expect(memory.choice(for: Self.place, .fallback, now: at(3601)) == first)
+        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: .polling, after: Self.refused) == nil)
+        #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == first, "polling failed and is not trusted")
+    }
+
+    @Test("what would fail over HTTP as well is not tried there")
+    func hopeless() {
+        var memory = CarrierMemory()
+        let unreachable = LinkspanError(
+            .connectionLost, "nobody", cause: ByteStreamError(.unreachable, "refused"))
+        for error in [
+            unreachable, LinkspanError(.tlsFailed, "t"), LinkspanError(.nameNotResolved, "n"),
+            LinkspanError(.credentialsRefused, "c"),
+        ] {
+            let other = memory.otherChoice(
+                for: Self.place, .fallback, insteadOf: .webSocket(share: 0.5), after: error)
+            #expect(other == nil)
+        }
+    }
+}
+
+@Suite("Where a replay would go on")
+struct RecoveryOffsetTests {
+    private static func latest(_ texts: String...) -> String? {
+        var offset = RecoveryOffset()
+        for text in texts { offset.note(text) }
+        return offset.latest
+    }
+
+    @Test("the latest offset counts, of each form that servers make")
+    func forms() {
+        #expect(Self.latest() == nil)
+        #expect(Self.latest("Q7xWgm-", "Q7xWgn0", "Q7xWgn0.1") == "Q7xWgn0.1")
+        #expect(Self.latest("1795000000000-0", "1795000000000-1") == "1795000000000-1")
+        #expect(Self.latest("6afe0c8b9f1b2c0012345678", "6afe0c8c9f1b2c0012345679") == "6afe0c8c9f1b2c0012345679")
+    }
+
+    @Test(
+        "a volatile event that ends in a string spoils nothing (S44)",
+        arguments: ["vvv", "", "hello", "1234567", "Welcome", "zzzzzzz", "0000000", "1795000000000-0", "a b"])
+    func volatile(text: String) {
+        #expect(Self.latest("Q7xWgm-", text) == "Q7xWgm-")
+        #expect(Self.latest("Q7xWgm-", text, "Q7xWgn0") == "Q7xWgn0")
+    }
+
+    @Test("a word that looks like an offset and comes first is found out by the second real one")
+    func impostor() {
+        #expect(Self.latest("Welcome", "Q7xWgm-", "Q7xWgn0") == "Q7xWgn0")
+    }
+
+    @Test("offsets of a form nobody knows are followed until a known one comes")
+    func unknown() {
+        #expect(Self.latest("one", "two") == "two")
+        #expect(Self.latest("one", "Q7xWgm-", "two") == "Q7xWgm-")
+    }
+
+    @Test("what was exported is what a later process resumes from; nothing else is")
+    func exported() throws {
+        var offset = RecoveryOffset()
+        offset.note("Q7xWgm-")
+        let recovery = SocketIORecovery(pid: "P\"1", offset: offset)
+        let exported = try #require(recovery.exported?.exported)
+        let restored = try #require(SocketIORecovery(Resumption(exported: exported)))
+        #expect(restored == recovery)
+        #expect(SocketIORecovery(pid: "P", offset: RecoveryOffset()).exported == nil)
+        for text in ["", "x", "\"P\"", "\"P\",\"\"", "\"P\",1", "\"P\",\"o\",1", "{},\"o\"", "[", "\"\",\"o\""] {
+            #expect(SocketIORecovery(Resumption(exported: text)) == nil)
+        }
+        #expect(!"\(Resumption(exported: exported))".contains("P"))
+    }
+}
+
+@Suite("Servers of Socket.IO 2.x")
+struct LegacySessionTests {
+    private static func opened(_ joined: String..., auth: Payload? = nil) throws -> (SocketIOSession, [String]) {
+        var session = SocketIOSession(openTimeout: .seconds(10), version: .v3, now: at(0))
+        var output = SocketIOOutput()
+        for name in joined {
+            _ = try session.join(SocketIONamespace(name), auth: auth, now: at(0), output: &output)
+        }
+        session.receive(
+            text: bytes(#"0{"sid":"E1","upgrades":[],"pingInterval":25000,"pingTimeout":5000}"#), now: at(0),
+            output: &output)
+        return (session, output.frames.frames.map { text($0) })
+    }
+
+    @Test("the main namespace is entered without being asked for, others by name (C04)")
+    func joins() throws {
+        var (session, frames) = try Self.opened("/", "/chat")
+        #expect(frames == ["40/chat,"])
+        #expect(session.take("40").happenings == [.opened(0, sid: "E1", isContinuous: false)])
+        #expect(session.take("40/chat").happenings == [.opened(1, sid: "/chat#E1", isContinuous: false)])
+        #expect(session.take(#"42/chat,["e",1]"#).happenings == [.message(1, "e", "1")])
+    }
+
+    @Test("the server's consent may come before anybody wants into the main namespace, and is given once")
+    func lateMain() throws {
+        var (session, _) = try Self.opened("/chat")
+        _ = session.take("40")
+        var output = SocketIOOutput()
+        let index = try session.join(.main, now: at(1), output: &output)
+        #expect(output.happenings == [.opened(index, sid: "E1", isContinuous: false)])
+        session.leave(index, reason: LinkspanError(.disconnected, "left"), output: &output)
+        let error = #expect(throws: LinkspanError.self) { try session.join(.main, now: at(2), output: &output) }
+        #expect(error?.code == .wrongState)
+    }
+
+    @Test("credentials travel in the namespace's query; the main namespace has none (C04)")
+    func auth() throws {
+        let auth = try Payload(["token": "a b&c", "user": "x"])
+        let (_, frames) = try Self.opened("/chat", auth: auth)
+        #expect(frames == ["40/chat?token=a%20b%26c&user=x,"])
+        let main = #expect(throws: LinkspanError.self) { try Self.opened("/", auth: auth) }
+        #expect(main?.code == .invalidConfiguration)
+        let number = #expect(throws: LinkspanError.self) { try Self.opened("/chat", auth: Payload(["a": 1])) }
+        #expect(number?.code == .invalidConfiguration)
+    }
+
+    @Test("a refusal may be a text, an object or an array", arguments: [#""no""#, #"{"message":"no"}"#, #"["no",{}]"#])
+    func refused(payload: String) throws {
+        var (session, _) = try Self.opened("/chat")
+        _ = session.take("40")
+        #expect(session.take("44/chat,\(payload)").happenings == [.closed(0, .credentialsRefused)])
+    }
+
+    @Test("the query with which a namespace was joined may be repeated by the server (S02)")
+    func repeatedQuery() throws {
+        var (session, _) = try Self.opened("/chat")
+        #expect(session.take("40/chat?token=x,").happenings == [.opened(0, sid: "/chat#E1", isContinuous: false)])
+    }
+
+    @Test("this side pings, and a pong that stays out is the end (C01)")
+    func heartbeat() throws {
+        var (session, _) = try Self.opened("/")
+        #expect(session.nextDeadline == at(10), "the answer to CONNECT is due first")
+        _ = session.take("40")
+        #expect(session.nextDeadline == at(25))
+        #expect(session.heartbeatDeadline == at(30))
+        var output = SocketIOOutput()
+        session.timer(now: at(25), output: &output)
+        #expect(output.frames.frames.map { text($0) } == ["2"])
+        #expect(session.nextDeadline == at(30))
+        output = SocketIOOutput()
+        session.receive(text: bytes("3"), now: at(26), output: &output)
+        #expect(session.nextDeadline == at(51))
+        session.timer(now: at(51), output: &output)
+        session.timer(now: at(56), output: &output)
+        #expect(output.close?.code == .heartbeatMissed)
+    }
+
+    @Test("a process that slept through its own time to ping gives the session up")
+    func slept() throws {
+        var (session, _) = try Self.opened("/")
+        _ = session.take("40")
+        var output = SocketIOOutput()
+        session.timer(now: at(31), output: &output)
+        #expect(output.close?.code == .heartbeatMissed)
+    }
+}

@@ -1,0 +1,141 @@
+internal import LinkspanWebSocketClient
+internal import Testing
+
+@testable import LinkspanSocketIO
+
+@Suite("The order of polls")
+struct PollingSessionTests {
+    private static func packet(_ number: Int) -> WebSocketMessage { .text(bytes("42[\"n\",\(number)]")) }
+
+    private static func session(_ version: EngineIOVersion = .v4, mark: Int = 1 << 20) -> PollingSession {
+        PollingSession(version: version, highWaterMark: mark)
+    }
+
+    @Test("at most one GET and one POST are under way (E20)")
+    func oneAtATime() {
+        var session = Self.session()
+        #expect(session.next() == [.poll])
+        #expect(session.next() == [])
+        #expect(session.enqueue([Self.packet(1)]) == .taken)
+        #expect(session.next() == [.post([Self.packet(1)])])
+        #expect(session.enqueue([Self.packet(2)]) == .taken)
+        #expect(session.next() == [])
+        session.polled()
+        #expect(session.next() == [.poll])
+        #expect(session.posted() == false)
+        #expect(session.next() == [.post([Self.packet(2)])])
+    }
+
+    @Test("a POST has at most 16 packets, in order")
+    func packets() {
+        var session = Self.session()
+        _ = session.next()
+        _ = session.enqueue((0..<40).map(Self.packet))
+        var seen: [[WebSocketMessage]] = []
+        while case .post(let batch)? = session.next().first {
+            seen.append(batch)
+            _ = session.posted()
+        }
+        #expect(seen.map(\.count) == [16, 16, 8])
+        #expect(seen.flatMap { $0 } == (0..<40).map(Self.packet))
+    }
+
+    @Test("a POST is not longer than the server takes, except for one packet (E25)")
+    func bytesOfABatch() {
+        var session = Self.session()
+        session.maximumPayload = 25
+        _ = session.next()
+        let long = WebSocketMessage.binary([UInt8](repeating: 1, count: 100)[...])
+        _ = session.enqueue([Self.packet(1), Self.packet(2), Self.packet(3), long, Self.packet(4)])
+        var seen: [[WebSocketMessage]] = []
+        while case .post(let batch)? = session.next().first {
+            seen.append(batch)
+            var body: [UInt8] = []
+            PollingPayload.append(batch, to: &body)
+            #expect(body.count <= 25 || batch.count == 1)
+            _ = session.posted()
+        }
+        #expect(seen == [[Self.packet(1), Self.packet(2)], [Self.packet(3)], [long], [Self.packet(4)]])
+    }
+
+    @Test("it is full above its mark, and says so when it is half empty")
+    func full() {
+        var session = Self.session(mark: 100)
+        _ = session.next()
+        var count = 0
+        while session.enqueue([Self.packet(0)]) == .taken { count += 1 }
+        #expect(count == 10)
+        _ = session.next()
+        #expect(session.posted() == true, "16 packets were taken at once")
+        #expect(session.enqueue([Self.packet(0)]) == .taken)
+    }
+
+    @Test("while it pauses nothing begins, and what waits is handed over in order (E35)")
+    func handOver() {
+        var session = Self.session()
+        _ = session.next()
+        _ = session.enqueue([Self.packet(1)])
+        _ = session.next()
+        session.pause()
+        _ = session.enqueue([Self.packet(2)])
+        session.polled()
+        #expect(session.next() == [])
+        #expect(!session.isQuiet)
+        _ = session.posted()
+        #expect(session.isQuiet)
+        _ = session.enqueue([Self.packet(3)])
+        #expect(session.next() == [])
+        #expect(session.handOver() == [Self.packet(2), Self.packet(3)])
+        #expect(session.enqueue([Self.packet(4)]) == .refused)
+        #expect(session.next() == [])
+    }
+
+    @Test("after a pause that came to nothing it goes on with what waits")
+    func resumes() {
+        var session = Self.session()
+        session.pause()
+        _ = session.enqueue([Self.packet(1)])
+        #expect(session.next() == [])
+        session.resume()
+        #expect(session.next() == [.poll, .post([Self.packet(1)])])
+    }
+
+    @Test("closing posts what waits and then the end, and polls no more (E09)")
+    func closes() {
+        var session = Self.session()
+        _ = session.next()
+        _ = session.enqueue([Self.packet(1)])
+        session.close()
+        session.polled()
+        #expect(session.next() == [.post([Self.packet(1), .text(bytes("1"))])])
+        #expect(session.enqueue([Self.packet(2)]) == .refused)
+        #expect(!session.isClosed)
+        _ = session.posted()
+        #expect(session.isClosed)
+        #expect(session.next() == [])
+    }
+
+    @Test("a reader that pauses is not polled for, but can send")
+    func pausedReading() {
+        var session = Self.session()
+        session.setReadingPaused(true)
+        #expect(session.next() == [])
+        _ = session.enqueue([Self.packet(1)])
+        #expect(session.next() == [.post([Self.packet(1)])])
+        session.setReadingPaused(false)
+        #expect(session.next() == [.poll])
+    }
+
+    @Test("a long queue comes out whole")
+    func long() {
+        var session = Self.session(.v3)
+        _ = session.next()
+        _ = session.enqueue((0..<10_000).map(Self.packet))
+        var seen: [WebSocketMessage] = []
+        while case .post(let batch)? = session.next().first {
+            seen += batch
+            _ = session.posted()
+        }
+        #expect(seen == (0..<10_000).map(Self.packet))
+    }
+}
