@@ -7,10 +7,12 @@ SHELL := /bin/bash
 
 # Where the Python servers of tests and demos live.
 VENV := .venv
+# The same for servers of Socket.IO 2.x.
+LEGACY := .venv-legacy
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
 # Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
 WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests)[.]
-PACKAGES := libwebsockets-dev python3 python3-venv openssl iproute2
+PACKAGES := libwebsockets-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
 
 .PHONY: help demo test prerequisites venv sanitize benchmark lint format
@@ -29,12 +31,12 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 	@echo "  swift run chat join --name ann --transport socketio  --url http://127.0.0.1:3000"
 	@echo "  swift run chat join --name bob --transport websocket --url ws://127.0.0.1:3001"
 
-test: prerequisites venv  ## Runs every test, those against real servers included.
+test: prerequisites venv $(LEGACY)/.ready  ## Runs every test, those against real servers included.
 	swift build --build-tests
 	swift test --skip-build --no-parallel --skip '$(WITH_SERVERS)'
 	swift test --skip-build --no-parallel --filter '$(WITH_SERVERS)'
 
-sanitize: prerequisites venv  ## Runs the tests under the thread sanitizer.
+sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under the thread sanitizer.
 	swift build --build-tests --sanitize=thread --scratch-path .build-tsan
 	export TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt"; \
 	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --skip '$(WITH_SERVERS)'; \
@@ -61,4 +63,10 @@ $(VENV)/.ready: Tests/requirements.txt Samples/Chat/requirements.txt
 	@.ci/prerequisites python3 python3-venv
 	python3 -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r Tests/requirements.txt
+	@touch $@
+
+$(LEGACY)/.ready: Tests/requirements-legacy.txt
+	@.ci/prerequisites python3 python3-venv
+	python3 -m venv $(LEGACY)
+	$(LEGACY)/bin/pip install --quiet --disable-pip-version-check -r Tests/requirements-legacy.txt
 	@touch $@

@@ -19,8 +19,14 @@ final class SocketIOLink: Link {
     private let namespace: Result<SocketIONamespace, LinkspanError>
     private let limits: SocketIOLimits
     private let state = Lock(State.idle)
-    /// What the engine left when the link's namespace ended with it; before, what the link was made with.
-    private let recovery: Lock<SocketIORecovery?>
+    /// What the next link resumes from, unless this one is left on purpose.
+    private let recovery: Lock<Recovery>
+
+    private enum Recovery: Sendable {
+        /// What the link was made with, later what the engine left when the namespace ended with it.
+        case kept(SocketIORecovery?)
+        case renounced
+    }
 
     init(
         request: LinkRequest, configuration: SocketIOTransport.Configuration, engines: SocketIOEngines,
@@ -30,7 +36,7 @@ final class SocketIOLink: Link {
         self.configuration = configuration
         self.engines = engines
         self.receiver = receiver
-        self.recovery = Lock(request.resumption.flatMap(SocketIORecovery.init))
+        self.recovery = Lock(.kept(request.resumption.flatMap(SocketIORecovery.init)))
         let path = request.url.path
         self.namespace = Result { () throws(LinkspanError) in try SocketIONamespace(path) }
         var limits = SocketIOLimits()
@@ -84,14 +90,15 @@ final class SocketIOLink: Link {
     func resumeReading() { self.openEngine?.engine.resumeReading() }
 
     var resumption: Resumption? {
+        guard case .kept(let kept) = self.recovery.withLock({ $0 }) else { return nil }
         let engine = self.state.withLock { state -> SocketIOEngine? in
             if case .open(let engine) = state { engine } else { nil }
         }
-        if let engine { return engine.recovery(of: self)?.exported }
-        return self.recovery.withLock { $0 }?.exported
+        return (engine.map { $0.recovery(of: self) } ?? kept)?.exported
     }
 
     private func leave(politely: Bool) {
+        if politely { self.recovery.withLock { $0 = .renounced } }
         self.engines.loop.execute {
             let engine = self.state.withLock { state -> SocketIOEngine? in
                 switch state {
@@ -119,7 +126,9 @@ final class SocketIOLink: Link {
     /// The namespace; only links that have one get as far as an engine.
     var joinedNamespace: SocketIONamespace { (try? self.namespace.get()) ?? .main }
 
-    func keep(_ recovery: SocketIORecovery?) { self.recovery.withLock { $0 = recovery } }
+    func keep(_ recovery: SocketIORecovery?) {
+        self.recovery.withLock { if case .kept = $0 { $0 = .kept(recovery) } }
+    }
 
     func isJoined(to engine: SocketIOEngine) {
         self.state.withLock { state in

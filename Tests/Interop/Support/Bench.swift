@@ -68,6 +68,11 @@ final class Bench: Sendable {
                 options(&$0)
             }
             .build()
+        return try await self.client(configuration)
+    }
+
+    /// Connects as configured.
+    func client(_ configuration: ConnectionConfiguration) async throws -> Client {
         // On the loop's thread nothing can happen to the connection before its journals listen.
         let client = Lock<Result<Client, any Error>?>(nil)
         await withCheckedContinuation { continuation in

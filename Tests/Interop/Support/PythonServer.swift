@@ -19,6 +19,7 @@ final class PythonServer: Sendable {
 
     private let script: String
     private let arguments: [String]
+    private let environment: String
     private let errors = Journal<Data>("errors of the server")
     private let run = Lock<Run?>(nil)
     private let chosenPort = Lock(0)
@@ -26,9 +27,11 @@ final class PythonServer: Sendable {
     /// - Parameters:
     ///   - script: the file's name in the folder of servers.
     ///   - arguments: its options besides the port.
-    init(_ script: String, _ arguments: [String] = []) {
+    ///   - environment: the Python environment that it needs.
+    init(_ script: String, _ arguments: [String] = [], environment: String = ".venv") {
         self.script = script
         self.arguments = arguments
+        self.environment = environment
     }
 
     /// Where it listens; the same after a restart.
@@ -40,7 +43,7 @@ final class PythonServer: Sendable {
     /// Starts it and returns when it listens.
     func start() async throws {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: try Self.python())
+        process.executableURL = URL(fileURLWithPath: try Self.python(self.environment))
         let options = ["--until-eof", "--port", String(self.port)] + self.arguments
         process.arguments = ["-u", "\(Self.folder)/servers/\(self.script)"] + options
         let (input, output, errors) = (Pipe(), Pipe(), Pipe())
@@ -117,12 +120,11 @@ final class PythonServer: Sendable {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .path
 
-    private static func python() throws -> String {
+    private static func python(_ environment: String) throws -> String {
         let root = URL(fileURLWithPath: self.folder).deletingLastPathComponent().deletingLastPathComponent().path
-        let venv = ProcessInfo.processInfo.environment["TEST_VENV"] ?? "\(root)/.venv"
-        let python = "\(venv)/bin/python"
+        let python = "\(root)/\(environment)/bin/python"
         guard FileManager.default.isExecutableFile(atPath: python) else {
-            throw Failure(description: "there is no \(python): run `make venv`, or name another one in TEST_VENV")
+            throw Failure(description: "there is no \(python): run `make venv \(environment)/.ready`")
         }
         return python
     }

@@ -6,12 +6,20 @@ enum ServerKind: String, Sendable, CaseIterable {
     case aiohttp
     case uvicorn
     case threaded
+    case gevent
+    case eventlet
+    /// Socket.IO 2.x.
+    case legacy
+    /// One with connection state recovery.
+    case recovery
     case webSocket
 
     /// The two common asyncio servers, which most Socket.IO tests run against.
     static let asyncio: [Self] = [.aiohttp, .uvicorn]
     /// All that speak Socket.IO.
     static let socketIO: [Self] = [.aiohttp, .uvicorn, .threaded]
+    /// The others, which handle requests as the threaded one does, but carry them by libraries of their own.
+    static let green: [Self] = [.gevent, .eventlet]
 
     /// Whether it takes large messages over the present carrier.
     ///
@@ -21,8 +29,12 @@ enum ServerKind: String, Sendable, CaseIterable {
 
     fileprivate func makeServer(_ arguments: [String]) -> PythonServer {
         switch self {
-        case .aiohttp, .uvicorn, .threaded:
+        case .aiohttp, .uvicorn, .threaded, .gevent, .eventlet:
             PythonServer("socketio_server.py", ["--kind", self.rawValue] + arguments)
+        case .legacy:
+            PythonServer("legacy_server.py", arguments, environment: ".venv-legacy")
+        case .recovery:
+            PythonServer("recovery_server.py", arguments)
         case .webSocket:
             PythonServer("websocket_server.py", arguments)
         }

@@ -68,6 +68,7 @@ class Peer:
             "raw": self.raw,
             "whoami": self.whoami,
             "engines": self.engines,
+            "everyone": self.everyone,
         }
         for event, handler in handlers.items():
             server.on(event, self._adapted(handler), namespace=namespace)
@@ -140,6 +141,10 @@ class Peer:
         await self._emit(sid, "whoami", self._auth.get(sid))
         return self._auth.get(sid)
 
+    async def everyone(self, sid: str, *args: Any) -> None:
+        """Tells all of the namespace, on every server of the cluster."""
+        await settle(self._server.emit("everyone", args, namespace=self._namespace))
+
     async def engines(self, sid: str) -> dict[str, int]:
         sockets = list(self._server.eio.sockets.values())
         return {"open": sum(not socket.closed for socket in sockets), "ever": len(self._sessions)}
@@ -185,6 +190,36 @@ class QuietUvicorn(uvicorn.Server):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self.handle_exit)
         yield
+
+
+def serve_gevent(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+    """Serves on gevent, a greenlet for each connection, until the process is ended."""
+    from gevent import pywsgi, signal_handler, socket as green
+    from geventwebsocket.handler import WebSocketHandler
+
+    server = make_socketio(socketio.Server, async_mode="gevent", **options)
+    greened = green.socket(fileno=listener.detach())
+    secure = {} if tls is None else {"ssl_context": tls}
+    site = pywsgi.WSGIServer(greened, socketio.WSGIApp(server), handler_class=WebSocketHandler, log=None, **secure)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal_handler(number, os._exit, 0)
+    announce(greened)
+    site.serve_forever()
+
+
+def serve_eventlet(listener: socket.socket, options: dict[str, Any]) -> None:
+    """Serves on eventlet, a green thread for each connection, until the process is ended."""
+    import eventlet
+    from eventlet import wsgi
+    from eventlet.green import socket as green
+
+    server = make_socketio(socketio.Server, async_mode="eventlet", **options)
+    greened = green.socket(fileno=listener.detach())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        eventlet.hubs.get_hub()
+        signal.signal(number, lambda *_: os._exit(0))
+    announce(greened)
+    wsgi.server(greened, socketio.WSGIApp(server), log_output=False)
 
 
 async def serve_uvicorn(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
@@ -233,12 +268,13 @@ def end_with_input() -> None:
 def main() -> None:
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description="A Socket.IO server for interoperability tests.")
-    parser.add_argument("--kind", choices=("aiohttp", "uvicorn", "threaded"), default="aiohttp")
+    parser.add_argument("--kind", choices=("aiohttp", "uvicorn", "threaded", "gevent", "eventlet"), default="aiohttp")
     parser.add_argument("--port", type=int, default=0, help="0, the default, picks a free one")
     parser.add_argument("--ssl-cert", metavar="FILE", help="certificate chain (PEM); turns TLS on")
     parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=int, default=25, metavar="SECONDS", help="whole seconds")
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
+    parser.add_argument("--redis", metavar="URL", help="what this server shares with others of its cluster")
     parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
     arguments = parser.parse_args()
     if (arguments.ssl_cert is None) != (arguments.ssl_key is None):
@@ -251,6 +287,9 @@ def main() -> None:
         tls.load_cert_chain(arguments.ssl_cert, arguments.ssl_key)
     listener = socket.create_server((HOST, arguments.port), backlog=128)
     options = {"ping_interval": arguments.ping_interval, "ping_timeout": arguments.ping_timeout}
+    if arguments.redis is not None:
+        manager = socketio.AsyncRedisManager if arguments.kind in ("aiohttp", "uvicorn") else socketio.RedisManager
+        options["client_manager"] = manager(arguments.redis)
     match arguments.kind:
         case "aiohttp":
             asyncio.run(serve_aiohttp(listener, tls, options))
@@ -258,6 +297,10 @@ def main() -> None:
             asyncio.run(serve_uvicorn(listener, tls, options))
         case "threaded":
             serve_threaded(listener, tls, options)
+        case "gevent":
+            serve_gevent(listener, tls, options)
+        case "eventlet":
+            serve_eventlet(listener, options)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+internal import Foundation
+internal import Linkspan
+internal import Testing
+
+extension Interop {
+    /// Servers that share what they know through Redis, and servers on green threads.
+    @Suite(.carriedEachWay) struct ClusterTests {
+        @Test("what one server of a cluster says, clients of the other hear")
+        func cluster() async throws {
+            try await RedisServer.use { redis in
+                try await withServer(.aiohttp, ["--redis", redis]) { first in
+                    try await withServer(.uvicorn, ["--redis", redis]) { second in
+                        try await Bench.use { bench in
+                            let ann = try await bench.socketIO(first, "/chat")
+                            let bob = try await bench.socketIO(second, "/chat")
+                            try await ann.settle()
+                            try await bob.settle()
+                            for number in 0..<50 { try ann.handler.send("everyone", number) }
+                            for client in [ann, bob] {
+                                let heard = try await client.values("everyone", count: 50, as: Int.self)
+                                #expect(heard == Array(0..<50))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+
+        @Test(
+            "servers on green threads: events, replies, attachments, an end and a new beginning",
+            arguments: ServerKind.green)
+        func green(_ kind: ServerKind) async throws {
+            let server = try await SharedServers.server(kind)
+            try await Bench.use { bench in
+                let client = try await bench.socketIO(server)
+                try await client.connected()
+                #expect(try await client.handler.request("req", "é😀").decode(String.self) == "é😀")
+                let blob = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+                try client.handler.send("echo", blob)
+                #expect(try await client.values("echo", as: Data.self) == [blob])
+                let sent = try await client.handler.request("flood", ["n": 300]).decode(Int.self)
+                #expect(sent == 300)
+                try await client.received("item", count: 300)
+                try client.handler.send("kill_engine")
+                try await client.connected(times: 2)
+                try await client.settle()
+            }
+        }
+    }
+}
