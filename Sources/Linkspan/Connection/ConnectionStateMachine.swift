@@ -90,6 +90,14 @@ extension ConnectionStateMachine {
         }
     }
 
+    /// Whether it was left on purpose, or given up for good.
+    var isLeft: Bool {
+        switch self.phase {
+        case .disconnected, .released: true
+        case .created, .connected, .suspended, .waiting, .attempting: false
+        }
+    }
+
     var progress: ConnectionProgress {
         switch self.phase {
         case .created(nil), .disconnected, .released: .idle

@@ -70,7 +70,8 @@ final class PooledConnection: Connection {
 
     var resumption: Resumption? {
         guard let link = self.latestLink.withLock({ $0 }) else { return self.initialResumption }
-        return link.resumption
+        // Left on purpose: it may still be on its way to the link.
+        return self.core.withLock({ $0.machine.isLeft }) ? nil : link.resumption
     }
 
     var transportName: String { self.transport.name }
