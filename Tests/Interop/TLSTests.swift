@@ -6,7 +6,7 @@ internal import Testing
 
 extension Interop {
     /// Secure connections, and those that must not come about.
-    @Suite struct TLSTests {
+    @Suite(.carriedEachWay) struct TLSTests {
         /// Shown to servers, and to nobody else.
         private static let canary = "canary-7f3a91"
 
@@ -46,7 +46,7 @@ extension Interop {
             return text
         }
 
-        @Test("a trusted authority lets both transports connect", arguments: ServerKind.allCases)
+        @Test("a trusted authority lets both transports connect", arguments: ServerKind.secure)
         func connects(_ kind: ServerKind) async throws {
             let certificates = try await Certificates()
             try await withServer(kind, certificates.options("good")) { server in
@@ -59,7 +59,7 @@ extension Interop {
             }
         }
 
-        @Test("an unknown authority is refused before anything is said", arguments: ServerKind.allCases)
+        @Test("an unknown authority is refused before anything is said", arguments: ServerKind.secure)
         func refusesUnknownAuthority(_ kind: ServerKind) async throws {
             let certificates = try await Certificates()
             try await withServer(kind, certificates.options("good")) { server in
@@ -80,7 +80,7 @@ extension Interop {
             }
         }
 
-        @Test("a certificate for another host is refused before anything is said", arguments: ServerKind.allCases)
+        @Test("a certificate for another host is refused before anything is said", arguments: ServerKind.secure)
         func refusesOtherHost(_ kind: ServerKind) async throws {
             let certificates = try await Certificates()
             try await withServer(kind, certificates.options("other")) { server in
@@ -96,7 +96,7 @@ extension Interop {
             }
         }
 
-        @Test("no error tells a secret, whatever goes wrong", arguments: ServerKind.allCases)
+        @Test("no error tells a secret, whatever goes wrong", arguments: ServerKind.secure)
         func keepsSecrets(_ kind: ServerKind) async throws {
             let certificates = try await Certificates()
             try await withServer(kind, certificates.options("good")) { server in

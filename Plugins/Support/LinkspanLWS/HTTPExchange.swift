@@ -54,6 +54,7 @@ extension EventLoop {
     ///   - method: what is asked.
     ///   - limit: the most bytes of the answer's body; above it the exchange ends with `answerTooLong`.
     ///   - completion: hears the outcome.
+    /// - Returns: the exchange, to cancel it.
     public func exchange(
         _ request: UpgradeRequest, _ method: HTTPExchange.Method, limit: Int,
         completion: @escaping HTTPExchange.Completion

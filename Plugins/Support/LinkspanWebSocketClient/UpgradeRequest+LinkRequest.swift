@@ -16,7 +16,9 @@ extension UpgradeRequest {
     ) {
         var items = query.map { "\(PercentEncoding.escape($0.name))=\(PercentEncoding.escape($0.value))" }
         if let own = request.url.query, !own.isEmpty { items.append(own) }
-        items += request.credentials.query.map { "\(PercentEncoding.escape($0.name))=\(PercentEncoding.escape($0.value.exposed))" }
+        items += request.credentials.query.map {
+            "\(PercentEncoding.escape($0.name))=\(PercentEncoding.escape($0.value.exposed))"
+        }
         let target = items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))"
         self.init(
             host: request.url.host, port: request.url.port, isSecure: request.url.isSecure, target: target,

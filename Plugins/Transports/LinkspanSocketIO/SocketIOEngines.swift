@@ -18,7 +18,8 @@ final class SocketIOEngines: Sendable {
         var configuration: SocketIOTransport.Configuration
 
         var place: CarrierMemory.Place {
-            CarrierMemory.Place(host: self.host, port: self.port, isSecure: self.isSecure, path: self.configuration.path)
+            CarrierMemory.Place(
+                host: self.host, port: self.port, isSecure: self.isSecure, path: self.configuration.path)
         }
     }
 

@@ -18,6 +18,8 @@ enum ServerKind: String, Sendable, CaseIterable {
     static let asyncio: [Self] = [.aiohttp, .uvicorn]
     /// All that speak Socket.IO.
     static let socketIO: [Self] = [.aiohttp, .uvicorn, .threaded]
+    /// Those that tests of TLS run against.
+    static let secure: [Self] = socketIO + [.webSocket]
     /// The others, which handle requests as the threaded one does, but carry them by libraries of their own.
     static let green: [Self] = [.gevent, .eventlet]
 

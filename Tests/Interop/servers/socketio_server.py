@@ -68,6 +68,7 @@ class Peer:
             "raw": self.raw,
             "whoami": self.whoami,
             "engines": self.engines,
+            "carrier": self.carrier,
             "everyone": self.everyone,
         }
         for event, handler in handlers.items():
@@ -144,6 +145,10 @@ class Peer:
     async def everyone(self, sid: str, *args: Any) -> None:
         """Tells all of the namespace, on every server of the cluster."""
         await settle(self._server.emit("everyone", args, namespace=self._namespace))
+
+    async def carrier(self, sid: str) -> str:
+        """What carries the session at the moment."""
+        return str(self._server.transport(sid, namespace=self._namespace))
 
     async def engines(self, sid: str) -> dict[str, int]:
         sockets = list(self._server.eio.sockets.values())
@@ -274,6 +279,7 @@ def main() -> None:
     parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=int, default=25, metavar="SECONDS", help="whole seconds")
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
+    parser.add_argument("--polling-only", action="store_true", help="refuse WebSockets")
     parser.add_argument("--redis", metavar="URL", help="what this server shares with others of its cluster")
     parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
     arguments = parser.parse_args()
@@ -287,6 +293,8 @@ def main() -> None:
         tls.load_cert_chain(arguments.ssl_cert, arguments.ssl_key)
     listener = socket.create_server((HOST, arguments.port), backlog=128)
     options = {"ping_interval": arguments.ping_interval, "ping_timeout": arguments.ping_timeout}
+    if arguments.polling_only:
+        options["transports"] = ["polling"]
     if arguments.redis is not None:
         manager = socketio.AsyncRedisManager if arguments.kind in ("aiohttp", "uvicorn") else socketio.RedisManager
         options["client_manager"] = manager(arguments.redis)

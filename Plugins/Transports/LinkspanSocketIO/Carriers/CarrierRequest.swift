@@ -19,6 +19,7 @@ struct CarrierRequest: Sendable {
     ///   - sid: the session to join; nil for a new one.
     ///   - query: further items.
     ///   - headers: headers in front of those of the credentials.
+    /// - Returns: the request, whose deadline is the link's.
     func upgrade(
         transport: String, sid: String?, query: [(name: String, value: String)] = [],
         headers: [(name: String, value: String)] = []

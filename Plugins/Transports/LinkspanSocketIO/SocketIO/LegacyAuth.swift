@@ -20,7 +20,9 @@ enum LegacyAuth {
             throw LinkspanError(
                 .invalidConfiguration, "for servers of Socket.IO 2.x the members of the auth payload have to be texts")
         }
-        return members.sorted { $0.key < $1.key }.map { "\(PercentEncoding.escape($0.key))=\(PercentEncoding.escape($0.value))" }
-            .joined(separator: "&")
+        return members.sorted { $0.key < $1.key }.map {
+            "\(PercentEncoding.escape($0.key))=\(PercentEncoding.escape($0.value))"
+        }
+        .joined(separator: "&")
     }
 }

@@ -238,7 +238,8 @@ extension NamespaceSession {
         let isContinuous = pid != nil && former?.offset.latest != nil && pid == former?.pid.exposed
         // An offset of another session is worth nothing to the new one.
         self.recovery = pid.map { pid in
-            SocketIORecovery(pid: Secret(pid), offset: isContinuous ? former?.offset ?? RecoveryOffset() : RecoveryOffset())
+            SocketIORecovery(
+                pid: Secret(pid), offset: isContinuous ? former?.offset ?? RecoveryOffset() : RecoveryOffset())
         }
         self.state = .connected(pid: pid)
         let facts = [
@@ -271,7 +272,9 @@ extension NamespaceSession {
 
     /// Remembers where the server's replay would go on (S41): only after events that it would repeat.
     private mutating func noteOffset(_ message: InboundMessage) {
-        guard message.replyID == nil, let offset = RecoveryOffset.candidate(in: message.payload.elements) else { return }
+        guard message.replyID == nil, let offset = RecoveryOffset.candidate(in: message.payload.elements) else {
+            return
+        }
         self.recovery?.offset.note(offset)
     }
 

@@ -19,7 +19,8 @@ struct SocketIORecovery: Sendable, Hashable {
     init?(_ resumption: Resumption) {
         guard let payload = try? Payload(checking: Array(resumption.state.exposed.utf8)[...]),
             let pid = payload[0]?.string, let offset = payload[1]?.string, payload[2] == nil,
-            (1...Self.maximumLength).contains(pid.utf8.count), (1...RecoveryOffset.maximumLength).contains(offset.utf8.count)
+            (1...Self.maximumLength).contains(pid.utf8.count),
+            (1...RecoveryOffset.maximumLength).contains(offset.utf8.count)
         else { return nil }
         self.init(pid: Secret(pid), offset: RecoveryOffset(latest: offset))
     }

@@ -29,7 +29,8 @@ struct CookieJar: Sendable, Hashable {
         var cookie = Cookie(
             name: Self.trim(pair[..<equals]), value: Self.trim(pair[pair.index(after: equals)...]),
             path: Self.defaultPath(path), isSecure: false)
-        guard !cookie.name.isEmpty, cookie.name.utf8.allSatisfy(Self.isPlain), cookie.value.utf8.allSatisfy(Self.isPlain)
+        guard !cookie.name.isEmpty, cookie.name.utf8.allSatisfy(Self.isPlain),
+            cookie.value.utf8.allSatisfy(Self.isPlain)
         else { return }
         var isGone = false
         for part in parts {

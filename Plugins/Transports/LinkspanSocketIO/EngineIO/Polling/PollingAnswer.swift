@@ -9,6 +9,8 @@ enum PollingAnswer {
     /// - Parameters:
     ///   - result: how the exchange ended.
     ///   - isFirst: whether it was the handshake; later, what is refused is only this session.
+    /// - Returns: the body.
+    /// - Throws: ``LinkspanError`` for anything but status 200.
     static func body(
         of result: Result<HTTPExchange.Answer, ByteStreamError>, isFirst: Bool
     ) throws(LinkspanError) -> [UInt8] {
@@ -36,7 +38,8 @@ enum PollingAnswer {
         switch (status, code) {
         case (400, _) where isFirst && (code == 5 || code == nil && Self.isAboutVersion(answer.body)):
             return LinkspanError(
-                .unsupportedVersion, "the server does not speak this version of Engine.IO: \(Self.advice)", cause: refusal)
+                .unsupportedVersion, "the server does not speak this version of Engine.IO: \(Self.advice)",
+                cause: refusal)
         case (400, 0) where isFirst:
             return LinkspanError(.refused, "the server does not offer long polling", cause: refusal)
         case (400, _) where !isFirst:
