@@ -69,7 +69,7 @@ extension ByteStream.StateMachine {
         switch self.state {
         case .dialing(_, let rejection?): return self.end(rejection)
         case .dialing(let rest, nil):
-            if case .tls(let text) = failure { return self.end(ByteStreamError(.tlsFailed, "TLS failed: \(text)")) }
+            if case .tls(let error) = failure { return self.end(error) }
             return self.dial(rest, ByteStreamError(.unreachable, "no address of the host took the connection"))
         case .upgrading: return self.end(failure.duringUpgrade)
         case .open, .finishing, .lingering: return self.end(failure.duringUpgrade)

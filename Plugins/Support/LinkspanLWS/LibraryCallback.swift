@@ -25,10 +25,10 @@ func libraryCallback(
         guard let certificate = data?.assumingMemoryBound(to: clws_certificate.self) else { return -1 }
         return stream.checkCertificate(dial, certificate) ? 0 : -1
     case .failed:
-        let isConnected = clws_has_peer(connection)
-        dial.goesDown()
         let text = String(decoding: UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : count), as: UTF8.self)
-        stream.failed(dial, text, isConnected: isConnected)
+        let failure = DialFailure(connection, text: text, isSecure: stream.request.isSecure)
+        dial.goesDown()
+        stream.failed(dial, failure)
     case .closed:
         dial.goesDown()
         stream.closed(dial)

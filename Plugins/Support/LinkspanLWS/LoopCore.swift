@@ -102,25 +102,12 @@ extension LoopCore {
     func host(for request: UpgradeRequest) throws(ByteStreamError) -> OpaquePointer {
         let key = request.isSecure ? request.tls : nil
         if let host = self.hosts[key] { return host.pointer }
-        let tls = try key.map { options throws(ByteStreamError) in try Self.makeTLS(options) }
+        let tls = try key.map { options throws(ByteStreamError) in try TLSContext.make(options) }
         guard let pointer = clws_vhost_create(self.raw, tls) else {
             SSL_CTX_free(tls)
             throw ByteStreamError(.unavailable, "the library could not make a vhost")
         }
         self.hosts[key] = Host(pointer: pointer, tls: tls)
         return pointer
-    }
-
-    private static func makeTLS(_ options: TLSOptions) throws(ByteStreamError) -> OpaquePointer {
-        let made: OpaquePointer?
-        switch options.trustRoots.source {
-        case .system: made = clws_tls_create(nil, 0)
-        case .pem(let bytes): made = bytes.withUnsafeBytes { clws_tls_create($0.baseAddress, $0.count) }
-        case .file(let path):
-            let bytes = try TrustFile.read(path)
-            made = bytes.withUnsafeBytes { clws_tls_create($0.baseAddress, $0.count) }
-        }
-        guard let made else { throw ByteStreamError(.tlsFailed, "the trusted certificates are not usable PEM") }
-        return made
     }
 }

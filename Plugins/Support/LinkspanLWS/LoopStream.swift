@@ -125,7 +125,7 @@ extension LoopStream {
     func writeRequest(_ dial: Dial, into room: UnsafeMutablePointer<clws_room>) -> Bool {
         guard dial === self.dial, let connection = dial.connection, self.machine.sendsRequest() else { return false }
         // Never in the clear what was to be secret, whatever the library makes of a configuration.
-        guard !self.request.isSecure || lws_is_ssl(connection) != 0 else { return false }
+        guard !self.request.isSecure || (lws_is_ssl(connection) != 0 && dial.isVerified) else { return false }
         self.addressDeadline?.cancel()
         let lines = self.request.headerLines
         return clws_room_append(room, lines, lines.count)
@@ -151,14 +151,19 @@ extension LoopStream {
 
     func checkCertificate(_ dial: Dial, _ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
         guard dial === self.dial else { return false }
-        guard let error = CertificateCheck(host: self.request.bareHost).error(certificate) else { return true }
-        self.machine.rejected(error)
-        return false
+        switch CertificateCheck(host: self.request.bareHost, options: self.request.tls).verdict(certificate) {
+        case .next: return true
+        case .good:
+            dial.isVerified = true
+            return true
+        case .bad(let error):
+            self.machine.rejected(error)
+            return false
+        }
     }
 
-    func failed(_ dial: Dial, _ text: String, isConnected: Bool) {
+    func failed(_ dial: Dial, _ failure: DialFailure) {
         guard dial === self.dial else { return }
-        let failure = DialFailure(text: text, isSecure: self.request.isSecure, isConnected: isConnected)
         self.dial = nil
         self.act(self.machine.failed(failure))
     }
@@ -197,7 +202,7 @@ extension LoopStream {
         guard let connection else {
             // Some failures are told by events within the call and destroy the connection, others are not.
             dial.release()
-            return self.failed(dial, "connect", isConnected: false)
+            return self.failed(dial, .connect)
         }
         dial.noticed(connection)
     }
