@@ -164,6 +164,7 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
   info.protocols = clws_protocols();
   info.vhost_name = tls ? "linkspan-tls" : "linkspan";
   // Or the http_proxy variable of the environment would apply to every connection, loopback included.
+  // A proxy that is wanted is set before each connect, by `lws_set_proxy`.
   info.http_proxy_address = ":0";
   info.retry_and_idle_policy = clws_no_policy();
   info.provided_client_ssl_ctx = tls;
@@ -179,7 +180,8 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
 
 // C, because `const char *` fields cannot be assigned from a Swift String. The library copies these strings.
 static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost *vhost, void *dial, const char *address,
-                                       int port, const char *host, const char *path, bool secure) {
+                                       int port, const char *host, const char *path, const char *method,
+                                       bool secure) {
   struct lws_client_connect_info info;
   memset(&info, 0, sizeof info);
   info.context = loop->context;
@@ -188,7 +190,7 @@ static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost 
   info.port = port;
   info.host = host;
   info.path = path;
-  info.method = "GET";
+  info.method = method;
   info.alpn = "http/1.1";
   info.ssl_connection = LCCSCF_PIPELINE | LCCSCF_HTTP_NO_FOLLOW_REDIRECT;
   if (secure) info.ssl_connection |= LCCSCF_USE_SSL;

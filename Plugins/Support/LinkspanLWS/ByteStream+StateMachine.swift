@@ -34,6 +34,8 @@ extension ByteStream.StateMachine {
 
     var isOpen: Bool { if case .open = self.state { true } else { false } }
 
+    var isDialing: Bool { if case .dialing = self.state { true } else { false } }
+
     var isFinishing: Bool { if case .finishing = self.state { true } else { false } }
 
     mutating func resolved(_ result: Result<[String], ByteStreamError>) -> OnDial {
@@ -70,6 +72,7 @@ extension ByteStream.StateMachine {
         case .dialing(_, let rejection?): return self.end(rejection)
         case .dialing(let rest, nil):
             if case .tls(let error) = failure { return self.end(error) }
+            if case .proxy = failure { return self.end(ByteStreamError(.proxyRefused, "the proxy refused")) }
             return self.dial(rest, ByteStreamError(.unreachable, "no address of the host took the connection"))
         case .upgrading: return self.end(failure.duringUpgrade)
         case .open, .finishing, .lingering: return self.end(failure.duringUpgrade)

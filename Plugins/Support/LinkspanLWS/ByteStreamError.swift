@@ -38,6 +38,12 @@ extension ByteStreamError {
         public static let nameNotResolved = Self(rawValue: "nameNotResolved")
         /// No address of the host took the connection: refused, or no way there.
         public static let unreachable = Self(rawValue: "unreachable")
+        /// No address of the proxy took the connection, or its name has none.
+        public static let proxyUnreachable = Self(rawValue: "proxyUnreachable")
+        /// The proxy wants a name and a password, or other ones.
+        public static let proxyUnauthorized = Self(rawValue: "proxyUnauthorized")
+        /// The proxy does not let the connection through; see ``ByteStreamError/status``.
+        public static let proxyRefused = Self(rawValue: "proxyRefused")
         /// A deadline passed.
         public static let timedOut = Self(rawValue: "timedOut")
         /// The server's certificate leads to an authority that is not trusted.

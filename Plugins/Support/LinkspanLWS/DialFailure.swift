@@ -4,6 +4,8 @@ internal import CLibwebsockets
 enum DialFailure {
     /// There was no TCP connection.
     case connect
+    /// The proxy took the connection and led it nowhere.
+    case proxy
     /// TCP was there, TLS failed.
     case tls(ByteStreamError)
     /// The peer hung up.
@@ -11,10 +13,12 @@ enum DialFailure {
     /// The peer's answer could not be understood.
     case answer(String)
 
-    init(_ connection: OpaquePointer, text: String, isSecure: Bool) {
+    init(_ connection: OpaquePointer, text: String, request: UpgradeRequest) {
         let lowercase = text.lowercased()
         let tls = clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note)
-        if isSecure, tls == .identity || lowercase.contains("ssl") || lowercase.contains("tls") {
+        if request.proxy != nil, lowercase.contains("proxy") {
+            self = .proxy
+        } else if request.isSecure, tls == .identity || lowercase.contains("ssl") || lowercase.contains("tls") {
             self = .tls(Self.error(tls, text))
         } else if lowercase.contains("read failed") || lowercase.contains("hung up") || lowercase.contains("closed") {
             self = .hangUp
@@ -28,7 +32,7 @@ enum DialFailure {
     /// The error when the request had been sent.
     var duringUpgrade: ByteStreamError {
         switch self {
-        case .connect, .hangUp: ByteStreamError(.closedByPeer, "closed before the upgrade was answered")
+        case .connect, .hangUp, .proxy: ByteStreamError(.closedByPeer, "closed before the upgrade was answered")
         case .tls(let error): error
         case .answer(let text): ByteStreamError(.handshakeMalformed, "the answer is not understood: \(text)")
         }

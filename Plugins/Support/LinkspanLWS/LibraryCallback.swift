@@ -26,7 +26,7 @@ func libraryCallback(
         return stream.checkCertificate(dial, certificate) ? 0 : -1
     case .failed:
         let text = String(decoding: UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : count), as: UTF8.self)
-        let failure = DialFailure(connection, text: text, isSecure: stream.request.isSecure)
+        let failure = DialFailure(connection, text: text, request: stream.request)
         dial.goesDown()
         stream.failed(dial, failure)
     case .closed:

@@ -12,11 +12,16 @@ final class LoopCore {
     let loop: EventLoop
     let context: OpaquePointer
     let raw: UnsafeMutablePointer<clws_loop>
-    private var hosts: [TLSOptions?: Host] = [:]
+    private var hosts: [HostKey: Host] = [:]
     private var streams: [ObjectIdentifier: LoopStream] = [:]
     private var touched: [LoopStream] = []
     private var work = EventLoop.Mailbox.Work()
     private var armed: ContinuousClock.Instant?
+
+    private struct HostKey: Hashable {
+        let tls: TLSOptions?
+        let proxy: ProxyOptions?
+    }
 
     private struct Host {
         let pointer: OpaquePointer
@@ -98,11 +103,12 @@ final class LoopCore {
 }
 
 extension LoopCore {
-    /// The vhost for a request: one for all plain streams, one for each TLS configuration, made when first needed.
+    /// The vhost for a request: one for all plain streams, one for each TLS configuration, and again for each
+    /// proxy, made when first needed.
     func host(for request: UpgradeRequest) throws(ByteStreamError) -> OpaquePointer {
-        let key = request.isSecure ? request.tls : nil
+        let key = HostKey(tls: request.isSecure ? request.tls : nil, proxy: request.proxy)
         if let host = self.hosts[key] { return host.pointer }
-        let tls = try key.map { options throws(ByteStreamError) in try TLSContext.make(options) }
+        let tls = try key.tls.map { options throws(ByteStreamError) in try TLSContext.make(options) }
         guard let pointer = clws_vhost_create(self.raw, tls) else {
             SSL_CTX_free(tls)
             throw ByteStreamError(.unavailable, "the library could not make a vhost")

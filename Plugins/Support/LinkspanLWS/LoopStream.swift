@@ -20,6 +20,7 @@ final class LoopStream {
     private var deadlineTime = ContinuousClock.now
     private var isTouched = false
     private var isPaused = false
+    private var probe: ByteStream?
 
     init(stream: ByteStream, request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
         self.stream = stream
@@ -37,7 +38,7 @@ final class LoopStream {
             return self.abort(error)
         }
         self.setDeadline(min(self.request.deadline, Self.longestDeadline))
-        let host = self.request.bareHost
+        let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
         let stream = self.stream
         self.core.loop.resolver.resolve(host) { result in
@@ -165,6 +166,7 @@ extension LoopStream {
     func failed(_ dial: Dial, _ failure: DialFailure) {
         guard dial === self.dial else { return }
         self.dial = nil
+        if case .proxy = failure, let proxy = self.request.proxy { return self.ask(proxy) }
         self.act(self.machine.failed(failure))
     }
 
@@ -196,15 +198,30 @@ extension LoopStream {
         if others > 0 { self.limitAddress(others: others) }
         let dial = Dial(stream: self)
         self.dial = dial
+        var place = address
+        if let proxy = self.request.proxy {
+            // The library goes to the proxy, which looks the server's name up.
+            let isSet = lws_set_proxy(host, proxy.text(at: address)) == 0
+            guard isSet else { return self.abort(ByteStreamError(.invalidRequest, "the proxy cannot be used")) }
+            place = NumericAddress.isIPv6(self.request.bareHost) ? "[\(self.request.bareHost)]" : self.request.bareHost
+        }
         let connection = clws_connect(
-            self.core.raw, host, dial.retained(), address, CInt(self.request.port), self.request.hostHeader,
-            self.request.target, self.request.isSecure)
+            self.core.raw, host, dial.retained(), place, CInt(self.request.port), self.request.hostHeader,
+            self.request.target, self.request.isProxyProbe ? "CONNECT" : "GET", self.request.isSecure)
         guard let connection else {
             // Some failures are told by events within the call and destroy the connection, others are not.
             dial.release()
             return self.failed(dial, .connect)
         }
         dial.noticed(connection)
+    }
+
+    /// Finds out why the proxy refused, and ends with that.
+    private func ask(_ proxy: ProxyOptions) {
+        guard self.machine.isDialing, self.probe == nil else { return }
+        let stream = self.stream
+        let probe = ProxyProbe { error in stream.half.value?.abort(error) }
+        self.probe = self.core.loop.connect(ProxyProbe.request(proxy, for: self.request), handler: probe)
     }
 
     /// Gives an address its part of the time that is left.
@@ -241,12 +258,14 @@ extension LoopStream {
         guard let handler = self.handler else { return }
         if self.isTouched { self.endReadTurn() }
         self.tearDown()
-        handler.closed(error)
+        handler.closed(self.request.proxy == nil ? error : error.ofProxy)
     }
 
     private func tearDown() {
         self.deadline?.cancel()
         self.addressDeadline?.cancel()
+        self.probe?.abort()
+        self.probe = nil
         self.drop()
         self.handler = nil
         self.isTouched = false

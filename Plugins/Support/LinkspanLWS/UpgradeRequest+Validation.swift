@@ -13,7 +13,8 @@ extension UpgradeRequest {
     /// 2,000 bytes for the request line, 100 for host and port, 100 for the origin, 3.5 KiB for the whole request.
     public func validated() throws(ByteStreamError) {
         try self.checkHost()
-        try self.checkTarget()
+        if !self.isProxyProbe { try self.checkTarget() }
+        try self.proxy?.validated()
         try self.checkHeaders()
         if let origin = self.origin {
             try Self.check(origin, "origin", allowsSpace: false)

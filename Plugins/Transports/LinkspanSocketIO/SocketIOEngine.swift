@@ -52,7 +52,7 @@ final class SocketIOEngine: Sendable {
     func open() {
         let upgrade = UpgradeRequest(
             self.request, path: self.configuration.path, query: [("EIO", "4"), ("transport", "websocket")],
-            tls: self.configuration.tls)
+            tls: self.configuration.tls, proxy: self.configuration.proxy)
         let request = WebSocketRequest(
             upgrade: upgrade,
             limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },

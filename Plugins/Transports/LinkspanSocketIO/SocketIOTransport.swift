@@ -33,6 +33,7 @@ public struct SocketIOTransport: Transport {
             "path": self.configuration.path,
             "multiplex": "\(self.configuration.isMultiplexed)",
             "tls": self.configuration.tls.description,
+            "proxy": self.configuration.proxy?.description ?? "none",
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
@@ -55,6 +56,10 @@ extension SocketIOTransport {
         ///
         /// Default: by the system's roots.
         public var tls = TLSPolicy.system
+        /// The HTTP proxy to go through.
+        ///
+        /// Default nil: none.
+        public var proxy: HTTPProxy?
         /// Whether namespaces of one server share a socket.
         ///
         /// Default true.
