@@ -93,7 +93,8 @@ struct TLSTests {
     @Test(
         "is refused before any byte is sent when the certificate is not trusted, for another host, or expired",
         arguments: [
-            ("stranger", ByteStreamError.Code.tlsIncompleteChain), ("other", .tlsHostMismatch), ("expired", .tlsExpired),
+            ("stranger", ByteStreamError.Code.tlsIncompleteChain), ("other", .tlsHostMismatch),
+            ("expired", .tlsExpired),
         ])
     func rejected(certificate: String, code: ByteStreamError.Code) async throws {
         try await self.withTLSServer(certificate) { server in

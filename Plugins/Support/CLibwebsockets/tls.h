@@ -152,6 +152,15 @@ static inline void clws_tls_note(const SSL *connection, int note, int reason) {
   SSL_set_ex_data((SSL *)connection, note, (void *)(intptr_t)reason);
 }
 
+// Has OpenSSL look for an alert that arrived and was not read: the library gives a connection up that was reset, whatever
+// the server said before. Only for one whose handshake is over, and which is going down.
+static inline void clws_tls_hear_out(SSL *connection) {
+  char byte;
+  if (!connection || !SSL_is_init_finished(connection)) return;
+  SSL_peek(connection, &byte, 1);
+  ERR_clear_error();
+}
+
 // C, because the reasons are macros with values that depend on the version of OpenSSL. Alerts of the peer are reasons too.
 static inline enum clws_tls_failure clws_tls_failure_of(const SSL *connection, int note) {
   if (!connection) return clws_tls_failure_unknown;

@@ -15,6 +15,7 @@ enum DialFailure {
 
     init(_ connection: OpaquePointer, text: String, request: UpgradeRequest) {
         let lowercase = text.lowercased()
+        clws_tls_hear_out(lws_get_ssl(connection))
         let tls = clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note)
         if request.proxy != nil, lowercase.contains("proxy") {
             self = .proxy
@@ -27,6 +28,17 @@ enum DialFailure {
         } else {
             self = .answer(text)
         }
+    }
+
+    /// The failure of a connection that the library only calls closed, when the server said that it is about our
+    /// certificate: in TLS 1.3 it does so after the handshake.
+    static func refusedIdentity(_ connection: OpaquePointer, request: UpgradeRequest) -> Self? {
+        guard request.isSecure else { return nil }
+        clws_tls_hear_out(lws_get_ssl(connection))
+        guard clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note) == .identity else {
+            return nil
+        }
+        return .tls(Self.error(.identity, ""))
     }
 
     /// The error when the request had been sent.

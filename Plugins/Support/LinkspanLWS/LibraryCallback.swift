@@ -30,8 +30,9 @@ func libraryCallback(
         dial.goesDown()
         stream.failed(dial, failure)
     case .closed:
+        let refusal = DialFailure.refusedIdentity(connection, request: stream.request)
         dial.goesDown()
-        stream.closed(dial)
+        if let refusal { stream.failed(dial, refusal) } else { stream.closed(dial) }
     case .destroyed:
         dial.goesDown()
         stream.closed(dial)
