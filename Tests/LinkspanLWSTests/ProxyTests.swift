@@ -5,7 +5,7 @@ import Testing
 @Suite("An HTTP proxy", .timeLimit(.minutes(1)))
 struct ProxyTests {
     private static let user = HiddenText("ann")
-    private static let password = HiddenText("pass:word/=+secret")
+    private static let password = HiddenText("p@ss:word/=+secret")
 
     private func withProxy<Result>(
         _ address: String = "127.0.0.1", credentials: String = "", status: Int = 200,
@@ -28,7 +28,7 @@ struct ProxyTests {
 
     @Test(
         "leads a plain stream to a server whose name only it can look up",
-        arguments: ["127.0.0.1", "::1"], ["", "ann:pass:word/=+secret"])
+        arguments: ["127.0.0.1", "::1"], ["", "ann:p@ss:word/=+secret"])
     func plain(address: String, credentials: String) async throws {
         try await self.withProxy(address, credentials: credentials) { proxy in
             try await withServer(EchoTests.echo) { server in

@@ -29,9 +29,9 @@ extension ProxyOptions {
             throw ByteStreamError(.invalidRequest, "the proxy's host or port is not valid")
         }
         guard let credentials = self.credentials else { return }
-        guard credentials.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }) else {
+        guard credentials.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw ByteStreamError(
-                .invalidRequest, "the proxy's name or password has a space, an @ or a character outside ASCII")
+                .invalidRequest, "the proxy's name or password has a space or a character outside ASCII")
         }
         guard self.user?.text.contains(":") == false else {
             throw ByteStreamError(.invalidRequest, "the name for the proxy has a colon")
