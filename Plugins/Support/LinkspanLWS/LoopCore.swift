@@ -37,11 +37,13 @@ final class LoopCore {
         self.context = raw.pointee.context
     }
 
+    /// Returns when the loop is to stop, or has been of no use for long enough.
     func run(_ mailbox: borrowing Lock<EventLoop.Mailbox>) {
         var turns = 0
         while true {
-            switch mailbox.withLock({ $0.take(into: &self.work) }) {
-            case .stop: return
+            let isUsed = !self.streams.isEmpty
+            switch mailbox.withLock({ $0.take(into: &self.work, isUsed: isUsed) }) {
+            case .stop, .retire: return
             case .work:
                 self.performWork()
                 turns += 1
