@@ -54,8 +54,10 @@ struct CertificateCheck {
         return ByteStreamError(.tlsWildcardMisuse, "the certificate's wildcard does not cover the host: \(rule)")
     }
 
-    /// Compares the keys of the whole verified chain, as RFC 7469 section 2.6 does: a pin may then be of an authority's
-    /// key or of a spare one that the server does not show yet. What OpenSSL built is looked at, not what was sent.
+    /// Compares the keys of the whole verified chain with the pins, as RFC 7469 section 2.6 does.
+    ///
+    /// A pin may then be of an authority's key, which outlives those of its servers. The chain that OpenSSL built is looked
+    /// at, not the one that was sent.
     private func pinProblem(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError? {
         guard !self.options.pins.isEmpty || !self.options.revokedPins.isEmpty else { return nil }
         var digests: Set<TLSOptions.KeyDigest> = []

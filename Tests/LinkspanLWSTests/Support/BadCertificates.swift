@@ -6,14 +6,7 @@ import Testing
 extension Certificates {
     private static let loopback = "subjectAltName=DNS:localhost,IP:127.0.0.1"
 
-    /// Makes a certificate of `authority` with a chain file of its own name.
-    ///
-    /// - Parameters:
-    ///   - name: the files' name.
-    ///   - authority: whose key signs; nil for its own.
-    ///   - key: what openssl is told about the key.
-    ///   - extensions: lines of an extension file.
-    ///   - chain: what else the server shows.
+    /// Makes a certificate of `authority`, or of itself, in a file with the rest of the `chain` that a server shows.
     func make(
         _ name: String, authority: String? = "ca", key: [String] = Certificates.curve, extensions: String? = nil,
         chain: [String] = []

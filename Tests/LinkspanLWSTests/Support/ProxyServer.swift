@@ -5,12 +5,7 @@ final class ProxyServer: Sendable {
     let port: Int
     private let process: ChildProcess
 
-    /// Starts a proxy.
-    ///
-    /// - Parameters:
-    ///   - address: where it listens.
-    ///   - credentials: what it wants, `name:password`, or nothing.
-    ///   - status: what it answers instead of letting a connection through, unless it is 200.
+    /// Starts a proxy that wants `credentials`, if any, and answers `status` to all, unless it is 200.
     init(_ address: String = "127.0.0.1", credentials: String = "", status: Int = 200) throws {
         self.process = try ChildProcess(["python3", "-u", "-c", Self.script, address, credentials, "\(status)"])
         self.port = Int(self.process.line()) ?? 0
