@@ -71,6 +71,11 @@ struct BadCertificateTests {
                 trustRoots: .file(self.certificates.authority), pins: setting.pins, revokedPins: setting.revokedPins))
     }
 
+    /// Ends what should not have come about, so that the test fails at once.
+    private func refusedOrAborted() -> Recorder {
+        Recorder { event, stream in if case .opened = event { stream?.abort() } }
+    }
+
     /// Resolves every name to the IPv4 loopback, so that a test's server is reached by any name.
     private func makeLoop() -> EventLoop {
         EventLoop(name: "test", resolver: Resolver { _ in .success(["127.0.0.1"]) })
@@ -88,7 +93,7 @@ struct BadCertificateTests {
         defer { server.stop() }
         try await withLoop(self.makeLoop()) { loop in
             for _ in 0..<2 {
-                let recorder = Recorder()
+                let recorder = self.refusedOrAborted()
                 _ = recorder.connect(self.request(port: server.port, setting), on: loop)
                 let error = await recorder.ending()
                 #expect(error.code == setting.code, "\(error)")
@@ -173,7 +178,7 @@ struct BadCertificateTests {
             first.stop()
             let second = try await blocking { try TLSServer(made, certificate: "second", port: first.port) }
             defer { second.stop() }
-            let again = Recorder()
+            let again = self.refusedOrAborted()
             _ = again.connect(self.request(port: second.port, setting), on: loop)
             #expect(await again.ending().code == .tlsPinMismatch)
             let report = try await second.report()
@@ -188,7 +193,7 @@ struct BadCertificateTests {
         var request = self.request(port: server.port, Setting(code: .tlsVersion))
         request.tls.minimumVersion = .tls13
         try await withLoop(self.makeLoop()) { loop in
-            let recorder = Recorder()
+            let recorder = self.refusedOrAborted()
             _ = recorder.connect(request, on: loop)
             #expect(await recorder.ending().code == .tlsVersion)
             let report = try await server.report()
