@@ -12,6 +12,8 @@ LEGACY := .venv-legacy
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
 # Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
 WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests)[.]
+# What `make sanitize` looks for.
+SANITIZER := thread
 PACKAGES := libwebsockets-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
 
@@ -36,11 +38,15 @@ test: prerequisites venv $(LEGACY)/.ready  ## Runs every test, those against rea
 	swift test --skip-build --no-parallel --skip '$(WITH_SERVERS)'
 	swift test --skip-build --no-parallel --filter '$(WITH_SERVERS)'
 
-sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under the thread sanitizer.
-	swift build --build-tests --sanitize=thread --scratch-path .build-tsan
+sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under a sanitizer: SANITIZER=thread (the default) or address.
+	swift build --build-tests --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER)
 	export TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt"; \
-	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --skip '$(WITH_SERVERS)'; \
-	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --filter '$(WITH_SERVERS)'
+	export ASAN_OPTIONS="detect_leaks=1" LSAN_OPTIONS="suppressions=$(CURDIR)/Tests/lsan-suppressions.txt"; \
+	export SWIFT_BACKTRACE="enable=no"; \
+	swift test --skip-build --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER) --no-parallel \
+		--skip '$(WITH_SERVERS)'; \
+	swift test --skip-build --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER) --no-parallel \
+		--filter '$(WITH_SERVERS)'
 
 benchmark: prerequisites  ## Runs the standard workloads against the echo server.
 	swift build -c release --product echo-server

@@ -20,9 +20,10 @@ extension Interop {
 
         /// Connects over TLS by the transport that the server speaks.
         private static func client(
-            _ bench: Bench, _ kind: ServerKind, _ server: PythonServer, trusting roots: TLSPolicy.Roots
+            _ bench: Bench, _ kind: ServerKind, _ server: PythonServer, trusting roots: TLSPolicy.Roots,
+            pins: Set<PublicKeyPin> = []
         ) async throws -> Client {
-            let tls = TLSPolicy(roots: roots)
+            let tls = TLSPolicy(roots: roots, pins: pins)
             return kind == .webSocket
                 ? try await bench.webSocket(
                     server, scheme: "wss", credentials: try Self.credentials(),
@@ -72,6 +73,7 @@ extension Interop {
                     return error
                 }
                 #expect(error.code == .tlsFailed)
+                #expect(error.tlsFailure == .incompleteChain)
                 try await Bench.use { bench in
                     let client = try await Self.client(bench, kind, server, trusting: .file(certificates.authority))
                     try await client.connected()
@@ -90,8 +92,31 @@ extension Interop {
                     #expect(reason.isFailure)
                     let error = try #require(reason.error)
                     #expect(error.code == .tlsFailed)
+                    #expect([.wrongHost, .wrongAddress].contains(error.tlsFailure))
                     #expect(!Self.text(of: client, error).contains(Self.canary))
                     #expect(client.handler.progress == .idle)
+                }
+            }
+        }
+
+        @Test("a key that is not pinned is refused before anything is said", arguments: ServerKind.secure)
+        func refusesUnpinnedKey(_ kind: ServerKind) async throws {
+            let certificates = try await Certificates()
+            let pin = try PublicKeyPin("sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=")
+            try await withServer(kind, certificates.options("good")) { server in
+                try await Bench.use { bench in
+                    let client = try await Self.client(
+                        bench, kind, server, trusting: .file(certificates.authority), pins: [pin])
+                    let reason = try await client.lost()
+                    #expect(reason.isFailure)
+                    let error = try #require(reason.error)
+                    #expect(error.tlsFailure == .pinMismatch)
+                    #expect(!Self.text(of: client, error).contains(Self.canary))
+                }
+                try await Bench.use { bench in
+                    let client = try await Self.client(bench, kind, server, trusting: .file(certificates.authority))
+                    try await client.connected()
+                    #expect(try await Self.heardOf(kind, by: client) == 1)
                 }
             }
         }

@@ -182,6 +182,7 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
   info.protocols = clws_protocols();
   info.vhost_name = tls ? "linkspan-tls" : "linkspan";
   // Or the http_proxy variable of the environment would apply to every connection, loopback included.
+  // A proxy that is wanted is set before each connect, by `lws_set_proxy`.
   info.http_proxy_address = ":0";
   info.retry_and_idle_policy = clws_no_policy();
   info.provided_client_ssl_ctx = tls;

@@ -12,7 +12,9 @@
 #include <arpa/inet.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 // One step of the verification of a certificate chain.
 struct clws_certificate {
@@ -23,9 +25,14 @@ struct clws_certificate {
 
 enum __attribute__((enum_extensibility(closed))) clws_certificate_problem {
   clws_certificate_problem_none,
-  clws_certificate_problem_authority,
+  clws_certificate_problem_authority,    // the chain leads to somebody who is not trusted
+  clws_certificate_problem_incomplete,   // the chain leads nowhere: the issuer was not sent and is not known
+  clws_certificate_problem_self_signed,
   clws_certificate_problem_name,
-  clws_certificate_problem_time,
+  clws_certificate_problem_expired,
+  clws_certificate_problem_early,
+  clws_certificate_problem_weak,
+  clws_certificate_problem_purpose,
 };
 
 static inline struct clws_certificate clws_certificate_of(X509_STORE_CTX *store, int preverified) {
@@ -43,8 +50,17 @@ static inline enum clws_certificate_problem clws_certificate_problem_of(const st
     case X509_V_OK: return clws_certificate_problem_none;
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH: return clws_certificate_problem_name;
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-    case X509_V_ERR_CERT_NOT_YET_VALID: return clws_certificate_problem_time;
+    case X509_V_ERR_CERT_HAS_EXPIRED: return clws_certificate_problem_expired;
+    case X509_V_ERR_CERT_NOT_YET_VALID: return clws_certificate_problem_early;
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: return clws_certificate_problem_self_signed;
+    case X509_V_ERR_EE_KEY_TOO_SMALL:
+    case X509_V_ERR_CA_KEY_TOO_SMALL:
+    case X509_V_ERR_CA_MD_TOO_WEAK: return clws_certificate_problem_weak;
+    case X509_V_ERR_INVALID_PURPOSE: return clws_certificate_problem_purpose;
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+      return certificate->depth == 0 ? clws_certificate_problem_incomplete : clws_certificate_problem_authority;
     default: return clws_certificate_problem_authority;
   }
 }
@@ -69,10 +85,116 @@ static inline void clws_certificate_overrule(struct clws_certificate *certificat
   certificate->error = X509_V_OK;
 }
 
-// C, because it is called by OpenSSL. An address must not be sent as server name (RFC 6066 section 3), and version 4.1
-// of the library does so.
-static inline void clws_tls_progress(const SSL *connection, int place, int result) {
-  (void)result;
+// Whether `pattern`, a name with one asterisk somewhere, would stand for `host` if an asterisk stood for anything.
+static inline bool clws_wildcard_covers(const char *pattern, int length, const char *host) {
+  const char *star = (const char *)memchr(pattern, '*', (size_t)length);
+  if (!star) return false;
+  size_t before = (size_t)(star - pattern), after = (size_t)length - before - 1, whole = strlen(host);
+  return whole >= before + after && strncasecmp(pattern, host, before) == 0 &&
+         strncasecmp(star + 1, host + whole - after, after) == 0;
+}
+
+// Whether a wildcard of the certificate in hand looks as if it stood for `host`. Only to say why it was rejected.
+static inline bool clws_certificate_misuses_wildcard(const struct clws_certificate *certificate, const char *host) {
+  X509 *subject = X509_STORE_CTX_get_current_cert(certificate->store);
+  GENERAL_NAMES *names = subject ? (GENERAL_NAMES *)X509_get_ext_d2i(subject, NID_subject_alt_name, NULL, NULL) : NULL;
+  bool covers = false;
+  for (int index = 0; names && index < sk_GENERAL_NAME_num(names); index++) {
+    const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, index);
+    if (name->type != GEN_DNS) continue;
+    const char *text = (const char *)ASN1_STRING_get0_data(name->d.dNSName);
+    covers = covers || clws_wildcard_covers(text, ASN1_STRING_length(name->d.dNSName), host);
+  }
+  GENERAL_NAMES_free(names);
+  return covers;
+}
+
+enum { clws_key_digest_size = 32 };
+
+// The number of certificates in the chain that was built, the server's first and the root last.
+static inline int clws_chain_count(const struct clws_certificate *certificate) {
+  STACK_OF(X509) *chain = X509_STORE_CTX_get0_chain(certificate->store);
+  return chain ? sk_X509_num(chain) : 0;
+}
+
+// Writes the SHA-256 of one certificate's SubjectPublicKeyInfo (RFC 7469 section 2.4).
+static inline bool clws_chain_key_digest(const struct clws_certificate *certificate, int index,
+                                         unsigned char digest[clws_key_digest_size]) {
+  X509 *subject = sk_X509_value(X509_STORE_CTX_get0_chain(certificate->store), index);
+  unsigned char *key = NULL;
+  int count = subject ? i2d_X509_PUBKEY(X509_get_X509_PUBKEY(subject), &key) : -1;
+  bool made = count > 0 && EVP_Digest(key, (size_t)count, digest, NULL, EVP_sha256(), NULL) == 1;
+  OPENSSL_free(key);
+  return made;
+}
+
+// Why TLS did not come about, as far as certificates are not the reason.
+enum __attribute__((enum_extensibility(closed))) clws_tls_failure {
+  clws_tls_failure_unknown,
+  clws_tls_failure_cut,       // the connection ended in the middle
+  clws_tls_failure_version,   // no version that both sides speak
+  clws_tls_failure_identity,  // the server refuses our certificate, or wants one
+  clws_tls_failure_foreign,   // what the server speaks is not TLS
+};
+
+// A place on each connection for the reason of its failure; negative when there is none. Ask once: a static variable here
+// would be one for each file that uses it.
+static inline int clws_tls_make_note_place(void) { return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL); }
+
+// The first reason that OpenSSL had for a failure on this connection, or 0. Kept by the connection, because the library
+// clears OpenSSL's queue of errors before it says that something failed.
+static inline int clws_tls_noted(const SSL *connection, int note) {
+  return (int)(intptr_t)SSL_get_ex_data(connection, note);
+}
+
+static inline void clws_tls_note(const SSL *connection, int note, int reason) {
+  if (reason == 0 || clws_tls_noted(connection, note) != 0) return;
+  SSL_set_ex_data((SSL *)connection, note, (void *)(intptr_t)reason);
+}
+
+// Has OpenSSL look for an alert that arrived and was not read: the library gives a connection up that was reset, whatever
+// the server said before. Only for one whose handshake is over, and which is going down.
+static inline void clws_tls_hear_out(SSL *connection) {
+  char byte;
+  if (!connection || !SSL_is_init_finished(connection)) return;
+  SSL_peek(connection, &byte, 1);
+  ERR_clear_error();
+}
+
+// C, because the reasons are macros with values that depend on the version of OpenSSL. Alerts of the peer are reasons too.
+static inline enum clws_tls_failure clws_tls_failure_of(const SSL *connection, int note) {
+  if (!connection) return clws_tls_failure_unknown;
+  switch (clws_tls_noted(connection, note)) {
+    case 0: return SSL_is_init_finished(connection) ? clws_tls_failure_unknown : clws_tls_failure_cut;
+#if defined(SSL_R_UNEXPECTED_EOF_WHILE_READING)
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING: return clws_tls_failure_cut;
+#endif
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_WRONG_SSL_VERSION:
+    case SSL_AD_REASON_OFFSET + SSL_AD_PROTOCOL_VERSION: return clws_tls_failure_version;
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_HTTP_REQUEST: return clws_tls_failure_foreign;
+    case SSL_AD_REASON_OFFSET + SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_REASON_OFFSET + SSL_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_REASON_OFFSET + SSL_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_REASON_OFFSET + SSL_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_REASON_OFFSET + SSL_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_REASON_OFFSET + SSL_AD_UNKNOWN_CA:
+    case SSL_AD_REASON_OFFSET + SSL_AD_ACCESS_DENIED:
+    case SSL_AD_REASON_OFFSET + SSL_AD_CERTIFICATE_REQUIRED: return clws_tls_failure_identity;
+    default: return clws_tls_failure_unknown;
+  }
+}
+
+// Follows a handshake. An address must not be sent as server name (RFC 6066 section 3), and version 4.1 of the library
+// does so. Reasons of failures are noted here, while they are to be had. C, because the places are macros.
+static inline void clws_tls_progress(const SSL *connection, int place, int result, int note) {
+  if (place & SSL_CB_ALERT) {
+    bool is_fatal = (result >> 8) == SSL3_AL_FATAL;
+    if ((place & SSL_CB_READ) && is_fatal) clws_tls_note(connection, note, SSL_AD_REASON_OFFSET + (result & 0xFF));
+    return;
+  }
+  if (place == SSL_CB_CONNECT_EXIT && result <= 0) clws_tls_note(connection, note, ERR_GET_REASON(ERR_peek_error()));
   if (!(place & SSL_CB_HANDSHAKE_START)) return;
   const char *name = SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name);
   unsigned char address[16];
@@ -102,20 +224,65 @@ static inline int clws_tls_add_roots(SSL_CTX *tls, const void *pem, size_t count
   return added;
 }
 
-// A client configuration: TLS 1.2 at least, chain verified, no session reuse (a resumed session skips verification).
-// `pem` is NULL for the system's roots. Returns NULL when the roots are unusable. C, because most of OpenSSL's setters
-// are macros.
-static inline SSL_CTX *clws_tls_create(const void *pem, size_t count) {
+// Takes the certificate to show to servers that ask for one, and those of its issuers after it.
+static inline bool clws_tls_use_certificate(SSL_CTX *tls, const void *pem, size_t count) {
+  BIO *text = BIO_new_mem_buf(pem, (int)count);
+  X509 *own = text ? PEM_read_bio_X509(text, NULL, NULL, NULL) : NULL;
+  bool usable = own && SSL_CTX_use_certificate(tls, own) == 1;
+  X509_free(own);
+  X509 *issuer;
+  while (usable && (issuer = PEM_read_bio_X509(text, NULL, NULL, NULL))) {
+    usable = SSL_CTX_add1_chain_cert(tls, issuer) == 1;
+    X509_free(issuer);
+  }
+  if (usable) usable = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  ERR_clear_error();
+  BIO_free(text);
+  return usable;
+}
+
+// Without it OpenSSL would ask for a password on the terminal.
+static inline int clws_tls_no_password(char *text, int size, int is_writing, void *user) {
+  (void)text, (void)size, (void)is_writing, (void)user;
+  return -1;
+}
+
+// Takes the certificate's key, which must not be encrypted. OpenSSL reads the bytes where they are and keeps the number,
+// which it clears when it is done with it: no copy of the text is made.
+static inline bool clws_tls_use_key(SSL_CTX *tls, const void *pem, size_t count) {
+  BIO *text = BIO_new_mem_buf(pem, (int)count);
+  EVP_PKEY *key = text ? PEM_read_bio_PrivateKey(text, NULL, clws_tls_no_password, NULL) : NULL;
+  bool usable = key && SSL_CTX_use_PrivateKey(tls, key) == 1 && SSL_CTX_check_private_key(tls) == 1;
+  EVP_PKEY_free(key);
+  ERR_clear_error();
+  BIO_free(text);
+  return usable;
+}
+
+// As above, from a file: the bytes never come to us.
+static inline bool clws_tls_use_key_file(SSL_CTX *tls, const char *path) {
+  SSL_CTX_set_default_passwd_cb(tls, clws_tls_no_password);
+  bool usable = SSL_CTX_use_PrivateKey_file(tls, path, SSL_FILETYPE_PEM) == 1 && SSL_CTX_check_private_key(tls) == 1;
+  ERR_clear_error();
+  return usable;
+}
+
+// A client configuration: TLS 1.2 or 1.3 at least, chain verified, keys of 112 bits of security at least (OpenSSL's level
+// 2), no session reuse (a resumed session skips verification). C, because most of OpenSSL's setters are macros.
+static inline SSL_CTX *clws_tls_create(bool only_1_3, void (*progress)(const SSL *, int, int)) {
   SSL_CTX *tls = SSL_CTX_new(TLS_client_method());
   if (!tls) return NULL;
   SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, NULL);
   SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_info_callback(tls, clws_tls_progress);
-  bool usable = SSL_CTX_set_min_proto_version(tls, TLS1_2_VERSION) == 1;
-  if (usable) usable = pem ? clws_tls_add_roots(tls, pem, count) > 0 : SSL_CTX_set_default_verify_paths(tls) == 1;
-  if (usable) return tls;
+  SSL_CTX_set_info_callback(tls, progress);
+  if (SSL_CTX_get_security_level(tls) < 2) SSL_CTX_set_security_level(tls, 2);
+  if (SSL_CTX_set_min_proto_version(tls, only_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1) return tls;
   SSL_CTX_free(tls);
   return NULL;
+}
+
+static inline bool clws_tls_add_system_roots(SSL_CTX *tls) {
+  return SSL_CTX_set_default_verify_paths(tls) == 1;
 }
 
 #endif

@@ -38,6 +38,8 @@ extension ByteStream.StateMachine {
 
     var isOpen: Bool { if case .open = self.state { true } else { false } }
 
+    var isDialing: Bool { if case .dialing = self.state { true } else { false } }
+
     var isFinishing: Bool { if case .finishing = self.state { true } else { false } }
 
     /// Whether the body of the request may be written: its head was, and there is no answer yet.
@@ -76,7 +78,8 @@ extension ByteStream.StateMachine {
         switch self.state {
         case .dialing(_, let rejection?): return self.end(rejection)
         case .dialing(let rest, nil):
-            if case .tls(let text) = failure { return self.end(ByteStreamError(.tlsFailed, "TLS failed: \(text)")) }
+            if case .tls(let error) = failure { return self.end(error) }
+            if case .proxy = failure { return self.end(ByteStreamError(.proxyRefused, "the proxy refused")) }
             return self.dial(rest, ByteStreamError(.unreachable, "no address of the host took the connection"))
         case .upgrading: return self.end(failure.duringUpgrade)
         case .open, .finishing, .lingering: return self.end(failure.duringUpgrade)

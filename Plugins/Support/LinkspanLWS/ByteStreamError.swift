@@ -42,14 +42,46 @@ extension ByteStreamError {
         public static let answerTooLong = Self(rawValue: "answerTooLong")
         /// An exchange has its whole answer.
         static let completed = Self(rawValue: "completed")
+        /// No address of the proxy took the connection, or its name has none.
+        public static let proxyUnreachable = Self(rawValue: "proxyUnreachable")
+        /// The proxy wants a name and a password, or other ones.
+        public static let proxyUnauthorized = Self(rawValue: "proxyUnauthorized")
+        /// The proxy does not let the connection through; see ``ByteStreamError/status``.
+        public static let proxyRefused = Self(rawValue: "proxyRefused")
         /// A deadline passed.
         public static let timedOut = Self(rawValue: "timedOut")
-        /// No trusted authority vouches for the server's certificate.
+        /// The server's certificate leads to an authority that is not trusted.
         public static let tlsUntrusted = Self(rawValue: "tlsUntrusted")
+        /// The server sent nothing of its certificate's issuer, and nobody trusted is that issuer.
+        public static let tlsIncompleteChain = Self(rawValue: "tlsIncompleteChain")
+        /// The server's certificate is vouched for by itself alone.
+        public static let tlsSelfSigned = Self(rawValue: "tlsSelfSigned")
         /// The server's certificate is for another host.
         public static let tlsHostMismatch = Self(rawValue: "tlsHostMismatch")
-        /// The server's certificate has expired or is not valid yet.
+        /// The server's certificate has a wildcard that looks like the host but does not cover it.
+        public static let tlsWildcardMisuse = Self(rawValue: "tlsWildcardMisuse")
+        /// The server was reached by a numeric address that its certificate does not have.
+        public static let tlsAddressMismatch = Self(rawValue: "tlsAddressMismatch")
+        /// A certificate of the server's chain has expired.
         public static let tlsExpired = Self(rawValue: "tlsExpired")
+        /// A certificate of the server's chain is not valid yet.
+        public static let tlsNotYetValid = Self(rawValue: "tlsNotYetValid")
+        /// A certificate of the server's chain has too short a key, or too weak a signature.
+        public static let tlsWeakKey = Self(rawValue: "tlsWeakKey")
+        /// The server's certificate is not meant for servers.
+        public static let tlsWrongPurpose = Self(rawValue: "tlsWrongPurpose")
+        /// No key of the server's chain is pinned.
+        public static let tlsPinMismatch = Self(rawValue: "tlsPinMismatch")
+        /// A key of the server's chain is among the revoked pins.
+        public static let tlsRevokedKey = Self(rawValue: "tlsRevokedKey")
+        /// The server speaks no version of TLS that is allowed.
+        public static let tlsVersion = Self(rawValue: "tlsVersion")
+        /// The connection ended in the middle of the TLS handshake.
+        public static let tlsCut = Self(rawValue: "tlsCut")
+        /// The server does not accept this side's certificate, or wants one.
+        public static let tlsIdentityRefused = Self(rawValue: "tlsIdentityRefused")
+        /// The options for TLS cannot be used: certificates or keys that are missing or no PEM.
+        public static let tlsUnusable = Self(rawValue: "tlsUnusable")
         /// TLS could not be set up for another reason.
         public static let tlsFailed = Self(rawValue: "tlsFailed")
         /// The server answered with a redirect, which is never followed.

@@ -3,29 +3,83 @@ internal import CLibwebsockets
 /// Our own look at a server's certificate, within OpenSSL's verification and before any request is sent.
 struct CertificateCheck {
     let host: String
+    let options: TLSOptions
 
-    /// What is wrong at this step of the verification, nil when nothing is.
+    /// What a step of the verification comes to.
+    enum Verdict {
+        /// OpenSSL goes on.
+        case next
+        /// That was the server's own certificate, and nothing is wrong with any.
+        case good
+        case bad(ByteStreamError)
+    }
+
+    /// Judges one step of the verification: OpenSSL goes from the root to the server's certificate.
     ///
     /// The name is checked here too, and not left to the library: version 4.1 checks no IPv6 address, or rejects every
     /// one, depending on how it is written.
-    func error(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError? {
+    func verdict(_ certificate: UnsafeMutablePointer<clws_certificate>) -> Verdict {
         let isFor = certificate.pointee.depth == 0 && self.isFor(certificate)
-        if clws_certificate_problem_of(certificate) == .name, isFor {
-            clws_certificate_overrule(certificate)
-        }
-        let text = String(cString: clws_certificate_text(certificate))
+        let isOverruled = clws_certificate_problem_of(certificate) == .name && isFor
+        if isOverruled { clws_certificate_overrule(certificate) }
+        if let error = self.problem(certificate, isFor: isFor) { return .bad(error) }
+        guard certificate.pointee.depth == 0, !isOverruled else { return .next }
+        if let error = self.pinProblem(certificate) { return .bad(error) }
+        return .good
+    }
+
+    private func problem(_ certificate: UnsafeMutablePointer<clws_certificate>, isFor: Bool) -> ByteStreamError? {
+        let text = "certificate rejected: \(String(cString: clws_certificate_text(certificate)))"
         switch clws_certificate_problem_of(certificate) {
-        case .none:
-            guard certificate.pointee.depth == 0, !isFor else { return nil }
-            return ByteStreamError(.tlsHostMismatch, "the certificate is for another host")
-        case .name: return ByteStreamError(.tlsHostMismatch, "certificate rejected: \(text)")
-        case .time: return ByteStreamError(.tlsExpired, "certificate rejected: \(text)")
-        case .authority: return ByteStreamError(.tlsUntrusted, "certificate rejected: \(text)")
+        case .none: return certificate.pointee.depth > 0 || isFor ? nil : self.mismatch(certificate)
+        case .name: return self.mismatch(certificate)
+        case .expired: return ByteStreamError(.tlsExpired, text)
+        case .early: return ByteStreamError(.tlsNotYetValid, text)
+        case .self_signed: return ByteStreamError(.tlsSelfSigned, text)
+        case .weak: return ByteStreamError(.tlsWeakKey, text)
+        case .purpose: return ByteStreamError(.tlsWrongPurpose, text)
+        case .authority: return ByteStreamError(.tlsUntrusted, text)
+        case .incomplete:
+            let hint = "an intermediate certificate was not sent, or its authority is not trusted"
+            return ByteStreamError(.tlsIncompleteChain, "\(text) (\(hint))")
         }
     }
 
+    private func mismatch(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError {
+        if self.isAddress { return ByteStreamError(.tlsAddressMismatch, "the certificate is not for this address") }
+        guard clws_certificate_misuses_wildcard(certificate, self.host) else {
+            return ByteStreamError(.tlsHostMismatch, "the certificate is for another host")
+        }
+        let rule = "an asterisk stands for one whole label, the first"
+        return ByteStreamError(.tlsWildcardMisuse, "the certificate's wildcard does not cover the host: \(rule)")
+    }
+
+    /// Compares the keys of the whole verified chain with the pins, as RFC 7469 section 2.6 does.
+    ///
+    /// A pin may then be of an authority's key, which outlives those of its servers. The chain that OpenSSL built is looked
+    /// at, not the one that was sent.
+    private func pinProblem(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError? {
+        guard !self.options.pins.isEmpty || !self.options.revokedPins.isEmpty else { return nil }
+        var digests: Set<TLSOptions.KeyDigest> = []
+        for index in 0..<clws_chain_count(certificate) {
+            var bytes = [UInt8](repeating: 0, count: Int(clws_key_digest_size))
+            guard clws_chain_key_digest(certificate, index, &bytes), let digest = TLSOptions.KeyDigest(bytes) else {
+                return ByteStreamError(.tlsPinMismatch, "a key of the server's chain cannot be compared")
+            }
+            digests.insert(digest)
+        }
+        guard digests.isDisjoint(with: self.options.revokedPins) else {
+            return ByteStreamError(.tlsRevokedKey, "a key of the server's chain is among the revoked pins")
+        }
+        guard self.options.pins.isEmpty || !digests.isDisjoint(with: self.options.pins) else {
+            return ByteStreamError(.tlsPinMismatch, "no key of the server's chain is pinned")
+        }
+        return nil
+    }
+
+    private var isAddress: Bool { NumericAddress.isIPv4(self.host) || NumericAddress.isIPv6(self.host) }
+
     private func isFor(_ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
-        let isAddress = NumericAddress.isIPv4(self.host) || NumericAddress.isIPv6(self.host)
-        return clws_certificate_is_for(certificate, self.host, isAddress)
+        clws_certificate_is_for(certificate, self.host, self.isAddress)
     }
 }

@@ -6,6 +6,8 @@ final class Dial {
     let stream: LoopStream
     /// The library's connection, nil before its first event and once it is going down.
     var connection: OpaquePointer?
+    /// Whether the server's certificate was looked at, and found good, on this very connection.
+    var isVerified = false
     /// Whether the library's reference has been given back.
     private var isReleased = false
     /// Whether the connection is going down by itself, so that it must not be touched any more.

@@ -23,26 +23,48 @@ extension EventLoop {
         }
 
         private enum Phase: Sendable {
+            /// There is no thread, because there is nothing to do; the first job starts one.
+            case dormant
             case running
+            /// There is nothing to do, and the thread puts the library away; what is added meanwhile makes it stay.
+            case retiring
+            /// No thread could be had: whoever was to start one runs the jobs.
+            case stranded
             case stopping
             case stopped(isDraining: Bool)
         }
 
-        private var phase = Phase.running
+        private var phase: Phase
+        /// How long the loop may be of no use before its thread ends; nil for ever.
+        private let idleLimit: Duration?
+        private var idleSince: ContinuousClock.Instant?
         private var isAsleep = false
         private var jobs: [Job] = []
         private var writers: [ByteStream] = []
         private var timers = TimerQueue()
+
+        init(idleLimit: Duration?) {
+            self.idleLimit = idleLimit
+            self.phase = idleLimit == nil ? .running : .dormant
+        }
     }
 }
 
 extension EventLoop.Mailbox {
-    enum OnAdd { case nothing, wake, drain }
+    enum OnAdd {
+        case nothing, wake, drain
+        /// A thread is to be started.
+        case start
+        /// The loop has ended here and now.
+        case ended
+    }
 
     enum OnTake {
         case work
         /// Nothing to do; sleep until then, or until woken.
         case sleep(until: ContinuousClock.Instant?, now: ContinuousClock.Instant?)
+        /// Nothing to do for so long that the thread is to put the library away.
+        case retire
         case stop
     }
 
@@ -50,7 +72,8 @@ extension EventLoop.Mailbox {
         self.jobs.append(job)
         switch self.phase {
         case .running, .stopping: return self.noticed()
-        case .stopped(isDraining: true): return .nothing
+        case .dormant: return self.started()
+        case .retiring, .stranded, .stopped(isDraining: true): return .nothing
         case .stopped(isDraining: false):
             self.phase = .stopped(isDraining: true)
             return .drain
@@ -64,20 +87,35 @@ extension EventLoop.Mailbox {
     }
 
     mutating func add(_ timer: LoopTimer, due: ContinuousClock.Instant) -> OnAdd {
-        guard case .running = self.phase else { return .nothing }
+        switch self.phase {
+        case .stopping, .stopped: return .nothing
+        case .dormant, .running, .retiring, .stranded: ()
+        }
         let before = self.timers.earliest
         self.timers.add(timer, due: due)
+        if case .dormant = self.phase { return self.started() }
         return self.timers.earliest == before ? .nothing : self.noticed()
     }
 
     mutating func stop() -> OnAdd {
-        guard case .running = self.phase else { return .nothing }
-        self.phase = .stopping
-        return self.noticed()
+        switch self.phase {
+        case .running, .retiring:
+            self.phase = .stopping
+            return self.noticed()
+        case .dormant, .stranded:
+            if case .stranded = self.phase {
+                self.phase = .stopped(isDraining: true)
+            } else {
+                self.phase = .stopped(isDraining: false)
+            }
+            self.timers = TimerQueue()
+            return .ended
+        case .stopping, .stopped: return .nothing
+        }
     }
 
-    /// Moves everything that is to be done now into `work`, which is empty.
-    mutating func take(into work: inout Work) -> OnTake {
+    /// Moves everything that is to be done now into `work`, which is empty; `isUsed` says whether there are streams.
+    mutating func take(into work: inout Work, isUsed: Bool) -> OnTake {
         self.isAsleep = false
         if case .stopping = self.phase { return .stop }
         swap(&self.jobs, &work.jobs)
@@ -86,10 +124,68 @@ extension EventLoop.Mailbox {
         if let now {
             while let timer = self.timers.removeDue(now) { work.timers.append(timer) }
         }
-        guard work.jobs.isEmpty, work.writers.isEmpty, work.timers.isEmpty else { return .work }
+        guard work.jobs.isEmpty, work.writers.isEmpty, work.timers.isEmpty else {
+            self.idleSince = nil
+            return .work
+        }
+        if let idleLimit, !isUsed {
+            self.timers.removeCancelled()
+            if self.timers.isEmpty { return self.rest(idleLimit) }
+        }
+        self.idleSince = nil
         self.isAsleep = true
         return .sleep(until: self.timers.earliest, now: now)
     }
+
+    /// Nobody uses the loop: it waits for somebody for a while, and then goes.
+    private mutating func rest(_ idleLimit: Duration) -> OnTake {
+        let now = ContinuousClock.now
+        let end = (self.idleSince ?? now) + idleLimit
+        self.idleSince = self.idleSince ?? now
+        guard end > now else {
+            self.phase = .retiring
+            return .retire
+        }
+        self.isAsleep = true
+        return .sleep(until: end, now: now)
+    }
+
+    enum OnPutAway {
+        /// The library is needed again.
+        case again
+        /// The thread ends, and others may have started one by now.
+        case rest
+        case leave
+    }
+
+    /// The thread has put the library away.
+    mutating func putAway() -> OnPutAway {
+        self.idleSince = nil
+        guard case .retiring = self.phase else { return .leave }
+        guard self.jobs.isEmpty, self.timers.isEmpty else {
+            self.phase = .running
+            return .again
+        }
+        self.phase = .dormant
+        return .rest
+    }
+
+    /// No thread could be had, or no library on it; returns whether the caller has to run the jobs for this once.
+    mutating func failedToStart() -> Bool {
+        guard self.idleLimit != nil, case .running = self.phase else { return false }
+        self.phase = .stranded
+        return true
+    }
+
+    /// What a stream is told that finds no library.
+    var reason: ByteStreamError {
+        guard case .stranded = self.phase else {
+            return ByteStreamError(.loopStopped, "the loop has been shut down")
+        }
+        return ByteStreamError(.unavailable, "the loop's thread could not be started")
+    }
+
+    var isDormant: Bool { if case .dormant = self.phase { true } else { false } }
 
     /// Ends the loop's time: from now on whoever adds a job runs it, and so do the jobs that are left.
     mutating func stopped() -> OnAdd {
@@ -103,8 +199,14 @@ extension EventLoop.Mailbox {
     mutating func takeLeft() -> [Job] {
         let left = self.jobs
         self.jobs = []
-        if left.isEmpty { self.phase = .stopped(isDraining: false) }
+        guard left.isEmpty else { return left }
+        if case .stranded = self.phase { self.phase = .dormant } else { self.phase = .stopped(isDraining: false) }
         return left
+    }
+
+    private mutating func started() -> OnAdd {
+        self.phase = .running
+        return .start
     }
 
     private mutating func noticed() -> OnAdd {

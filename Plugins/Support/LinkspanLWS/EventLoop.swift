@@ -4,31 +4,47 @@ internal import LinkspanLock
 /// One thread that runs a libwebsockets context, its streams and its jobs.
 ///
 /// libwebsockets allows one call from other threads only, a wake-up. So everything else is a job that the loop's thread
-/// runs: an actor whose executor is this loop has the library to itself, proved by the compiler. The loop and its thread
-/// live until ``shutdown()``.
+/// runs: an actor whose executor is this loop has the library to itself, proved by the compiler. The loop lives until
+/// ``shutdown()``, and so does its thread, unless the loop was made with a limit to its idleness.
 public final class EventLoop: SerialExecutor, Sendable {
-    /// The loop that streams share unless they are given another; its thread is started on first use.
-    public static let shared = EventLoop(name: "linkspan")
+    /// The loop that streams share unless they are given another.
+    ///
+    /// Its thread starts when the loop is first used, and ends when it has not been used for 10 seconds; the next use starts
+    /// it again.
+    public static let shared = EventLoop(name: "linkspan", idleLimit: .seconds(10))
 
     let identity = LoopIdentity()
     let resolver: Resolver
-    private let mailbox = Lock(Mailbox())
+    private let name: String
+    private let mailbox: Lock<Mailbox>
     private let waker = Waker()
     private let end = DispatchGroup()
 
     /// Starts a loop whose thread has the given name.
-    public convenience init(name: String) {
-        self.init(name: name, resolver: .system)
+    ///
+    /// - Parameters:
+    ///   - name: the name, for debuggers.
+    ///   - idleLimit: how long the loop may have no stream, no job and no timer before its thread ends until it is needed
+    ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
+    public convenience init(name: String, idleLimit: Duration? = nil) {
+        self.init(name: name, resolver: .system, idleLimit: idleLimit)
     }
 
-    init(name: String, resolver: Resolver) {
+    init(name: String, resolver: Resolver, idleLimit: Duration? = nil) {
+        self.name = name
         self.resolver = resolver
+        self.mailbox = Lock(Mailbox(idleLimit: idleLimit))
         self.core = LoopConfined(nil, on: self.identity)
         self.end.enter()
-        if !Thread.start(name: name, { self.run() }) { self.leave() }
+        if idleLimit == nil { self.start() }
     }
 
-    /// The loop's own state, nil before its start and after its end.
+    deinit {
+        // Whoever runs a thread for it holds it: it has none.
+        if self.mailbox.withLock({ $0.isDormant }) { self.end.leave() }
+    }
+
+    /// The loop's own state, nil while there is no thread.
     let core: LoopConfined<LoopCore?>
 
     /// Runs a job on the loop's thread, after all jobs given before; from any thread.
@@ -64,7 +80,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         self.execute {
             guard let core = self.core.value else {
                 stream.end()
-                return handler.closed(ByteStreamError(.loopStopped, "the loop has been shut down"))
+                return handler.closed(self.mailbox.withLock { $0.reason })
             }
             core.open(stream, request, handler)
         }
@@ -96,20 +112,43 @@ public final class EventLoop: SerialExecutor, Sendable {
         case .wake where self.identity.isCurrent: ()  // It looks into the mailbox before it sleeps.
         case .wake: self.waker.wake()
         case .drain: self.drain()
+        case .start: self.start()
+        case .ended: self.end.leave()
         }
     }
 
+    private func start() {
+        if !Thread.start(name: self.name, { self.run() }) { self.failToStart() }
+    }
+
     private func run() {
+        while true {
+            guard self.serve() else { return self.failToStart() }
+            switch self.mailbox.withLock({ $0.putAway() }) {
+            case .again: ()
+            case .rest: return
+            case .leave: return self.leave()
+            }
+        }
+    }
+
+    /// Runs the library until it is not needed; returns false when it could not be set up.
+    private func serve() -> Bool {
         self.identity.asCurrent {
-            guard let core = LoopCore(loop: self) else { return }
+            guard let core = LoopCore(loop: self) else { return false }
             self.core.value = core
             self.waker.start(core.context)
             core.run(self.mailbox)
             self.waker.stop()
             core.stop()
             self.core.value = nil
+            return true
         }
-        self.leave()
+    }
+
+    /// Ends a loop that was to have a thread from the start; one that rests may have more luck the next time.
+    private func failToStart() {
+        if self.mailbox.withLock({ $0.failedToStart() }) { self.drain() } else { self.leave() }
     }
 
     private func leave() {

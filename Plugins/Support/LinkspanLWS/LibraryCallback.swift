@@ -25,16 +25,17 @@ func libraryCallback(
         guard let certificate = data?.assumingMemoryBound(to: clws_certificate.self) else { return -1 }
         return stream.checkCertificate(dial, certificate) ? 0 : -1
     case .failed:
-        let isConnected = clws_has_peer(connection)
-        dial.goesDown()
         let text = String(decoding: UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : count), as: UTF8.self)
-        stream.failed(dial, text, isConnected: isConnected)
+        let failure = DialFailure(connection, text: text, request: stream.request)
+        dial.goesDown()
+        stream.failed(dial, failure)
     case .completed:
         dial.goesDown()
         stream.completed(dial, byItself: count > 0)
     case .closed:
+        let refusal = DialFailure.refusedIdentity(connection, request: stream.request)
         dial.goesDown()
-        stream.closed(dial)
+        if let refusal { stream.failed(dial, refusal) } else { stream.closed(dial) }
     case .destroyed:
         dial.goesDown()
         stream.closed(dial)

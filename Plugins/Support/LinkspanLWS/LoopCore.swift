@@ -12,11 +12,16 @@ final class LoopCore {
     let loop: EventLoop
     let context: OpaquePointer
     let raw: UnsafeMutablePointer<clws_loop>
-    private var hosts: [TLSOptions?: Host] = [:]
+    private var hosts: [HostKey: Host] = [:]
     private var streams: [ObjectIdentifier: LoopStream] = [:]
     private var touched: [LoopStream] = []
     private var work = EventLoop.Mailbox.Work()
     private var armed: ContinuousClock.Instant?
+
+    private struct HostKey: Hashable {
+        let tls: TLSOptions?
+        let proxy: ProxyOptions?
+    }
 
     private struct Host {
         let pointer: OpaquePointer
@@ -32,11 +37,13 @@ final class LoopCore {
         self.context = raw.pointee.context
     }
 
+    /// Returns when the loop is to stop, or has been of no use for long enough.
     func run(_ mailbox: borrowing Lock<EventLoop.Mailbox>) {
         var turns = 0
         while true {
-            switch mailbox.withLock({ $0.take(into: &self.work) }) {
-            case .stop: return
+            let isUsed = !self.streams.isEmpty
+            switch mailbox.withLock({ $0.take(into: &self.work, isUsed: isUsed) }) {
+            case .stop, .retire: return
             case .work:
                 self.performWork()
                 turns += 1
@@ -98,29 +105,17 @@ final class LoopCore {
 }
 
 extension LoopCore {
-    /// The vhost for a request: one for all plain streams, one for each TLS configuration, made when first needed.
+    /// The vhost for a request: one for all plain streams, one for each TLS configuration, and again for each
+    /// proxy, made when first needed.
     func host(for request: UpgradeRequest) throws(ByteStreamError) -> OpaquePointer {
-        let key = request.isSecure ? request.tls : nil
+        let key = HostKey(tls: request.isSecure ? request.tls : nil, proxy: request.proxy)
         if let host = self.hosts[key] { return host.pointer }
-        let tls = try key.map { options throws(ByteStreamError) in try Self.makeTLS(options) }
+        let tls = try key.tls.map { options throws(ByteStreamError) in try TLSContext.make(options) }
         guard let pointer = clws_vhost_create(self.raw, tls) else {
             SSL_CTX_free(tls)
             throw ByteStreamError(.unavailable, "the library could not make a vhost")
         }
         self.hosts[key] = Host(pointer: pointer, tls: tls)
         return pointer
-    }
-
-    private static func makeTLS(_ options: TLSOptions) throws(ByteStreamError) -> OpaquePointer {
-        let made: OpaquePointer?
-        switch options.trustRoots.source {
-        case .system: made = clws_tls_create(nil, 0)
-        case .pem(let bytes): made = bytes.withUnsafeBytes { clws_tls_create($0.baseAddress, $0.count) }
-        case .file(let path):
-            let bytes = try TrustFile.read(path)
-            made = bytes.withUnsafeBytes { clws_tls_create($0.baseAddress, $0.count) }
-        }
-        guard let made else { throw ByteStreamError(.tlsFailed, "the trusted certificates are not usable PEM") }
-        return made
     }
 }

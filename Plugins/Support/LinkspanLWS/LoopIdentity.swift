@@ -23,10 +23,10 @@ final class LoopIdentity: Sendable {
     }
 
     /// Runs `body` as this loop.
-    func asCurrent(_ body: () -> Void) {
+    func asCurrent<Result>(_ body: () -> Result) -> Result {
         let previous = pthread_getspecific(Self.key)
         pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
-        body()
-        pthread_setspecific(Self.key, previous)
+        defer { pthread_setspecific(Self.key, previous) }
+        return body()
     }
 }

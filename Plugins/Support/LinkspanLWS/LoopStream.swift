@@ -23,6 +23,7 @@ final class LoopStream {
     private var isTouched = false
     private var isPaused = false
     private var isChunked = false
+    private var probe: ByteStream?
 
     init(stream: ByteStream, request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
         self.stream = stream
@@ -42,7 +43,7 @@ final class LoopStream {
         }
         let longest = self.request.exchange == nil ? Self.longestDeadline : Self.longestExchange
         self.setDeadline(min(self.request.deadline, longest))
-        let host = self.request.bareHost
+        let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
         let stream = self.stream
         self.core.loop.resolver.resolve(host) { result in
@@ -131,7 +132,7 @@ extension LoopStream {
     func writeRequest(_ dial: Dial, into room: UnsafeMutablePointer<clws_room>) -> Bool {
         guard dial === self.dial, let connection = dial.connection, self.machine.sendsRequest() else { return false }
         // Never in the clear what was to be secret, whatever the library makes of a configuration.
-        guard !self.request.isSecure || lws_is_ssl(connection) != 0 else { return false }
+        guard !self.request.isSecure || (lws_is_ssl(connection) != 0 && dial.isVerified) else { return false }
         self.addressDeadline?.cancel()
         let lines = self.request.headerLines
         guard clws_room_append(room, lines, lines.count) else { return false }
@@ -176,15 +177,21 @@ extension LoopStream {
 
     func checkCertificate(_ dial: Dial, _ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
         guard dial === self.dial else { return false }
-        guard let error = CertificateCheck(host: self.request.bareHost).error(certificate) else { return true }
-        self.machine.rejected(error)
-        return false
+        switch CertificateCheck(host: self.request.bareHost, options: self.request.tls).verdict(certificate) {
+        case .next: return true
+        case .good:
+            dial.isVerified = true
+            return true
+        case .bad(let error):
+            self.machine.rejected(error)
+            return false
+        }
     }
 
-    func failed(_ dial: Dial, _ text: String, isConnected: Bool) {
+    func failed(_ dial: Dial, _ failure: DialFailure) {
         guard dial === self.dial else { return }
-        let failure = DialFailure(text: text, isSecure: self.request.isSecure, isConnected: isConnected)
         self.dial = nil
+        if case .proxy = failure, let proxy = self.request.proxy { return self.ask(proxy) }
         self.act(self.machine.failed(failure))
     }
 
@@ -224,16 +231,30 @@ extension LoopStream {
         if others > 0 { self.limitAddress(others: others) }
         let dial = Dial(stream: self)
         self.dial = dial
+        var place = address
+        if let proxy = self.request.proxy {
+            // The library goes to the proxy, which looks the server's name up.
+            let isSet = lws_set_proxy(host, proxy.text(at: address)) == 0
+            guard isSet else { return self.abort(ByteStreamError(.invalidRequest, "the proxy cannot be used")) }
+            place = NumericAddress.isIPv6(self.request.bareHost) ? "[\(self.request.bareHost)]" : self.request.bareHost
+        }
         let connection = clws_connect(
-            self.core.raw, host, dial.retained(), address, CInt(self.request.port), self.request.hostHeader,
-            self.request.target, self.request.exchange?.method ?? "GET", self.request.exchange == nil,
-            self.request.isSecure)
+            self.core.raw, host, dial.retained(), place, CInt(self.request.port), self.request.hostHeader,
+            self.request.target, self.request.method, self.request.exchange == nil, self.request.isSecure)
         guard let connection else {
             // Some failures are told by events within the call and destroy the connection, others are not.
             dial.release()
-            return self.failed(dial, "connect", isConnected: false)
+            return self.failed(dial, .connect)
         }
         dial.noticed(connection)
+    }
+
+    /// Finds out why the proxy refused, and ends with that.
+    private func ask(_ proxy: ProxyOptions) {
+        guard self.machine.isDialing, self.probe == nil else { return }
+        let stream = self.stream
+        let probe = ProxyProbe { error in stream.half.value?.abort(error) }
+        self.probe = self.core.loop.connect(ProxyProbe.request(proxy, for: self.request), handler: probe)
     }
 
     /// Gives an address its part of the time that is left.
@@ -270,12 +291,14 @@ extension LoopStream {
         guard let handler = self.handler else { return }
         if self.isTouched { self.endReadTurn() }
         self.tearDown()
-        handler.closed(error)
+        handler.closed(self.request.proxy == nil ? error : error.ofProxy)
     }
 
     private func tearDown() {
         self.deadline?.cancel()
         self.addressDeadline?.cancel()
+        self.probe?.abort()
+        self.probe = nil
         self.drop()
         self.handler = nil
         self.isTouched = false

@@ -37,6 +37,9 @@ struct TimerQueue: Sendable {
         return first.timer
     }
 
+    /// Forgets the timers that nobody waits for any more.
+    mutating func removeCancelled() { self.compact() }
+
     private mutating func compact() {
         self.heap.removeAll { $0.timer.isCancelled }
         self.heap.sort { $0.isBefore($1) }

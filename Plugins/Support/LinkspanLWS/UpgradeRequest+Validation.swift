@@ -13,7 +13,8 @@ extension UpgradeRequest {
     /// 2,000 bytes for the request line, 100 for host and port, 100 for the origin, 3.5 KiB for the whole request.
     public func validated() throws(ByteStreamError) {
         try self.checkHost()
-        try self.checkTarget()
+        if !self.isProxyProbe { try self.checkTarget() }
+        try self.proxy?.validated()
         try self.checkHeaders()
         if let origin = self.origin {
             try Self.check(origin, "origin", allowsSpace: false)
@@ -42,7 +43,7 @@ extension UpgradeRequest {
             throw ByteStreamError(.invalidRequest, "the request target has a fragment")
         }
         try Self.check(
-            "\(self.exchange?.method ?? "GET")  HTTP/1.1".utf8.count + self.target.utf8.count, "request line",
+            "\(self.method)  HTTP/1.1".utf8.count + self.target.utf8.count, "request line",
             limit: Limit.requestLine)
     }
 
@@ -93,6 +94,9 @@ extension UpgradeRequest {
 }
 
 extension UpgradeRequest {
+    /// The method of the request line.
+    var method: String { self.exchange?.method ?? (self.isProxyProbe ? "CONNECT" : "GET") }
+
     /// The host without the brackets of an IPv6 address.
     var bareHost: String {
         guard self.host.hasPrefix("["), self.host.hasSuffix("]") else { return self.host }

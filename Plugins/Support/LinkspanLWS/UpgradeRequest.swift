@@ -19,6 +19,10 @@ public struct UpgradeRequest: Sendable {
     public var origin: String?
     /// How the server is verified when the stream is secure.
     public var tls: TLSOptions
+    /// The proxy to go through, nil for none; variables of the environment are not looked at.
+    public var proxy: ProxyOptions?
+    /// Whether this is the question to a proxy why it refuses.
+    var isProxyProbe = false
     /// The time for name look-up, TCP, TLS and upgrade together; 10 seconds unless set, 60 at most.
     public var deadline: Duration
     /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called; 64 KiB unless set.
@@ -35,7 +39,8 @@ public struct UpgradeRequest: Sendable {
     /// Makes a request; see the properties for the defaults.
     public init(
         host: String, port: Int, isSecure: Bool, target: String = "/", headers: [Header] = [], origin: String? = nil,
-        tls: TLSOptions = TLSOptions(), deadline: Duration = .seconds(10), lowWaterMark: Int = 64 * 1024
+        tls: TLSOptions = TLSOptions(), deadline: Duration = .seconds(10), lowWaterMark: Int = 64 * 1024,
+        proxy: ProxyOptions? = nil
     ) {
         self.host = host
         self.port = port
@@ -46,5 +51,6 @@ public struct UpgradeRequest: Sendable {
         self.tls = tls
         self.deadline = deadline
         self.lowWaterMark = lowWaterMark
+        self.proxy = proxy
     }
 }

@@ -24,9 +24,20 @@ extension LinkspanError {
         let codes: [ByteStreamError.Code: Code] = [
             .invalidRequest: .invalidConfiguration, .requestTooLong: .invalidConfiguration,
             .nameNotResolved: .nameNotResolved, .unreachable: .connectionLost, .timedOut: .timedOut,
-            .tlsUntrusted: .tlsFailed, .tlsHostMismatch: .tlsFailed, .tlsExpired: .tlsFailed, .tlsFailed: .tlsFailed,
-            .redirected: .redirected, .handshakeMalformed: .protocolViolation,
+            .tlsUnusable: .invalidConfiguration, .redirected: .redirected, .handshakeMalformed: .protocolViolation,
         ]
+        if let failure = TLSFailure(error.code) {
+            // What the network cut off may well come about the next time; a certificate does not change so soon.
+            self.init(failure == .handshakeCut ? .connectionLost : .tlsFailed, error.message, cause: failure)
+            return
+        }
+        if error.code == .proxyRefused || error.code == .proxyUnauthorized {
+            // 5xx is what a proxy says of a server that it does not reach.
+            let isFinal = error.status.map { (400...499).contains($0) && $0 != 408 && $0 != 429 } ?? false
+            self.init(
+                isFinal ? .proxyRefused : .connectionLost, error.message, cause: error, retryAfter: error.retryAfter)
+            return
+        }
         let code = error.code == .refused ? Self.code(ofStatus: error.status) : codes[error.code] ?? .connectionLost
         self.init(code, error.message, cause: error, retryAfter: error.retryAfter)
     }

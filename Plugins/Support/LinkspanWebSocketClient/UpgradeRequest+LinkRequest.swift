@@ -10,9 +10,11 @@ extension UpgradeRequest {
     ///   - query: items in front of those of the URL and the credentials.
     ///   - headers: headers in front of those of the credentials.
     ///   - tls: how the server is verified.
+    ///   - proxy: the proxy to go through, nil for none.
     public init(
         _ request: LinkRequest, path: String, query: [(name: String, value: String)] = [],
-        headers: [(name: String, value: String)] = [], tls: TLSPolicy
+        headers: [(name: String, value: String)] = [], tls: TLSPolicy,
+        proxy: HTTPProxy? = nil
     ) {
         var items = query.map { "\(PercentEncoding.escape($0.name))=\(PercentEncoding.escape($0.value))" }
         if let own = request.url.query, !own.isEmpty { items.append(own) }
@@ -22,15 +24,7 @@ extension UpgradeRequest {
         let target = items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))"
         self.init(
             host: request.url.host, port: request.url.port, isSecure: request.url.isSecure, target: target,
-            headers: headers + request.credentials.headers.map { ($0.name, $0.value.exposed) }, tls: Self.options(tls),
-            deadline: request.deadline)
-    }
-
-    private static func options(_ policy: TLSPolicy) -> TLSOptions {
-        switch policy.roots {
-        case .system: TLSOptions(trustRoots: .system)
-        case .file(let path): TLSOptions(trustRoots: .file(path))
-        case .pem(let bytes): TLSOptions(trustRoots: .pem(bytes))
-        }
+            headers: headers + request.credentials.headers.map { ($0.name, $0.value.exposed) }, tls: TLSOptions(tls),
+            deadline: request.deadline, proxy: proxy.map(ProxyOptions.init))
     }
 }

@@ -35,6 +35,7 @@ public struct SocketIOTransport: Transport {
             "carriers": self.configuration.carriers.rawValue,
             "multiplex": "\(self.configuration.isMultiplexed)",
             "tls": self.configuration.tls.description,
+            "proxy": self.configuration.proxy?.description ?? "none",
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
@@ -65,6 +66,10 @@ extension SocketIOTransport {
         ///
         /// Default: by the system's roots.
         public var tls = TLSPolicy.system
+        /// The HTTP proxy to go through.
+        ///
+        /// Default nil: none.
+        public var proxy: HTTPProxy?
         /// Whether namespaces of one server share a socket.
         ///
         /// Default true.

@@ -1,8 +1,10 @@
 public import Linkspan
+internal import LinkspanWebSocketClient
 
 extension TransportFactory {
-    /// The Socket.IO transport for a catalog: options `path`, `version`, `carriers`, `ca`, `multiplex`,
-    /// `maximumMessageBytes`.
+    /// The Socket.IO transport for a catalog: options `path`, `version`, `carriers`, `multiplex`, `maximumMessageBytes`, and
+    /// those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`) and of an HTTP proxy
+    /// (`proxy`, `proxyUser`, `proxyPassword`).
     public static var socketIO: Self {
         Self(
             "socketio", schemes: ["http", "https", "ws", "wss"],
@@ -15,18 +17,18 @@ extension TransportFactory {
                     "carriers", .choice(SocketIOTransport.Carriers.allCases.map(\.rawValue)), fallback: "websocket",
                     "What carries the packets: websocket, polling, upgrade (polling, then WebSocket), fallback (WebSocket, "
                         + "or else polling)."),
-                PluginOption(
-                    "ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
-            ]
+            ] + TLSPolicy.options + HTTPProxy.options
         ) { values throws(LinkspanError) in
             let path = values.text("path") ?? "/socket.io/"
             guard path.hasPrefix("/") else {
                 throw LinkspanError(.invalidConfiguration, "the path has to begin with /")
             }
+            let tls = try TLSPolicy(values)
+            let proxy = try HTTPProxy.make(values)
             return SocketIOTransport(
                 .defaults { configuration in
                     configuration.path = path
@@ -36,7 +38,8 @@ extension TransportFactory {
                     if let carriers = values.text("carriers").flatMap(SocketIOTransport.Carriers.init(rawValue:)) {
                         configuration.carriers = carriers
                     }
-                    if let file = values.text("ca") { configuration.tls = TLSPolicy(roots: .file(file)) }
+                    configuration.tls = tls
+                    configuration.proxy = proxy
                     if let multiplex = values.flag("multiplex") { configuration.isMultiplexed = multiplex }
                     if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
                 })

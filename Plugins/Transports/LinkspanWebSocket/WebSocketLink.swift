@@ -35,7 +35,8 @@ final class WebSocketLink: Link {
 
     func open() {
         let path = self.request.url.path
-        let upgrade = UpgradeRequest(self.request, path: path, tls: self.configuration.tls)
+        let upgrade = UpgradeRequest(
+            self.request, path: path, tls: self.configuration.tls, proxy: self.configuration.proxy)
         let request = WebSocketRequest(
             upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
             limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },

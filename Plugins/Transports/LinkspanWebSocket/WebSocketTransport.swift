@@ -28,6 +28,7 @@ public struct WebSocketTransport: Transport {
             "codec": self.configuration.codec.name,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
             "tls": self.configuration.tls.description,
+            "proxy": self.configuration.proxy?.description ?? "none",
             "keepAlive": keepAlive ?? "never",
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
@@ -55,6 +56,10 @@ extension WebSocketTransport {
         ///
         /// Default: by the system's roots.
         public var tls = TLSPolicy.system
+        /// The HTTP proxy to go through.
+        ///
+        /// Default nil: none.
+        public var proxy: HTTPProxy?
         /// When a silent server is pinged.
         ///
         /// Default: every 15 s, 10 s to answer. Nil for never.

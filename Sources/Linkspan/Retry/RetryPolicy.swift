@@ -114,8 +114,8 @@ extension LinkspanError {
     /// Whether trying again with the same settings cannot help.
     public var isPermanent: Bool {
         let permanent: Set<Code> = [
-            .invalidURL, .invalidConfiguration, .tlsFailed, .redirected, .unsupportedVersion, .refused, .closedByServer,
-            .credentialsRefused, .messageTooLarge,
+            .invalidURL, .invalidConfiguration, .tlsFailed, .proxyRefused, .redirected, .unsupportedVersion, .refused,
+            .closedByServer, .credentialsRefused, .messageTooLarge,
         ]
         return permanent.contains(self.code)
     }

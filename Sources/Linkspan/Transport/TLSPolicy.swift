@@ -1,20 +1,53 @@
-/// How the servers of secure endpoints are verified.
+/// How the servers of secure endpoints are verified, and what this side shows them.
 ///
-/// One value for every transport.
+/// One value for every transport, and for everything a transport does to reach a server.
 ///
-/// The certificate chain, the host's name and the validity are always checked, and nothing below TLS 1.2 is spoken; there
-/// is no switch that turns this off.
+/// The certificate chain, the host's name, the validity and the strength of keys are always checked, and nothing below
+/// TLS 1.2 is spoken; there is no switch that turns this off. What is checked is checked on every connect, before the
+/// first byte of a request is sent.
 public struct TLSPolicy: Sendable, Hashable {
     /// Who is trusted to issue certificates.
     ///
     /// Default ``Roots/system``.
     public var roots: Roots
+    /// Whether the system's authorities are trusted besides own ``roots``.
+    ///
+    /// Default false: own roots stand in their place.
+    public var addsSystemRoots: Bool
+    /// The keys of which the server's verified chain must have at least one: its own, or that of an authority above it.
+    ///
+    /// Default none, which is to say any. Pins add to the other checks and replace none of them. Pin a spare key, too, or
+    /// the loss of the server's key is the loss of every client.
+    public var pins: Set<PublicKeyPin>
+    /// The keys of which the server's verified chain must have none, such as one that was stolen.
+    ///
+    /// Default none.
+    public var revokedPins: Set<PublicKeyPin>
+    /// What is shown to a server that asks for a certificate.
+    ///
+    /// Default nil: nothing.
+    public var clientCertificate: ClientCertificate?
+    /// The oldest version of TLS that is spoken.
+    ///
+    /// Default TLS 1.2.
+    public var minimumVersion: Version
 
     /// The system's authorities.
     public static let system = Self()
 
-    /// Makes a policy.
-    public init(roots: Roots = .system) { self.roots = roots }
+    /// Makes a policy; see the properties for the defaults.
+    public init(
+        roots: Roots = .system, addsSystemRoots: Bool = false, pins: Set<PublicKeyPin> = [],
+        revokedPins: Set<PublicKeyPin> = [], clientCertificate: ClientCertificate? = nil,
+        minimumVersion: Version = .tls12
+    ) {
+        self.roots = roots
+        self.addsSystemRoots = addsSystemRoots
+        self.pins = pins
+        self.revokedPins = revokedPins
+        self.clientCertificate = clientCertificate
+        self.minimumVersion = minimumVersion
+    }
 
     /// Who is trusted to issue certificates.
     public enum Roots: Sendable, Hashable {
@@ -25,16 +58,44 @@ public struct TLSPolicy: Sendable, Hashable {
         /// Only these authorities, in PEM.
         case pem([UInt8])
     }
+
+    /// A version of TLS; none below 1.2 can be named.
+    public enum Version: String, Sendable, Hashable {
+        /// TLS 1.2 (RFC 5246).
+        case tls12 = "1.2"
+        /// TLS 1.3 (RFC 8446).
+        case tls13 = "1.3"
+    }
 }
 
 extension TLSPolicy: CustomStringConvertible {
-    /// The kind of roots, for comparing and explaining.
+    /// Everything but keys, for comparing and explaining.
     public var description: String {
+        var parts = [self.rootsText]
+        if self.addsSystemRoots, self.roots != .system { parts.append("and the system's") }
+        if !self.pins.isEmpty { parts.append("pins \(Self.list(self.pins))") }
+        if !self.revokedPins.isEmpty { parts.append("revoked pins \(Self.list(self.revokedPins))") }
+        if let own = self.clientCertificate { parts.append(own.description) }
+        if self.minimumVersion != .tls12 { parts.append("TLS \(self.minimumVersion.rawValue) at least") }
+        return parts.joined(separator: ", ")
+    }
+
+    private var rootsText: String {
         switch self.roots {
         case .system: "system roots"
         case .file(let path): "roots in \(path)"
-        case .pem(let bytes):
-            "own roots (\(bytes.count) bytes, \(String(UInt(bitPattern: bytes.hashValue), radix: 16)))"
+        case .pem(let bytes): "own roots (\(PEMText.summary(bytes)))"
         }
+    }
+
+    private static func list(_ pins: Set<PublicKeyPin>) -> String {
+        pins.map(\.description).sorted().joined(separator: " ")
+    }
+}
+
+/// Says which text it is, without repeating it.
+enum PEMText {
+    static func summary(_ bytes: [UInt8]) -> String {
+        "\(bytes.count) bytes, \(String(UInt(bitPattern: bytes.hashValue), radix: 16))"
     }
 }

@@ -51,7 +51,7 @@ final class Certificates: Sendable {
         ])
     }
 
-    private func openssl(_ arguments: [String]) throws {
+    func openssl(_ arguments: [String]) throws {
         let isMade = try ChildProcess(["openssl"] + arguments).hasSucceeded()
         try #require(isMade, "openssl \(arguments)")
     }

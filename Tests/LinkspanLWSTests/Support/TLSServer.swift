@@ -14,13 +14,15 @@ final class TLSServer: Sendable {
     let port: Int
     private let process: ChildProcess
 
-    /// Starts a server that shows `certificate`, speaks `maximum` at most and echoes after an upgrade.
+    /// Starts a server that shows `certificate`, speaks `maximum` at most and echoes after an upgrade; with `clients`, the
+    /// authority that has to vouch for whoever connects.
     init(
-        _ certificates: Certificates, certificate: String, address: String = "127.0.0.1", maximum: String = "TLSv1_3"
+        _ certificates: Certificates, certificate: String, address: String = "127.0.0.1", port: Int = 0,
+        maximum: String = "TLSv1_3", clients: String = ""
     ) throws {
         self.process = try ChildProcess([
             "python3", "-u", "-c", Self.script, address, certificates.path("\(certificate).pem"),
-            certificates.path("\(certificate).key"), maximum,
+            certificates.path("\(certificate).key"), maximum, "\(port)", clients,
         ])
         self.port = Int(self.process.line()) ?? 0
         try #require(self.port > 0, "no TLS server: is there a python3?")
@@ -40,11 +42,14 @@ final class TLSServer: Sendable {
         import os, socket, ssl, sys, threading
         # What it inherited by chance, such as the pipe of another test that waits for its end.
         os.closerange(3, 65536)
-        address, certificate, key, maximum = sys.argv[1:5]
+        address, certificate, key, maximum, port, clients = sys.argv[1:7]
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.set_ciphers("DEFAULT@SECLEVEL=0")
         context.load_cert_chain(certificate, key)
         context.set_alpn_protocols(["h2", "http/1.1"])
-        context.set_ciphers("DEFAULT@SECLEVEL=0")
+        if clients:
+            context.load_verify_locations(clients)
+            context.verify_mode = ssl.CERT_REQUIRED
         context.minimum_version = ssl.TLSVersion.TLSv1
         context.maximum_version = getattr(ssl.TLSVersion, maximum)
         names = {}
@@ -77,7 +82,7 @@ final class TLSServer: Sendable {
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         listener = socket.socket(family)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, 0)); listener.listen(64)
+        listener.bind((address, int(port))); listener.listen(64)
         print(listener.getsockname()[1], flush=True)
         while True:
             raw, _ = listener.accept()

@@ -27,7 +27,8 @@ struct CarrierRequest: Sendable {
         var items = [(name: "EIO", value: self.version.parameter), (name: "transport", value: transport)] + query
         if let sid { items.append((name: "sid", value: sid)) }
         return UpgradeRequest(
-            self.link, path: self.configuration.path, query: items, headers: headers, tls: self.configuration.tls)
+            self.link, path: self.configuration.path, query: items, headers: headers, tls: self.configuration.tls,
+            proxy: self.configuration.proxy)
     }
 
     /// The same as a WebSocket's.

@@ -7,13 +7,13 @@ private import Musl
 #endif
 
 /// Reads a file of certificates.
-enum TrustFile {
+enum CertificateFile {
     /// More than any bundle of authorities has, in bytes.
     private static let limit = 16 * 1024 * 1024
 
     static func read(_ path: String) throws(ByteStreamError) -> [UInt8] {
         guard let file = fopen(path, "rb") else {
-            throw ByteStreamError(.tlsFailed, "the file of trusted certificates cannot be opened")
+            throw ByteStreamError(.tlsUnusable, "a file of certificates cannot be opened")
         }
         defer { fclose(file) }
         var bytes: [UInt8] = []
@@ -23,6 +23,6 @@ enum TrustFile {
             guard count > 0 else { return bytes }
             bytes += piece[..<count]
         }
-        throw ByteStreamError(.tlsFailed, "the file of trusted certificates is over 16 MiB")
+        throw ByteStreamError(.tlsUnusable, "a file of certificates is over 16 MiB")
     }
 }

@@ -1,0 +1,42 @@
+public import Linkspan
+
+extension TLSPolicy {
+    /// The options of a configuration that make a policy; the same for every transport.
+    public static let options: [PluginOption] = [
+        PluginOption("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
+        PluginOption("systemRoots", .flag, fallback: "false", "Whether to trust the system's authorities besides ca."),
+        PluginOption(
+            "pins", .list, fallback: "none", "Digests of keys (sha256/…), one of which the server's chain must have."),
+        PluginOption(
+            "revokedPins", .list, fallback: "none", "Digests of keys (sha256/…) that are never accepted."),
+        PluginOption("certificate", .text, fallback: "none", "A PEM file with a certificate to show to the server."),
+        PluginOption("key", .text, fallback: "none", "A PEM file with the certificate's key, without a password."),
+        PluginOption("minimumTLS", .choice(["1.2", "1.3"]), fallback: "1.2", "The oldest version of TLS to speak."),
+    ]
+
+    /// Makes a policy of a configuration's values.
+    ///
+    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for a pin that is none, and for a certificate without
+    ///   its key or the reverse.
+    public init(_ values: OptionValues) throws(LinkspanError) {
+        self.init()
+        if let file = values.text("ca") { self.roots = .file(file) }
+        if let adds = values.flag("systemRoots") { self.addsSystemRoots = adds }
+        self.pins = try Self.pins(values.list("pins") ?? [])
+        self.revokedPins = try Self.pins(values.list("revokedPins") ?? [])
+        switch (values.text("certificate"), values.text("key")) {
+        case (let certificate?, let key?):
+            self.clientCertificate = ClientCertificate(.file(certificate), key: .file(key))
+        case (nil, nil): ()
+        case (_?, nil): throw LinkspanError(.invalidConfiguration, "the certificate needs the option key")
+        case (nil, _?): throw LinkspanError(.invalidConfiguration, "the key needs the option certificate")
+        }
+        if let version = values.text("minimumTLS").flatMap(Version.init(rawValue:)) { self.minimumVersion = version }
+    }
+
+    private static func pins(_ texts: [String]) throws(LinkspanError) -> Set<PublicKeyPin> {
+        var pins: Set<PublicKeyPin> = []
+        for text in texts { pins.insert(try PublicKeyPin(text)) }
+        return pins
+    }
+}

@@ -1,0 +1,62 @@
+internal import Linkspan
+internal import LinkspanSocketIO
+internal import LinkspanWebSocket
+internal import Testing
+
+extension Interop {
+    /// What configuration files may say of TLS and proxies, the same for both network transports.
+    @Suite struct TransportOptionsTests {
+        private static let pin = "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
+        private static let factories = ["socketio": TransportFactory.socketIO, "websocket": .webSocket]
+
+        private static func make(_ name: String, _ values: [String: OptionValue]) throws -> any Transport {
+            try #require(Self.factories[name]).make(OptionValues(values))
+        }
+
+        @Test("all of it is understood, and explained without secrets", arguments: ["socketio", "websocket"])
+        func understood(_ name: String) throws {
+            let transport = try Self.make(
+                name,
+                [
+                    "ca": .text("ca.pem"), "systemRoots": .flag(true), "pins": .list([Self.pin]),
+                    "revokedPins": .list([Self.pin]), "certificate": .text("own.pem"), "key": .text("own.key"),
+                    "minimumTLS": .text("1.3"), "proxy": .text("proxy.example:3128"), "proxyUser": .text("ann"),
+                    "proxyPassword": .text("hush"),
+                ])
+            #expect(
+                transport.options["tls"]
+                    == "roots in ca.pem, and the system's, pins \(Self.pin), revoked pins \(Self.pin), "
+                    + "certificate in own.pem, key in own.key, TLS 1.3 at least")
+            #expect(transport.options["proxy"] == "proxy.example:3128 with credentials")
+            #expect(!"\(transport.options)".contains("hush"))
+        }
+
+        @Test("the default is the system's authorities and no proxy", arguments: ["socketio", "websocket"])
+        func defaults(_ name: String) throws {
+            let transport = try Self.make(name, [:])
+            #expect(transport.options["tls"] == "system roots")
+            #expect(transport.options["proxy"] == "none")
+        }
+
+        @Test(
+            "what cannot be used is refused at once", arguments: ["socketio", "websocket"],
+            [
+                ["pins": OptionValue.list(["sha256/no"])], ["revokedPins": .list(["x"])],
+                ["certificate": .text("own.pem")], ["key": .text("own.key")], ["proxy": .text("https://p:1")],
+                ["proxyUser": .text("ann")], ["proxy": .text("p:1"), "proxyPassword": .text("hush")],
+            ])
+        func refused(_ name: String, _ values: [String: OptionValue]) throws {
+            let error = #expect(throws: LinkspanError.self) { try Self.make(name, values) }
+            #expect(error?.code == .invalidConfiguration)
+            #expect(error?.description.contains("hush") == false)
+        }
+
+        @Test(
+            "only the proxy's password is a secret, which must not stand in files",
+            arguments: ["socketio", "websocket"])
+        func secrets(_ name: String) throws {
+            let options = try #require(Self.factories[name]).options
+            #expect(options.filter(\.isSecret).map(\.name) == ["proxyPassword"])
+        }
+    }
+}

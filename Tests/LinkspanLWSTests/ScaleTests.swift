@@ -1,0 +1,113 @@
+import LinkspanLock
+import Testing
+
+@testable import LinkspanLWS
+
+@Suite("Many streams and great messages", .timeLimit(.minutes(2)))
+struct ScaleTests {
+    /// Notes how many streams are open, got an answer, have ended; keeps no bytes.
+    private final class Tally: ByteStreamHandler {
+        struct Counts: Sendable { var (opened, received, closed) = (0, 0, 0) }
+
+        let counts: Lock<Counts>
+        let changes: AsyncStream<Counts>
+        private let change: AsyncStream<Counts>.Continuation
+
+        init() {
+            self.counts = Lock(Counts())
+            (self.changes, self.change) = AsyncStream.makeStream(of: Counts.self, bufferingPolicy: .bufferingNewest(1))
+        }
+
+        func opened(_ head: ResponseHead) { self.note { $0.opened += 1 } }
+        func received(_ bytes: [UInt8]) { self.note { $0.received += bytes.count } }
+        func readTurnEnded() {}
+        func drained() {}
+        func closed(_ reason: ByteStreamError) { self.note { $0.closed += 1 } }
+
+        private func note(_ change: (inout Counts) -> Void) {
+            self.change.yield(
+                self.counts.withLock { counts in
+                    change(&counts)
+                    return counts
+                })
+        }
+
+        func wait(_ isDone: (Counts) -> Bool) async {
+            for await counts in self.changes where isDone(counts) { return }
+        }
+    }
+
+    @Test("5,000 streams at a time on one loop, each with its echo")
+    func oneLoop() async throws {
+        // Those of the loop and the test come on top.
+        let limit = descriptorLimit()
+        let count = min(5_000, limit - 500)
+        try #require(count >= 1_000, "too few descriptors: \(limit)")
+        let server = try EchoProcess()
+        defer { server.stop() }
+        let before = ProcessCounts.memory
+        try await withLoop { loop in
+            let tally = Tally()
+            var streams: [ByteStream] = []
+            let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+            // As many at a time as a server's queue holds.
+            for start in stride(from: 0, to: count, by: 250) {
+                let end = min(start + 250, count)
+                streams += (start..<end).map { _ in loop.connect(request, handler: tally) }
+                await tally.wait { $0.opened == end }
+            }
+            for stream in streams { stream.write { $0 += [7] } }
+            await tally.wait { $0.received == count }
+            #expect(tally.counts.withLock { $0.closed } == 0)
+            let each = (ProcessCounts.memory - before) / count
+            #expect(each < 64 * 1024, "\(each) bytes for each stream")
+            for stream in streams { stream.finish() }
+            await tally.wait { $0.closed == count }
+        }
+    }
+
+    @Test("on several loops at once do not know of each other")
+    func severalLoops() async throws {
+        let server = try EchoProcess()
+        defer { server.stop() }
+        let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+        try await withThrowingDiscardingTaskGroup { group in
+            for number in 0..<4 {
+                group.addTask {
+                    try await withLoop(EventLoop(name: "test-loop")) { loop in
+                        for _ in 0..<10 {
+                            let recorder = Recorder()
+                            let stream = recorder.connect(request, on: loop)
+                            let sent = [UInt8](repeating: UInt8(number), count: 200_000)
+                            stream.write { $0 += sent }
+                            let received = try await recorder.bytes(sent.count)
+                            #expect(received == sent)
+                            stream.abort()
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("16 MiB, both ways, take no more memory than a few times that, however often")
+    func memory() async throws {
+        let size = 16 << 20
+        let server = try EchoProcess()
+        defer { server.stop() }
+        let before = ProcessCounts.memory
+        try await withLoop { loop in
+            let tally = Tally()
+            let stream = loop.connect(
+                UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false), handler: tally)
+            for round in 1...20 {
+                stream.write { $0 += pattern(size) }
+                await tally.wait { $0.received == round * size }
+            }
+            let grown = ProcessCounts.memory - before
+            // The address sanitizer keeps what was freed for a while.
+            #expect(grown < 16 * size, "\(grown >> 20) MiB after 320 MiB each way")
+            stream.abort()
+        }
+    }
+}

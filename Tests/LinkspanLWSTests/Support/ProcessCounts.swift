@@ -1,0 +1,31 @@
+import Foundation
+
+/// What a process holds that must not grow.
+enum ProcessCounts {
+    #if os(Linux)
+    private static let folder = "/proc/self/fd"
+    #else
+    private static let folder = "/dev/fd"
+    #endif
+
+    /// Open descriptors, less the one that looks.
+    static var descriptors: Int {
+        ((try? FileManager.default.contentsOfDirectory(atPath: Self.folder).count) ?? 0) - 1
+    }
+
+    /// Threads whose names begin as those of the tests and of the library do, so that the pools of others do not count.
+    static var threads: Int {
+        let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return tasks.filter { task in
+            let name = (try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)) ?? ""
+            return name.hasPrefix("test-") || name.hasPrefix("linkspan") || name.hasPrefix("churn")
+        }.count
+    }
+
+    /// Resident memory in bytes, 0 where it is not told.
+    static var memory: Int {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
+        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+}
