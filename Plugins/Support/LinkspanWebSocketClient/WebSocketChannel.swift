@@ -38,6 +38,8 @@ public final class WebSocketChannel: Sendable {
     private let stream = Lock<ByteStream?>(nil)
     private let sender = Lock(Sender())
     private let receiver: Lock<Receiver>
+    /// Touched while the stream's buffer is held only, so that messages leave in the order they were compressed in.
+    private let compressor = Lock<MessageCompressor?>(nil)
 
     /// Makes a channel that has not begun to open.
     ///
@@ -47,7 +49,8 @@ public final class WebSocketChannel: Sendable {
     ) throws(WebSocketProtocolError) {
         var request = request
         self.handshake = try ClientHandshake(
-            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: request.subprotocols)
+            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: request.subprotocols,
+            compression: request.compression)
         request.upgrade.headers = self.handshake.headers + request.upgrade.headers
         self.request = request
         self.handler = handler
@@ -83,16 +86,46 @@ public final class WebSocketChannel: Sendable {
         var isSent = false
         let pending = stream.write { buffer in
             guard let mask = self.nextMask() else { return }
+            isSent = true
+            guard self.request.compression == nil else {
+                self.compress(
+                    opcode, expectedLength: expectedLength, attachments: attachments, mask: mask, to: &buffer,
+                    write: write)
+                return
+            }
             FrameEncoder.append(opcode, expectedLength: expectedLength, mask: mask, to: &buffer, write: write)
             for attachment in attachments {
                 // Whoever closes meanwhile must not tear the message apart: the mask is drawn all the same.
                 let mask = self.sender.withLock { $0.masks.next() }
                 FrameEncoder.append(.binary, payload: attachment, mask: mask, to: &buffer)
             }
-            isSent = true
         }
         guard isSent, let pending else { return .notOpen }
         return pending > self.request.highWaterMark ? .full : .sent
+    }
+
+    /// Appends a message and its attachments, compressed if the server takes part.
+    private func compress(
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], mask: UInt32,
+        to buffer: inout [UInt8], write: (inout [UInt8]) -> Void
+    ) {
+        var payload: [UInt8] = []
+        payload.reserveCapacity(expectedLength)
+        write(&payload)
+        self.append(opcode, payload[...], mask: mask, to: &buffer)
+        for attachment in attachments {
+            self.append(.binary, attachment, mask: self.sender.withLock { $0.masks.next() }, to: &buffer)
+        }
+    }
+
+    private func append(_ opcode: Opcode, _ payload: ArraySlice<UInt8>, mask: UInt32, to buffer: inout [UInt8]) {
+        self.compressor.withLock { compressor in
+            if compressor == nil {
+                FrameEncoder.append(opcode, payload: payload, mask: mask, to: &buffer)
+            } else {
+                compressor?.append(opcode, payload: payload, mask: mask, to: &buffer)
+            }
+        }
     }
 
     /// A mask for the next frame, or nil when the channel is not open.
@@ -147,6 +180,10 @@ extension WebSocketChannel {
         do throws(WebSocketProtocolError) {
             let accepted = try self.handshake.verify(status: head.status) { name in
                 (fields[name] ?? nil).map { [$0] } ?? []
+            }
+            if let compression = accepted.compression {
+                self.compressor.withLock { $0 = MessageCompressor(compression, role: .client) }
+                self.receiver.withLock { $0.session.begin(compression) }
             }
             self.sender.withLock { $0.isOpen = true }
             self.handler.opened(subprotocol: accepted.subprotocol)
