@@ -7,9 +7,13 @@ import socket
 import sys
 import threading
 
-from autobahntestsuite import choosereactor  # noqa: F401, has to come before the reactor
-from autobahntestsuite.fuzzing import FuzzingServerFactory
-from twisted.internet import reactor, ssl
+import txaio
+
+txaio.use_twisted()  # the suite is older than the need to say so
+
+from autobahntestsuite import choosereactor  # noqa: E402, F401, has to come before the reactor
+from autobahntestsuite.fuzzing import FuzzingServerFactory  # noqa: E402
+from twisted.internet import reactor, ssl  # noqa: E402
 
 HOST = "127.0.0.1"
 

@@ -209,8 +209,13 @@ extension WebSocketChannel {
             }
             return nil
         }
-        if ending != nil { self.sender.withLock { $0.isOpen = false } }
         let stream = self.stream.withLock { $0 }
+        // What came before a broken rule may still be answered; whoever has said goodbye listens to no answer.
+        if case .closed(let event)? = ending?.0, event.violation != nil, !messages.isEmpty {
+            self.handler.received(messages)
+            messages = []
+        }
+        if ending != nil { self.sender.withLock { $0.isOpen = false } }
         if !output.isEmpty { stream?.write { $0.append(contentsOf: output) } }
         if !messages.isEmpty { self.handler.received(messages) }
         guard let (end, streamEnd) = ending else { return }
