@@ -21,7 +21,8 @@ public struct WebSocketRequest: Sendable {
     /// Makes a request.
     public init(
         upgrade: UpgradeRequest, subprotocols: [String] = [], limits: WebSocketLimits = .defaults(),
-        compression: WebSocketCompression? = nil, keepAlive: KeepAlive? = nil, highWaterMark: Int = 1 << 20, closeDeadline: Duration = .seconds(5)
+        compression: WebSocketCompression? = nil, keepAlive: KeepAlive? = nil, highWaterMark: Int = 1 << 20,
+        closeDeadline: Duration = .seconds(5)
     ) {
         self.upgrade = upgrade
         self.subprotocols = subprotocols

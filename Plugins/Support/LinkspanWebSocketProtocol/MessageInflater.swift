@@ -47,9 +47,10 @@ struct MessageInflater: Sendable {
         defer { (self.consumed, self.produced) = (0, 0) }
         // A sender whose message is empty may have had nothing to flush, and one that ended its stream needs no tail.
         guard self.consumed > 0, !self.isAtRestart else { return }
+        // The tail is the rest of an empty block whose first bits end the message; otherwise that was cut off.
+        let stream = try self.ownStream()
+        guard inflateSyncPoint(stream.raw) == 1 else { throw .notInflatable }
         try self.run(Self.tail[...], into: &message)
-        // Behind the tail comes a new block, or the message was cut off.
-        guard let stream = self.stream, stream.raw.pointee.data_type & 128 != 0 else { throw .notInflatable }
         if self.forgets, !stream.reset() { throw .notInflatable }
     }
 
