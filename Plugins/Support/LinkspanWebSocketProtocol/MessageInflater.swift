@@ -39,7 +39,7 @@ struct MessageInflater: Sendable {
     ) throws(WebSocketProtocolError) {
         guard !piece.isEmpty else { return }
         self.isAtRestart = false
-        try self.run(piece, into: &message)
+        try self.run(try self.ownStream(), piece, into: &message)
     }
 
     /// Ends the message, appending the rest of it.
@@ -47,17 +47,16 @@ struct MessageInflater: Sendable {
         defer { (self.consumed, self.produced) = (0, 0) }
         // A sender whose message is empty may have had nothing to flush, and one that ended its stream needs no tail.
         guard self.consumed > 0, !self.isAtRestart else { return }
-        // The tail is the rest of an empty block whose first bits end the message; otherwise that was cut off.
         let stream = try self.ownStream()
+        // The tail is the rest of an empty block whose first bits end the message; otherwise that was cut off.
         guard inflateSyncPoint(stream.raw) == 1 else { throw .notInflatable }
-        try self.run(Self.tail[...], into: &message)
+        try self.run(stream, Self.tail[...], into: &message)
         if self.forgets, !stream.reset() { throw .notInflatable }
     }
 
     private mutating func run(
-        _ piece: ArraySlice<UInt8>, into message: inout PartialMessage
+        _ stream: ZlibStream, _ piece: ArraySlice<UInt8>, into message: inout PartialMessage
     ) throws(WebSocketProtocolError) {
-        let stream = try self.ownStream()
         var start = piece.startIndex
         while start < piece.endIndex {
             // zlib counts in 32 bits.
@@ -124,6 +123,8 @@ struct MessageInflater: Sendable {
     }
 
     /// The stream, made when it is first needed, and copied if another value has it, too.
+    ///
+    /// Whoever holds the result keeps the next call from seeing that nobody else does.
     private mutating func ownStream() throws(WebSocketProtocolError) -> ZlibStream {
         if self.stream == nil {
             self.stream = .inflating(windowBits: self.windowBits)

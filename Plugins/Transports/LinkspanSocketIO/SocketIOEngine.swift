@@ -56,6 +56,7 @@ final class SocketIOEngine: Sendable {
         let request = WebSocketRequest(
             upgrade: upgrade,
             limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            compression: self.configuration.compression.map { WebSocketCompression($0) },
             highWaterMark: self.configuration.highWaterMark)
         do {
             let channel = try WebSocketChannel(request, on: self.engines.loop, handler: self)

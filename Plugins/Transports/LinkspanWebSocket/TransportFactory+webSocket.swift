@@ -2,7 +2,7 @@ public import Linkspan
 
 extension TransportFactory {
     /// The raw WebSocket transport for a catalog: options `ca`, `subprotocols`, `pingInterval`, `pingTimeout`,
-    /// `maximumMessageBytes`.
+    /// `compression`, `maximumMessageBytes`.
     public static var webSocket: Self {
         Self(
             "websocket", schemes: ["ws", "wss", "http", "https"],
@@ -13,6 +13,8 @@ extension TransportFactory {
                 PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "How often a ping is sent."),
                 PluginOption(
                     "pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
+                PluginOption(
+                    "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."),
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
@@ -26,6 +28,7 @@ extension TransportFactory {
                     configuration.keepAlive = keepAlive
                     if let file = values.text("ca") { configuration.tls = TLSPolicy(roots: .file(file)) }
                     if let names = values.list("subprotocols") { configuration.subprotocols = names }
+                    if values.flag("compression") == true { configuration.compression = .defaults() }
                     if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
                 })
         }

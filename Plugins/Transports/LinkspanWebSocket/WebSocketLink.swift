@@ -39,6 +39,7 @@ final class WebSocketLink: Link {
         let request = WebSocketRequest(
             upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
             limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            compression: self.configuration.compression.map { WebSocketCompression($0) },
             keepAlive: self.configuration.keepAlive.map { .init(interval: $0.interval, timeout: $0.timeout) },
             highWaterMark: self.configuration.highWaterMark)
         do {

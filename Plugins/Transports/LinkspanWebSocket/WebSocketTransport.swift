@@ -29,6 +29,7 @@ public struct WebSocketTransport: Transport {
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
             "tls": self.configuration.tls.description,
             "keepAlive": keepAlive ?? "never",
+            "compression": self.configuration.compression?.description ?? "none",
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
@@ -59,6 +60,10 @@ extension WebSocketTransport {
         ///
         /// Default: every 15 s, 10 s to answer. Nil for never.
         public var keepAlive: KeepAlive? = .init()
+        /// How messages are compressed, if the server takes part.
+        ///
+        /// Default nil: they are not.
+        public var compression: CompressionPolicy?
         /// The most bytes of a received message.
         ///
         /// Default 16 MiB.
