@@ -7,13 +7,15 @@ SHELL := /bin/bash
 
 # Where the Python servers of tests and demos live.
 VENV := .venv
+# Where the conformance suite is kept.
+SUITE := .conformance
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
 # Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
 WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests)[.]
-PACKAGES := libwebsockets-dev python3 python3-venv openssl iproute2
+PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2
 FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
 
-.PHONY: help demo test prerequisites venv sanitize benchmark lint format
+.PHONY: help demo test prerequisites venv sanitize conformance benchmark lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,6 +41,13 @@ sanitize: prerequisites venv  ## Runs the tests under the thread sanitizer.
 	export TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt"; \
 	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --skip '$(WITH_SERVERS)'; \
 	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --filter '$(WITH_SERVERS)'
+
+conformance: prerequisites  ## Runs the Autobahn suite; LONG=1 adds its slow cases.
+	@.ci/prerequisites gcc
+	Tests/Conformance/setup $(SUITE)
+	swift build -c release --product conformance-client
+	Tests/Conformance/run.py --folder $(SUITE) $(if $(LONG),--long) \
+		--client "$$(swift build -c release --show-bin-path)/conformance-client"
 
 benchmark: prerequisites  ## Runs the standard workloads against the echo server.
 	swift build -c release --product echo-server

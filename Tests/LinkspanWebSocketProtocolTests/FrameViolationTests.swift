@@ -124,7 +124,8 @@ struct FrameViolationTests {
 
     @Test("a length that is only announced reserves little memory, and what arrives at most about twice itself")
     func announcedLength() throws {
-        let frame = FrameDecoder.PartialFrame(opcode: .binary, isFinal: true, isCompressed: false, mask: nil, length: 16 * 1024 * 1024)
+        let frame = FrameDecoder.PartialFrame(
+            opcode: .binary, isFinal: true, isCompressed: false, mask: nil, length: 16 * 1024 * 1024)
         var message = PartialMessage()
         message.beginFrame(frame)
         try message.append([1], of: frame)

@@ -12,7 +12,8 @@ extension TransportFactory {
                     "ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
                 PluginOption(
-                    "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."),
+                    "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."
+                ),
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),

@@ -14,7 +14,8 @@ extension TransportFactory {
                 PluginOption(
                     "pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
                 PluginOption(
-                    "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."),
+                    "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."
+                ),
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
