@@ -123,6 +123,7 @@ let tests: [Target] = [
         ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanLock", "LinkspanTesting", openCombine]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanLock"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
+    test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan"]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"]),
     .testTarget(
         name: "DocumentationTests",

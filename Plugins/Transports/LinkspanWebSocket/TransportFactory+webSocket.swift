@@ -1,7 +1,8 @@
 public import Linkspan
 
 extension TransportFactory {
-    /// The raw WebSocket transport for a catalog: options `ca`, `subprotocols`, `pingInterval`, `pingTimeout`,
+    /// The raw WebSocket transport for a catalog: options `ca`, `codec`, `subprotocols`, `headers`,
+    /// `closeCodes`, `pingInterval`, `pingTimeout`,
     /// `compression`, `maximumMessageBytes`.
     public static var webSocket: Self {
         Self(
@@ -10,6 +11,15 @@ extension TransportFactory {
                 PluginOption(
                     "ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
                 PluginOption("subprotocols", .list, fallback: "none", "Sub-protocols to offer, the preferred first."),
+                PluginOption(
+                    "codec", .choice(["json", "text", "binary"]), fallback: "json",
+                    "What messages look like: JSON envelopes, or nothing but a text or bytes."),
+                PluginOption(
+                    "headers", .list, fallback: "none", isSecret: true,
+                    "Header fields of the request, such as `X-Client: 7`."),
+                PluginOption(
+                    "closeCodes", .list, fallback: "as usual",
+                    "What close codes mean (retry, later, stop, refused, credentials), such as `4000-4099=stop`."),
                 PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "How often a ping is sent."),
                 PluginOption(
                     "pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
@@ -21,12 +31,17 @@ extension TransportFactory {
                     "The most bytes of a received message."),
             ]
         ) { values throws(LinkspanError) in
-            WebSocketTransport(
+            let headers = try WebSocketOptions.headers(values.list("headers") ?? [])
+            let closeMeanings = try WebSocketOptions.closeMeanings(values.list("closeCodes") ?? [])
+            return WebSocketTransport(
                 .defaults { configuration in
                     var keepAlive = WebSocketTransport.KeepAlive()
                     if let interval = values.duration("pingInterval") { keepAlive.interval = interval }
                     if let timeout = values.duration("pingTimeout") { keepAlive.timeout = timeout }
                     configuration.keepAlive = keepAlive
+                    configuration.headers = headers
+                    configuration.closeMeanings = closeMeanings
+                    configuration.codec = WebSocketOptions.codec(values.text("codec"))
                     if let file = values.text("ca") { configuration.tls = TLSPolicy(roots: .file(file)) }
                     if let names = values.list("subprotocols") { configuration.subprotocols = names }
                     if values.flag("compression") == true { configuration.compression = .defaults() }

@@ -31,6 +31,10 @@ ATTACHMENT_LIMIT = 100
 # How many HTTP requests have come, whatever became of them.
 REQUESTS = {"seen": 0}
 
+# The codes and reasons with which clients have closed.
+CLOSINGS: list[tuple[int, str]] = []
+CLOSED = asyncio.Condition()
+
 Payload = dict[str, Any]
 
 
@@ -194,6 +198,12 @@ class EnvelopeSession:
                 return None
             case "compression":
                 return [self._compression()]
+            case "header":
+                return [self._connection.request.headers.get(args[0]) if self._connection.request else None]
+            case "closings":
+                async with CLOSED:
+                    await CLOSED.wait_for(lambda: len(CLOSINGS) >= args[0])
+                return [CLOSINGS]
             case "requests":
                 return [REQUESTS["seen"]]
             case _:
@@ -215,6 +225,10 @@ async def handle(connection: ServerConnection) -> None:
             await echo(connection)
         else:
             await EnvelopeSession(connection).run()
+    if (closing := connection.protocol.close_rcvd) is not None:
+        async with CLOSED:
+            CLOSINGS.append((closing.code, closing.reason))
+            CLOSED.notify_all()
 
 
 def check_path(connection: ServerConnection, request: Request) -> Response | None:
