@@ -98,7 +98,7 @@ extension Interop {
             }
         }
 
-        @Test("Socket.IO servers compress, too", arguments: [ServerKind.aiohttp, .uvicorn])
+        @Test("Socket.IO servers compress, too", arguments: ServerKind.socketIO)
         func compressesSocketIO(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
