@@ -38,7 +38,7 @@ public final class WebSocketChannel: Sendable {
     private let stream = Lock<ByteStream?>(nil)
     private let sender = Lock(Sender())
     private let receiver: Lock<Receiver>
-    /// Touched while the stream's buffer is held only, so that messages leave in the order they were compressed in.
+    /// Held until what it has compressed is in the stream's buffer, so that messages leave in the order of compression.
     private let compressor = Lock<MessageCompressor?>(nil)
 
     /// Makes a channel that has not begun to open.
@@ -83,50 +83,60 @@ public final class WebSocketChannel: Sendable {
         _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], write: (inout [UInt8]) -> Void
     ) -> SendResult {
         guard let stream = self.stream.withLock({ $0 }) else { return .notOpen }
+        if self.request.compression != nil {
+            let result = self.sendCompressed(
+                opcode, expectedLength: expectedLength, attachments: attachments, over: stream, write: write)
+            if let result { return result }
+        }
         var isSent = false
         let pending = stream.write { buffer in
             guard let mask = self.nextMask() else { return }
-            isSent = true
-            guard self.request.compression == nil else {
-                self.compress(
-                    opcode, expectedLength: expectedLength, attachments: attachments, mask: mask, to: &buffer,
-                    write: write)
-                return
-            }
             FrameEncoder.append(opcode, expectedLength: expectedLength, mask: mask, to: &buffer, write: write)
             for attachment in attachments {
                 // Whoever closes meanwhile must not tear the message apart: the mask is drawn all the same.
-                let mask = self.sender.withLock { $0.masks.next() }
-                FrameEncoder.append(.binary, payload: attachment, mask: mask, to: &buffer)
+                FrameEncoder.append(.binary, payload: attachment, mask: self.anyMask(), to: &buffer)
             }
+            isSent = true
         }
-        guard isSent, let pending else { return .notOpen }
-        return pending > self.request.highWaterMark ? .full : .sent
+        return self.result(isSent ? pending : nil)
     }
 
-    /// Appends a message and its attachments, compressed if the server takes part.
-    private func compress(
-        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], mask: UInt32,
-        to buffer: inout [UInt8], write: (inout [UInt8]) -> Void
-    ) {
+    /// Sends a message compressed; returns nil, having done nothing, when the server takes no part.
+    ///
+    /// Compressing takes its time, so it is done before the stream's buffer is held: others of the loop need not wait.
+    private func sendCompressed(
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], over stream: ByteStream,
+        write: (inout [UInt8]) -> Void
+    ) -> SendResult? {
+        guard self.compressor.withLock({ $0 != nil }) else { return nil }
         var payload: [UInt8] = []
         payload.reserveCapacity(expectedLength)
         write(&payload)
-        self.append(opcode, payload[...], mask: mask, to: &buffer)
-        for attachment in attachments {
-            self.append(.binary, attachment, mask: self.sender.withLock { $0.masks.next() }, to: &buffer)
+        return self.compressor.withLock { compressor in
+            // Asked before: what has been compressed must be sent, or the server could not read what follows.
+            guard self.sender.withLock({ $0.isOpen }) else { return .notOpen }
+            var frames: [UInt8] = []
+            compressor?.append(opcode, payload: payload[...], mask: self.anyMask(), to: &frames)
+            for attachment in attachments {
+                compressor?.append(.binary, payload: attachment, mask: self.anyMask(), to: &frames)
+            }
+            var isSent = false
+            let pending = stream.write { buffer in
+                // Closed meanwhile, nothing may follow the Close frame.
+                guard self.sender.withLock({ $0.isOpen }) else { return }
+                buffer.append(contentsOf: frames)
+                isSent = true
+            }
+            return self.result(isSent ? pending : nil)
         }
     }
 
-    private func append(_ opcode: Opcode, _ payload: ArraySlice<UInt8>, mask: UInt32, to buffer: inout [UInt8]) {
-        self.compressor.withLock { compressor in
-            if compressor == nil {
-                FrameEncoder.append(opcode, payload: payload, mask: mask, to: &buffer)
-            } else {
-                compressor?.append(opcode, payload: payload, mask: mask, to: &buffer)
-            }
-        }
+    private func result(_ pending: Int?) -> SendResult {
+        guard let pending else { return .notOpen }
+        return pending > self.request.highWaterMark ? .full : .sent
     }
+
+    private func anyMask() -> UInt32 { self.sender.withLock { $0.masks.next() } }
 
     /// A mask for the next frame, or nil when the channel is not open.
     private func nextMask() -> UInt32? { self.sender.withLock { $0.isOpen ? $0.masks.next() : nil } }

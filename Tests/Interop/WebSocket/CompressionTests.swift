@@ -73,6 +73,28 @@ extension Interop {
             }
         }
 
+        @Test("messages that several tasks send at once arrive whole")
+        func sendsAtOnce() async throws {
+            let server = try await SharedServers.server(.webSocket)
+            try await Bench.use { bench in
+                let client = try await bench.webSocket(
+                    server, configuration: .defaults { $0.compression = .defaults { $0.threshold = 0 } })
+                try await client.connected()
+                let handler = client.handler
+                let texts = (0..<200).map { "\($0) of many: " + String(repeating: "\($0 % 7) words ", count: $0 * 5) }
+                try await withThrowingTaskGroup { group in
+                    for part in 0..<4 {
+                        group.addTask {
+                            for text in texts[(part * 50)..<(part * 50 + 50)] { try handler.send("echo", text) }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                #expect(Set(try await client.values("echo", count: 200, as: String.self)) == Set(texts))
+                #expect(client.states.entries.count == 1)
+            }
+        }
+
         @Test("without a policy nothing is compressed")
         func isOptIn() async throws {
             let server = try await SharedServers.server(.webSocket)
