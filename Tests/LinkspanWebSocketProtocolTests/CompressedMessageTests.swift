@@ -88,8 +88,15 @@ struct CompressedMessageTests {
         }
         #expect(forgetful == [plain, plain])
         #expect(try written { _ in } == [plain, plain])
-        let empty = try written { $0.threshold = 6 }
-        #expect(empty == [plain, plain])
+        #expect(try written { $0.threshold = 6 } == [plain, plain])
+    }
+
+    @Test("empty ones are sent as they are")
+    func sendsEmptyPlain() throws {
+        var compressor = MessageCompressor(try .client { $0.threshold = 0 }, role: .client)
+        var output: [UInt8] = []
+        for _ in 0..<2 { compressor.append(.text, payload: [], mask: nil, to: &output) }
+        #expect(output == [0x81, 0, 0x81, 0])
     }
 
     struct Setting: Sendable, CustomTestStringConvertible {

@@ -99,10 +99,24 @@ struct CompressionViolationTests {
         }
     }
 
+    @Test("the ratio is judged at the same places however a message is cut")
+    func ratioPlaces() throws {
+        var random = SeededGenerator(seed: 8)
+        // At 64 and at 80 KiB the ratio is below 100; shortly before the latter it is not.
+        let zeros = [UInt8](repeating: 0, count: 79 << 10)
+        let payload = random.bytes(520) + zeros.dropFirst(520) + random.bytes(2000)
+        var compressor = MessageCompressor(try CompressionAgreement.pair().server, role: .server)
+        var bytes: [UInt8] = []
+        compressor.append(.binary, payload: payload[...], mask: nil, to: &bytes)
+        var decoder = FrameDecoder(role: .client, compression: try .client())
+        let drained = decoder.drain(bytes.indices.map { bytes[$0...$0] })
+        #expect(drained == Drained(incoming: [.binary(payload[...])]))
+    }
+
     @Test("what is small may be compressed as much as it can, and a higher ratio may be allowed")
     func ratioFloor() throws {
         var strict = FrameDecoder(role: .client, compression: try .client())
-        #expect(strict.drain([try Self.bomb(64 << 10 - 1)[...]]).error == nil)
+        #expect(strict.drain([try Self.bomb((64 << 10) - 1)[...]]).error == nil)
         #expect(strict.drain([try Self.bomb(65 << 10)[...]]).error == .ratioTooHigh)
         var lenient = FrameDecoder(role: .client, compression: try .client { $0.maximumRatio = 2000 })
         let drained = lenient.drain([try Self.bomb(10 << 20)[...]])
