@@ -9,15 +9,17 @@ SHELL := /bin/bash
 VENV := .venv
 # The same for servers of Socket.IO 2.x.
 LEGACY := .venv-legacy
+# Where the conformance suite is kept.
+SUITE := .conformance
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
 # Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
 WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests)[.]
 # What `make sanitize` looks for.
 SANITIZER := thread
-PACKAGES := libwebsockets-dev python3 python3-venv openssl iproute2 redis-server
+PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
 
-.PHONY: help demo test prerequisites venv sanitize benchmark lint format
+.PHONY: help demo test prerequisites venv sanitize conformance benchmark lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -47,6 +49,13 @@ sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under a sanitiz
 		--skip '$(WITH_SERVERS)'; \
 	swift test --skip-build --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER) --no-parallel \
 		--filter '$(WITH_SERVERS)'
+
+conformance: prerequisites  ## Runs the Autobahn suite; LONG=1 adds its slow cases.
+	@.ci/prerequisites gcc
+	Tests/Conformance/setup $(SUITE)
+	swift build -c release --product conformance-client
+	Tests/Conformance/run.py --folder $(SUITE) $(if $(LONG),--long) \
+		--client "$$(swift build -c release --show-bin-path)/conformance-client"
 
 benchmark: prerequisites  ## Runs the standard workloads against the echo server.
 	swift build -c release --product echo-server

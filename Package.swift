@@ -75,8 +75,11 @@ let plugins: [Target] = [
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
+    .systemLibrary(
+        name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
+        providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanLock"]),
-    plugin("Support", "LinkspanWebSocketProtocol", []),
+    plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"]),
     plugin(
         "Support", "LinkspanWebSocketClient",
         ["Linkspan", "LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanLock"]),
@@ -102,6 +105,11 @@ let benchmarks: [Target] = [
 ]
 
 let tests: [Target] = [
+    // What `make conformance` has judged by the Autobahn test suite.
+    .executableTarget(
+        name: "conformance-client",
+        dependencies: ["LinkspanLock", "LinkspanLWS", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol"],
+        path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanLock"]),
     test(
         "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanLock", logging]),
@@ -115,6 +123,7 @@ let tests: [Target] = [
         ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanLock", "LinkspanTesting", openCombine]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanLock"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
+    test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan"]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"]),
     .testTarget(
         name: "DocumentationTests",

@@ -124,9 +124,10 @@ struct FrameViolationTests {
 
     @Test("a length that is only announced reserves little memory, and what arrives at most about twice itself")
     func announcedLength() throws {
-        let frame = FrameDecoder.PartialFrame(opcode: .binary, isFinal: true, mask: nil, length: 16 * 1024 * 1024)
+        let frame = FrameDecoder.PartialFrame(
+            opcode: .binary, isFinal: true, isCompressed: false, mask: nil, length: 16 * 1024 * 1024)
         var message = PartialMessage()
-        message.beginFrame(.binary)
+        message.beginFrame(frame)
         try message.append([1], of: frame)
         #expect(message.capacity < 70_000)
         try message.append([UInt8](repeating: 2, count: 500_000)[...], of: frame)

@@ -38,6 +38,8 @@ public final class WebSocketChannel: Sendable {
     private let stream = Lock<ByteStream?>(nil)
     private let sender = Lock(Sender())
     private let receiver: Lock<Receiver>
+    /// Held until what it has compressed is in the stream's buffer, so that messages leave in the order of compression.
+    private let compressor = Lock<MessageCompressor?>(nil)
 
     /// Makes a channel that has not begun to open.
     ///
@@ -47,7 +49,8 @@ public final class WebSocketChannel: Sendable {
     ) throws(WebSocketProtocolError) {
         var request = request
         self.handshake = try ClientHandshake(
-            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: request.subprotocols)
+            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: request.subprotocols,
+            compression: request.compression)
         request.upgrade.headers = self.handshake.headers + request.upgrade.headers
         self.request = request
         self.handler = handler
@@ -80,20 +83,60 @@ public final class WebSocketChannel: Sendable {
         _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], write: (inout [UInt8]) -> Void
     ) -> SendResult {
         guard let stream = self.stream.withLock({ $0 }) else { return .notOpen }
+        if self.request.compression != nil {
+            let result = self.sendCompressed(
+                opcode, expectedLength: expectedLength, attachments: attachments, over: stream, write: write)
+            if let result { return result }
+        }
         var isSent = false
         let pending = stream.write { buffer in
             guard let mask = self.nextMask() else { return }
             FrameEncoder.append(opcode, expectedLength: expectedLength, mask: mask, to: &buffer, write: write)
             for attachment in attachments {
                 // Whoever closes meanwhile must not tear the message apart: the mask is drawn all the same.
-                let mask = self.sender.withLock { $0.masks.next() }
-                FrameEncoder.append(.binary, payload: attachment, mask: mask, to: &buffer)
+                FrameEncoder.append(.binary, payload: attachment, mask: self.anyMask(), to: &buffer)
             }
             isSent = true
         }
-        guard isSent, let pending else { return .notOpen }
+        return self.result(isSent ? pending : nil)
+    }
+
+    /// Sends a message compressed; returns nil, having done nothing, when the server takes no part.
+    ///
+    /// Compressing takes its time, so it is done before the stream's buffer is held: others of the loop need not wait.
+    private func sendCompressed(
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>], over stream: ByteStream,
+        write: (inout [UInt8]) -> Void
+    ) -> SendResult? {
+        guard self.compressor.withLock({ $0 != nil }) else { return nil }
+        var payload: [UInt8] = []
+        payload.reserveCapacity(expectedLength)
+        write(&payload)
+        return self.compressor.withLock { compressor in
+            // Asked before: what has been compressed must be sent, or the server could not read what follows.
+            guard self.sender.withLock({ $0.isOpen }) else { return .notOpen }
+            var frames: [UInt8] = []
+            compressor?.append(opcode, payload: payload[...], mask: self.anyMask(), to: &frames)
+            for attachment in attachments {
+                compressor?.append(.binary, payload: attachment, mask: self.anyMask(), to: &frames)
+            }
+            var isSent = false
+            let pending = stream.write { buffer in
+                // Closed meanwhile, nothing may follow the Close frame.
+                guard self.sender.withLock({ $0.isOpen }) else { return }
+                buffer.append(contentsOf: frames)
+                isSent = true
+            }
+            return self.result(isSent ? pending : nil)
+        }
+    }
+
+    private func result(_ pending: Int?) -> SendResult {
+        guard let pending else { return .notOpen }
         return pending > self.request.highWaterMark ? .full : .sent
     }
+
+    private func anyMask() -> UInt32 { self.sender.withLock { $0.masks.next() } }
 
     /// A mask for the next frame, or nil when the channel is not open.
     private func nextMask() -> UInt32? { self.sender.withLock { $0.isOpen ? $0.masks.next() : nil } }
@@ -148,6 +191,10 @@ extension WebSocketChannel {
             let accepted = try self.handshake.verify(status: head.status) { name in
                 (fields[name] ?? nil).map { [$0] } ?? []
             }
+            if let compression = accepted.compression {
+                self.compressor.withLock { $0 = MessageCompressor(compression, role: .client) }
+                self.receiver.withLock { $0.session.begin(compression) }
+            }
             self.sender.withLock { $0.isOpen = true }
             self.handler.opened(subprotocol: accepted.subprotocol)
             self.scheduleKeepAlive()
@@ -172,8 +219,13 @@ extension WebSocketChannel {
             }
             return nil
         }
-        if ending != nil { self.sender.withLock { $0.isOpen = false } }
         let stream = self.stream.withLock { $0 }
+        // What came before a broken rule may still be answered; whoever has said goodbye listens to no answer.
+        if case .closed(let event)? = ending?.0, event.violation != nil, !messages.isEmpty {
+            self.handler.received(messages)
+            messages = []
+        }
+        if ending != nil { self.sender.withLock { $0.isOpen = false } }
         if !output.isEmpty { stream?.write { $0.append(contentsOf: output) } }
         if !messages.isEmpty { self.handler.received(messages) }
         guard let (end, streamEnd) = ending else { return }

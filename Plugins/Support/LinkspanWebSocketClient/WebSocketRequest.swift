@@ -9,6 +9,8 @@ public struct WebSocketRequest: Sendable {
     public var subprotocols: [String]
     /// Bounds of what the server may send.
     public var limits: WebSocketLimits
+    /// The compression to offer; nil for none.
+    public var compression: WebSocketCompression?
     /// When to ping a silent server; nil to leave that to a protocol above.
     public var keepAlive: KeepAlive?
     /// Unsent bytes above which the channel says it is full.
@@ -19,11 +21,13 @@ public struct WebSocketRequest: Sendable {
     /// Makes a request.
     public init(
         upgrade: UpgradeRequest, subprotocols: [String] = [], limits: WebSocketLimits = .defaults(),
-        keepAlive: KeepAlive? = nil, highWaterMark: Int = 1 << 20, closeDeadline: Duration = .seconds(5)
+        compression: WebSocketCompression? = nil, keepAlive: KeepAlive? = nil, highWaterMark: Int = 1 << 20,
+        closeDeadline: Duration = .seconds(5)
     ) {
         self.upgrade = upgrade
         self.subprotocols = subprotocols
         self.limits = limits
+        self.compression = compression
         self.keepAlive = keepAlive
         self.highWaterMark = highWaterMark
         self.closeDeadline = closeDeadline

@@ -6,6 +6,9 @@ public struct ClientHandshake: Sendable {
     public struct Accepted: Sendable, Hashable {
         /// The sub-protocol it chose of those offered, or nil if none.
         public var subprotocol: String?
+
+        /// How messages are compressed, or nil if they are not.
+        public var compression: CompressionAgreement?
     }
 
     /// The value of Sec-WebSocket-Key.
@@ -14,16 +17,22 @@ public struct ClientHandshake: Sendable {
     /// The sub-protocols offered, the preferred first.
     public let subprotocols: [String]
 
+    /// The compression offered, or nil if none.
+    public let compression: WebSocketCompression?
+
     /// Makes a handshake with the 16 random bytes of `nonce`, which must be fresh for each connection.
     ///
     /// - Throws: `subprotocolInvalid` if a name is no HTTP token or is given twice.
-    public init(nonce: (UInt64, UInt64), subprotocols: [String] = []) throws(WebSocketProtocolError) {
+    public init(
+        nonce: (UInt64, UInt64), subprotocols: [String] = [], compression: WebSocketCompression? = nil
+    ) throws(WebSocketProtocolError) {
         try HandshakeRules.check(subprotocols: subprotocols)
         let bytes = [nonce.0, nonce.1].flatMap { half in
             stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) }
         }
         self.key = Base64.encode(bytes)
         self.subprotocols = subprotocols
+        self.compression = compression
     }
 
     /// The headers to add to the request.
@@ -36,6 +45,9 @@ public struct ClientHandshake: Sendable {
         ]
         if !self.subprotocols.isEmpty {
             headers.append((name: "Sec-WebSocket-Protocol", value: self.subprotocols.joined(separator: ", ")))
+        }
+        if let compression = self.compression {
+            headers.append((name: "Sec-WebSocket-Extensions", value: compression.offer))
         }
         return headers
     }
@@ -63,10 +75,23 @@ public struct ClientHandshake: Sendable {
         guard accept == HandshakeRules.accept(key: self.key)[...] else {
             throw WebSocketProtocolError(.acceptMismatch, "the server's accept value does not fit the key")
         }
-        guard HandshakeRules.list(headers("sec-websocket-extensions")).isEmpty else {
+        let extensions = try WebSocketExtension.parse(headers("sec-websocket-extensions"))
+        let compression = try self.agreement(extensions)
+        let subprotocol = try self.chosenSubprotocol(headers("sec-websocket-protocol"))
+        return Accepted(subprotocol: subprotocol, compression: compression)
+    }
+
+    private func agreement(
+        _ extensions: [WebSocketExtension]
+    ) throws(WebSocketProtocolError) -> CompressionAgreement? {
+        guard let first = extensions.first else { return nil }
+        guard let compression = self.compression, extensions.allSatisfy({ $0.name == WebSocketCompression.name }) else {
             throw WebSocketProtocolError(.extensionNotOffered, "the server uses an extension that was not offered")
         }
-        return Accepted(subprotocol: try self.chosenSubprotocol(headers("sec-websocket-protocol")))
+        guard extensions.count == 1 else {
+            throw WebSocketProtocolError(.extensionRepeated, "the server agreed to an extension more than once")
+        }
+        return try compression.agreement(answer: first)
     }
 
     private func chosenSubprotocol(_ fields: [String]) throws(WebSocketProtocolError) -> String? {

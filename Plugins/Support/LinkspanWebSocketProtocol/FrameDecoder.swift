@@ -29,6 +29,7 @@ public struct FrameDecoder: Sendable {
     struct PartialFrame: Sendable {
         var opcode: Opcode
         var isFinal: Bool
+        var isCompressed: Bool
         var mask: UInt32?
         var length: Int
         var received = 0
@@ -50,11 +51,24 @@ public struct FrameDecoder: Sendable {
     /// The start of a control frame's payload whose rest is in the next chunk.
     private var control: [UInt8] = []
     private var message = PartialMessage()
+    /// What decompresses, if compression was agreed on.
+    private var inflater: MessageInflater?
+    /// The reserved bits that a message's first frame may have set.
+    private var reservedBits: UInt8 = 0
 
     /// Makes a decoder for the frames that the end with `role` receives.
-    public init(role: WebSocketRole, limits: WebSocketLimits = .defaults()) {
+    public init(
+        role: WebSocketRole, limits: WebSocketLimits = .defaults(), compression: CompressionAgreement? = nil
+    ) {
         self.role = role
         self.limits = limits
+        if let compression { self.begin(compression) }
+    }
+
+    /// Expects compressed messages from now on.
+    mutating func begin(_ compression: CompressionAgreement) {
+        self.inflater = MessageInflater(compression, role: self.role, maximumBytes: self.limits.maxMessageBytes)
+        self.reservedBits = FrameHeader.compressedBit
     }
 
     /// Takes a chunk of received bytes.
@@ -100,11 +114,12 @@ public struct FrameDecoder: Sendable {
 
     private mutating func readHeader() throws(WebSocketProtocolError) -> FrameHeader? {
         guard self.splitHeader.isEmpty else { return try self.completeSplitHeader() }
-        let (role, isInsideMessage) = (self.role, self.message.kind != nil)
+        let (role, isInsideMessage, reservedBits) = (self.role, self.message.kind != nil, self.reservedBits)
         let offset = self.position - self.input.startIndex
         let header = try self.input.withUnsafeBufferPointer { bytes throws(WebSocketProtocolError) in
             try FrameHeader.parse(
-                UnsafeBufferPointer(rebasing: bytes[offset...]), role: role, isInsideMessage: isInsideMessage)
+                UnsafeBufferPointer(rebasing: bytes[offset...]), role: role, isInsideMessage: isInsideMessage,
+                reservedBits: reservedBits)
         }
         if let header {
             self.position += header.size
@@ -116,12 +131,13 @@ public struct FrameDecoder: Sendable {
     }
 
     private mutating func completeSplitHeader() throws(WebSocketProtocolError) -> FrameHeader? {
-        let (role, isInsideMessage) = (self.role, self.message.kind != nil)
+        let (role, isInsideMessage, reservedBits) = (self.role, self.message.kind != nil, self.reservedBits)
         while self.position < self.input.endIndex {
             self.splitHeader.append(self.input[self.position])
             self.position += 1
             let header = try self.splitHeader.withUnsafeBufferPointer { bytes throws(WebSocketProtocolError) in
-                try FrameHeader.parse(bytes, role: role, isInsideMessage: isInsideMessage)
+                try FrameHeader.parse(
+                    bytes, role: role, isInsideMessage: isInsideMessage, reservedBits: reservedBits)
             }
             guard let header else { continue }
             self.splitHeader.removeAll(keepingCapacity: true)
@@ -133,8 +149,7 @@ public struct FrameDecoder: Sendable {
     /// Checks a frame against the limits before a byte of it is stored.
     private func admit(_ header: FrameHeader) throws(WebSocketProtocolError) -> PartialFrame {
         if !header.opcode.isControl {
-            let room = self.limits.maxMessageBytes - self.message.byteCount
-            guard header.length <= UInt64(max(room, 0)) else {
+            guard header.length <= self.room(for: header) else {
                 throw WebSocketProtocolError(.messageTooBig, "a message exceeds the limit of bytes")
             }
             guard self.message.fragments < self.limits.maxFragments else {
@@ -142,16 +157,25 @@ public struct FrameDecoder: Sendable {
             }
         }
         return PartialFrame(
-            opcode: header.opcode, isFinal: header.isFinal, mask: header.mask, length: Int(header.length))
+            opcode: header.opcode, isFinal: header.isFinal, isCompressed: header.isCompressed, mask: header.mask,
+            length: Int(header.length))
+    }
+
+    /// How many bytes the message's next frame may have.
+    private func room(for header: FrameHeader) -> UInt64 {
+        if let inflater = self.inflater, header.isCompressed || self.message.isCompressed {
+            return inflater.maximumWireBytes - self.message.wireBytes
+        }
+        return UInt64(max(self.limits.maxMessageBytes - self.message.byteCount, 0))
     }
 
     // MARK: Payloads
 
     /// Returns a frame that is complete in the chunk and needs no collecting, else prepares to collect it.
     private mutating func readWhole(_ frame: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
-        let isAlone = frame.opcode != .continuation && frame.isFinal
+        let isAlone = frame.opcode != .continuation && frame.isFinal && !frame.isCompressed
         guard isAlone, self.input.endIndex - self.position >= frame.length else {
-            if !frame.opcode.isControl { self.message.beginFrame(frame.opcode) }
+            if !frame.opcode.isControl { self.message.beginFrame(frame) }
             self.state = .payload(frame)
             return nil
         }
@@ -185,6 +209,8 @@ public struct FrameDecoder: Sendable {
             if let mask = partial.mask {
                 Masking.apply(Masking.rotate(mask, by: partial.received), to: &self.control, from: start)
             }
+        } else if self.message.isCompressed {
+            try self.inflate(piece, of: partial)
         } else {
             try self.message.append(piece, of: partial)
         }
@@ -198,8 +224,24 @@ public struct FrameDecoder: Sendable {
         return try self.finish(frame)
     }
 
+    private mutating func inflate(
+        _ piece: ArraySlice<UInt8>, of frame: PartialFrame
+    ) throws(WebSocketProtocolError) {
+        guard let mask = frame.mask else {
+            try self.inflater?.inflate(piece, into: &self.message)
+            return
+        }
+        var unmasked = Array(piece)
+        Masking.apply(Masking.rotate(mask, by: frame.received), to: &unmasked, from: 0)
+        try self.inflater?.inflate(unmasked[...], into: &self.message)
+    }
+
     private mutating func finish(_ frame: PartialFrame) throws(WebSocketProtocolError) -> Incoming? {
-        guard frame.opcode.isControl else { return frame.isFinal ? try self.message.finish() : nil }
+        guard frame.opcode.isControl else {
+            guard frame.isFinal else { return nil }
+            if self.message.isCompressed { try self.inflater?.finish(into: &self.message) }
+            return try self.message.finish()
+        }
         let payload = self.control[...]
         self.control = []
         return try self.control(frame.opcode, payload)
@@ -252,5 +294,6 @@ public struct FrameDecoder: Sendable {
         self.splitHeader = []
         self.control = []
         self.message = PartialMessage()
+        self.inflater = nil
     }
 }

@@ -17,6 +17,18 @@ public enum FrameEncoder {
         if let mask { Masking.apply(mask, to: &output, from: start) }
     }
 
+    /// Appends a message in one frame whose payload was compressed.
+    static func append(
+        _ opcode: Opcode, compressed payload: ArraySlice<UInt8>, mask: UInt32?, to output: inout [UInt8]
+    ) {
+        Self.withHeader(
+            opcode, isFinal: true, reservedBits: FrameHeader.compressedBit, length: payload.count, mask: mask
+        ) { output.append(contentsOf: $0) }
+        let start = output.count
+        output.append(contentsOf: payload)
+        if let mask { Masking.apply(mask, to: &output, from: start) }
+    }
+
     /// Appends a frame whose payload is `prefix` followed by `body`, without joining them first.
     ///
     /// - Precondition: A control frame is final and has at most 125 bytes.
@@ -101,14 +113,15 @@ public enum FrameEncoder {
     }
 
     private static func withHeader(
-        _ opcode: Opcode, isFinal: Bool, length: Int, mask: UInt32?, _ body: (UnsafeBufferPointer<UInt8>) -> Void
+        _ opcode: Opcode, isFinal: Bool, reservedBits: UInt8 = 0, length: Int, mask: UInt32?,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Void
     ) {
         precondition(
             !opcode.isControl || isFinal && length <= FrameHeader.maximumControlPayload,
             "a control frame is final and has at most 125 bytes, not \(length)")
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: FrameHeader.maximumSize) { bytes in
             let masked: UInt8 = mask == nil ? 0 : 0x80
-            bytes[0] = (isFinal ? 0x80 : 0) | opcode.rawValue
+            bytes[0] = (isFinal ? 0x80 : 0) | reservedBits | opcode.rawValue
             var size = 2
             switch length {
             case ...125:

@@ -6,20 +6,26 @@ struct FrameHeader: Sendable {
     /// The most bytes a control frame may carry.
     static let maximumControlPayload = 125
 
+    /// RSV1, which permessage-deflate (RFC 7692 section 6) sets on the first frame of a compressed message.
+    static let compressedBit: UInt8 = 0x40
+
     var opcode: Opcode
     var isFinal: Bool
+    /// Whether it begins a compressed message.
+    var isCompressed: Bool
     var mask: UInt32?
     var length: UInt64
     var size: Int
 
     /// Reads a header from the start of `bytes`, or returns nil if it is incomplete.
     ///
-    /// `isInsideMessage` says whether a message has begun and not ended, which decides what data frames may follow.
+    /// `isInsideMessage` says whether a message has begun and not ended, which decides what data frames may follow;
+    /// `reservedBits` which bits a frame may have set that begins a message.
     static func parse(
-        _ bytes: UnsafeBufferPointer<UInt8>, role: WebSocketRole, isInsideMessage: Bool
+        _ bytes: UnsafeBufferPointer<UInt8>, role: WebSocketRole, isInsideMessage: Bool, reservedBits: UInt8
     ) throws(WebSocketProtocolError) -> Self? {
         guard bytes.count >= 1 else { return nil }
-        let opcode = try Self.opcode(bytes[0], isInsideMessage: isInsideMessage)
+        let opcode = try Self.opcode(bytes[0], isInsideMessage: isInsideMessage, reservedBits: reservedBits)
         guard bytes.count >= 2 else { return nil }
         let isMasked = bytes[1] & 0x80 != 0
         let short = bytes[1] & 0x7F
@@ -32,17 +38,19 @@ struct FrameHeader: Sendable {
         guard bytes.count >= size else { return nil }
         let length = lengthSize == 0 ? UInt64(short) : try Self.length(bytes, size: lengthSize)
         let mask = isMasked ? UInt32(truncatingIfNeeded: Self.number(bytes, at: size - 4, size: 4)) : nil
-        return Self(opcode: opcode, isFinal: bytes[0] & 0x80 != 0, mask: mask, length: length, size: size)
+        return Self(
+            opcode: opcode, isFinal: bytes[0] & 0x80 != 0, isCompressed: bytes[0] & Self.compressedBit != 0, mask: mask,
+            length: length, size: size)
     }
 
     private static func opcode(
-        _ first: UInt8, isInsideMessage: Bool
+        _ first: UInt8, isInsideMessage: Bool, reservedBits: UInt8
     ) throws(WebSocketProtocolError) -> Opcode {
         guard let opcode = Opcode(rawValue: first & 0x0F) else {
             throw WebSocketProtocolError(.reservedOpcode, "the opcode of a frame is reserved")
         }
-        guard first & 0x70 & ~Self.permittedReservedBits(opcode) == 0 else {
-            throw WebSocketProtocolError(.reservedBits, "a reserved bit is set and no extension was agreed on")
+        guard first & 0x70 & ~(opcode == .text || opcode == .binary ? reservedBits : 0) == 0 else {
+            throw WebSocketProtocolError(.reservedBits, "a reserved bit is set that has no meaning here")
         }
         switch opcode {
         case .continuation where !isInsideMessage:
@@ -55,11 +63,6 @@ struct FrameHeader: Sendable {
             return opcode
         }
     }
-
-    /// The reserved bits a frame may have set: none, as no extension is offered.
-    ///
-    /// An extension decides here: permessage-deflate (RFC 7692) would permit RSV1, 0x40, on the first frame of a message.
-    private static func permittedReservedBits(_ opcode: Opcode) -> UInt8 { 0 }
 
     private static func check(isMasked: Bool, role: WebSocketRole) throws(WebSocketProtocolError) {
         switch role {

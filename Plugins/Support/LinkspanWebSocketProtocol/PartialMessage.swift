@@ -9,6 +9,12 @@ struct PartialMessage: Sendable {
     /// How many frames of the message have begun.
     private(set) var fragments = 0
 
+    /// Whether what arrives of it has to be decompressed.
+    private(set) var isCompressed = false
+
+    /// How many bytes its frames have on the wire, the part included that has not arrived.
+    private(set) var wireBytes: UInt64 = 0
+
     private var bytes: [UInt8] = []
     private var utf8 = UTF8Validator()
 
@@ -18,9 +24,13 @@ struct PartialMessage: Sendable {
     var capacity: Int { self.bytes.capacity }
 
     /// Notes a further frame, which is the first if no message has begun.
-    mutating func beginFrame(_ opcode: Opcode) {
-        self.kind = self.kind ?? opcode
+    mutating func beginFrame(_ frame: FrameDecoder.PartialFrame) {
+        if self.kind == nil {
+            self.kind = frame.opcode
+            self.isCompressed = frame.isCompressed
+        }
         self.fragments += 1
+        self.wireBytes += UInt64(frame.length)
     }
 
     /// Takes a piece of a frame's payload that begins `offset` bytes into it.
@@ -40,6 +50,12 @@ struct PartialMessage: Sendable {
             self.utf8.accept(UnsafeBufferPointer(rebasing: $0[start...]))
         }
         guard isValid else { throw .invalidText }
+    }
+
+    /// Takes bytes that were decompressed.
+    mutating func append(_ inflated: UnsafeBufferPointer<UInt8>) throws(WebSocketProtocolError) {
+        guard self.kind != .text || self.utf8.accept(inflated) else { throw .invalidText }
+        self.bytes.append(contentsOf: inflated)
     }
 
     /// Ends the message and hands its bytes out; the next begins from nothing.

@@ -10,22 +10,32 @@ public struct ServerHandshake: Sendable {
 
         /// The sub-protocol agreed on, or nil if none.
         public var subprotocol: String?
+
+        /// How messages are compressed, or nil if they are not.
+        public var compression: CompressionAgreement?
     }
 
     /// The sub-protocols the server speaks.
     public let subprotocols: [String]
 
-    /// Makes a handshake for a server that speaks `subprotocols`.
+    /// How the server compresses, or nil if it does not.
+    public let compression: WebSocketCompression?
+
+    /// Makes a handshake for a server that speaks `subprotocols`, and compresses if a client wants that.
     ///
     /// - Throws: `subprotocolInvalid` if a name is no HTTP token or is given twice.
-    public init(subprotocols: [String] = []) throws(WebSocketProtocolError) {
+    public init(
+        subprotocols: [String] = [], compression: WebSocketCompression? = nil
+    ) throws(WebSocketProtocolError) {
         try HandshakeRules.check(subprotocols: subprotocols)
         self.subprotocols = subprotocols
+        self.compression = compression
     }
 
     /// Checks a client's request and gives the answer that agrees.
     ///
-    /// Of the sub-protocols the client offers, the first that the server speaks is chosen. No extension is.
+    /// Of the sub-protocols the client offers, the first that the server speaks is chosen, and of its offers of
+    /// compression the first that can be met.
     ///
     /// - Parameters:
     ///   - method: The request's method.
@@ -55,7 +65,9 @@ public struct ServerHandshake: Sendable {
         else {
             throw WebSocketProtocolError(.keyInvalid, "the client's key is not 16 bytes in base64")
         }
-        return self.agreement(key: key, offered: HandshakeRules.list(headers("sec-websocket-protocol")))
+        let extensions = try WebSocketExtension.parse(headers("sec-websocket-extensions"))
+        let subprotocols = HandshakeRules.list(headers("sec-websocket-protocol"))
+        return self.agreement(key: key, subprotocols: subprotocols, extensions: extensions)
     }
 
     /// The answer to a request that broke a rule.
@@ -73,8 +85,10 @@ public struct ServerHandshake: Sendable {
         return Response(status: error.httpStatus, headers: headers, subprotocol: nil)
     }
 
-    private func agreement(key: String, offered: [Substring]) -> Response {
-        let subprotocol = offered.lazy.map(String.init).first(where: self.subprotocols.contains)
+    private func agreement(
+        key: String, subprotocols: [Substring], extensions: [WebSocketExtension]
+    ) -> Response {
+        let subprotocol = subprotocols.lazy.map(String.init).first(where: self.subprotocols.contains)
         var headers = [
             (name: "Upgrade", value: "websocket"),
             (name: "Connection", value: "Upgrade"),
@@ -83,6 +97,11 @@ public struct ServerHandshake: Sendable {
         if let subprotocol {
             headers.append((name: "Sec-WebSocket-Protocol", value: subprotocol))
         }
-        return Response(status: 101, headers: headers, subprotocol: subprotocol)
+        let compression = self.compression?.answer(to: extensions)
+        if let compression {
+            headers.append((name: "Sec-WebSocket-Extensions", value: compression.header))
+        }
+        return Response(
+            status: 101, headers: headers, subprotocol: subprotocol, compression: compression?.agreement)
     }
 }

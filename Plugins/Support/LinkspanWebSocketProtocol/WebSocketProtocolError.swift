@@ -21,8 +21,8 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
     /// A failed handshake has no Close frame: the stream is dropped, or a server answers with ``httpStatus``.
     public var closeCode: CloseCode {
         switch self.code {
-        case .invalidUTF8: .invalidPayload
-        case .messageTooBig, .tooManyFragments: .messageTooBig
+        case .invalidUTF8, .invalidCompressedData: .invalidPayload
+        case .messageTooBig, .tooManyFragments, .ratioTooHigh: .messageTooBig
         default: .protocolError
         }
     }
@@ -44,9 +44,10 @@ extension WebSocketProtocolError {
             case reservedBits, reservedOpcode, fragmentedControl, oversizedControl
             case unexpectedContinuation, interruptedMessage, maskMissing, maskForbidden
             case lengthNotMinimal, lengthOutOfRange, closePayloadTooShort, closeCodeInvalid
-            case invalidUTF8, messageTooBig, tooManyFragments
+            case invalidUTF8, invalidCompressedData, messageTooBig, tooManyFragments, ratioTooHigh
             case unexpectedStatus, upgradeMissing, connectionMissing, acceptMismatch
-            case extensionNotOffered, subprotocolNotOffered, subprotocolInvalid
+            case extensionNotOffered, extensionMalformed, extensionRepeated, extensionParameterInvalid
+            case subprotocolNotOffered, subprotocolInvalid
             case methodNotAllowed, keyInvalid, versionUnsupported, hostMissing
         }
 
@@ -100,6 +101,9 @@ extension WebSocketProtocolError {
         /// A text message or a close reason is not UTF-8.
         public static let invalidUTF8 = Self(.invalidUTF8)
 
+        /// A compressed message is no DEFLATE data, or is cut off.
+        public static let invalidCompressedData = Self(.invalidCompressedData)
+
         // Limits
 
         /// A message exceeds ``WebSocketLimits/maxMessageBytes``.
@@ -107,6 +111,9 @@ extension WebSocketProtocolError {
 
         /// A message exceeds ``WebSocketLimits/maxFragments``.
         public static let tooManyFragments = Self(.tooManyFragments)
+
+        /// A message exceeds ``WebSocketCompression/maximumRatio``.
+        public static let ratioTooHigh = Self(.ratioTooHigh)
 
         // The opening handshake, RFC 6455 section 4
 
@@ -124,6 +131,16 @@ extension WebSocketProtocolError {
 
         /// The server uses an extension that was not offered.
         public static let extensionNotOffered = Self(.extensionNotOffered)
+
+        /// The Sec-WebSocket-Extensions header does not have the form of a list of extensions.
+        public static let extensionMalformed = Self(.extensionMalformed)
+
+        /// The server agreed to an extension more than once.
+        public static let extensionRepeated = Self(.extensionRepeated)
+
+        /// The server agreed to an extension with a parameter that is unknown, repeated, or has a value it must not have,
+        /// or without one that was asked for.
+        public static let extensionParameterInvalid = Self(.extensionParameterInvalid)
 
         /// The server chose a sub-protocol that was not offered.
         public static let subprotocolNotOffered = Self(.subprotocolNotOffered)

@@ -54,6 +54,7 @@ public struct WebSocketSession: Sendable {
     private var state = State.open
     private var decoder: FrameDecoder
     private var masks: MaskSource
+    @usableFromInline var compressor: MessageCompressor?
     private var pongsInChunk = 0
     /// The newest ping of a flood, answered when the chunk is used up.
     private var heldPing: ArraySlice<UInt8>?
@@ -61,11 +62,23 @@ public struct WebSocketSession: Sendable {
     private var sentPing: [UInt8]?
 
     /// Makes the end with `role` of a connection that is open from now on.
-    public init(role: WebSocketRole, limits: WebSocketLimits = .defaults(), masks: MaskSource = MaskSource()) {
+    ///
+    /// Compression is used if it was agreed on in the opening handshake.
+    public init(
+        role: WebSocketRole, limits: WebSocketLimits = .defaults(), masks: MaskSource = MaskSource(),
+        compression: CompressionAgreement? = nil
+    ) {
         self.role = role
         self.maxPongs = limits.maxPongsPerChunk
         self.decoder = FrameDecoder(role: role, limits: limits)
         self.masks = masks
+        if let compression { self.begin(compression) }
+    }
+
+    /// Uses compression from now on, for an end that was made before the opening handshake.
+    public mutating func begin(_ compression: CompressionAgreement) {
+        self.decoder.begin(compression)
+        self.compressor = MessageCompressor(compression, role: self.role)
     }
 
     /// Whether messages can be sent.
@@ -197,6 +210,10 @@ public struct WebSocketSession: Sendable {
         _ opcode: Opcode, payload: some Collection<UInt8>, into output: inout [UInt8]
     ) -> Bool {
         guard self.beginMessage(opcode) else { return false }
+        if self.compressor != nil {
+            self.sendCompressed(opcode, Array(payload), into: &output)
+            return true
+        }
         FrameEncoder.append(opcode, payload: payload, mask: self.nextMask(), to: &output)
         return true
     }
@@ -209,6 +226,10 @@ public struct WebSocketSession: Sendable {
         _ opcode: Opcode, prefix: some Collection<UInt8>, body: some Collection<UInt8>, into output: inout [UInt8]
     ) -> Bool {
         guard self.beginMessage(opcode) else { return false }
+        if self.compressor != nil {
+            self.sendCompressed(opcode, Array(prefix) + Array(body), into: &output)
+            return true
+        }
         FrameEncoder.append(opcode, prefix: prefix, body: body, mask: self.nextMask(), to: &output)
         return true
     }
@@ -225,6 +246,13 @@ public struct WebSocketSession: Sendable {
         write: (inout [UInt8]) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         guard self.beginMessage(opcode) else { return false }
+        if self.compressor != nil {
+            var payload: [UInt8] = []
+            payload.reserveCapacity(expectedLength)
+            try write(&payload)
+            self.sendCompressed(opcode, payload, into: &output)
+            return true
+        }
         try FrameEncoder.append(
             opcode, expectedLength: expectedLength, mask: self.nextMask(), to: &output, write: write)
         return true
@@ -262,6 +290,12 @@ public struct WebSocketSession: Sendable {
     func beginMessage(_ opcode: Opcode) -> Bool {
         precondition(opcode == .text || opcode == .binary, "a message is text or binary, not \(opcode)")
         return self.isOpen
+    }
+
+    @usableFromInline
+    mutating func sendCompressed(_ opcode: Opcode, _ payload: [UInt8], into output: inout [UInt8]) {
+        let mask = self.nextMask()
+        self.compressor?.append(opcode, payload: payload[...], mask: mask, to: &output)
     }
 
     @usableFromInline

@@ -36,6 +36,7 @@ public struct SocketIOTransport: Transport {
             "multiplex": "\(self.configuration.isMultiplexed)",
             "tls": self.configuration.tls.description,
             "proxy": self.configuration.proxy?.description ?? "none",
+            "compression": self.configuration.compression?.description ?? "none",
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
@@ -74,6 +75,10 @@ extension SocketIOTransport {
         ///
         /// Default true.
         public var isMultiplexed = true
+        /// How messages are compressed, if the server takes part.
+        ///
+        /// Default nil: they are not.
+        public var compression: CompressionPolicy?
         /// The most bytes of a received message.
         ///
         /// Default 16 MiB.

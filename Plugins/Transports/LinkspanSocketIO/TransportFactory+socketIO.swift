@@ -2,9 +2,9 @@ public import Linkspan
 internal import LinkspanWebSocketClient
 
 extension TransportFactory {
-    /// The Socket.IO transport for a catalog: options `path`, `version`, `carriers`, `multiplex`, `maximumMessageBytes`, and
-    /// those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`) and of an HTTP proxy
-    /// (`proxy`, `proxyUser`, `proxyPassword`).
+    /// The Socket.IO transport for a catalog: options `path`, `version`, `carriers`, `multiplex`, `compression`,
+    /// `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`,
+    /// `minimumTLS`) and of an HTTP proxy (`proxy`, `proxyUser`, `proxyPassword`).
     public static var socketIO: Self {
         Self(
             "socketio", schemes: ["http", "https", "ws", "wss"],
@@ -18,6 +18,9 @@ extension TransportFactory {
                     "What carries the packets: websocket, polling, upgrade (polling, then WebSocket), fallback (WebSocket, "
                         + "or else polling)."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
+                PluginOption(
+                    "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."
+                ),
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
@@ -41,6 +44,7 @@ extension TransportFactory {
                     configuration.tls = tls
                     configuration.proxy = proxy
                     if let multiplex = values.flag("multiplex") { configuration.isMultiplexed = multiplex }
+                    if values.flag("compression") == true { configuration.compression = .defaults() }
                     if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
                 })
         }

@@ -15,6 +15,34 @@ public enum Envelope: Sendable {
 /// Write your own for a server with its own format.
 ///
 /// An envelope is one message, text or binary, followed by one binary message for each attachment.
+///
+/// ```swift
+/// /// Lines of the form `event: text`.
+/// struct LineCodec: EnvelopeCodec {
+///     let name = "lines"
+///
+///     func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+///         guard case .event(let name, let payload, nil) = envelope, let text = payload[0]?.string else {
+///             throw LinkspanError(.encodingFailed, "a line has an event and a text, and there are no replies")
+///         }
+///         buffer.append(contentsOf: "\(name): \(text)".utf8)
+///         return .text
+///     }
+///
+///     func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+///         let line = String(decoding: text, as: UTF8.self)
+///         guard let colon = line.firstIndex(of: ":") else {
+///             throw LinkspanError(.protocolViolation, "a line lacks its colon")
+///         }
+///         let words = line[colon...].dropFirst(2)
+///         return DecodedEnvelope(.event(name: String(line[..<colon]), payload: try Payload(String(words)), id: nil))
+///     }
+///
+///     func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+///         throw LinkspanError(.protocolViolation, "a binary message came where only lines are expected")
+///     }
+/// }
+/// ```
 public protocol EnvelopeCodec: Sendable {
     /// The name, for comparing and explaining.
     var name: String { get }

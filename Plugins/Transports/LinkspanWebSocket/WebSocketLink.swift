@@ -36,10 +36,12 @@ final class WebSocketLink: Link {
     func open() {
         let path = self.request.url.path
         let upgrade = UpgradeRequest(
-            self.request, path: path, tls: self.configuration.tls, proxy: self.configuration.proxy)
+            self.request, path: path, headers: self.configuration.headers.map { ($0.name, $0.value) },
+            tls: self.configuration.tls, proxy: self.configuration.proxy)
         let request = WebSocketRequest(
             upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
             limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            compression: self.configuration.compression.map { WebSocketCompression($0) },
             keepAlive: self.configuration.keepAlive.map { .init(interval: $0.interval, timeout: $0.timeout) },
             highWaterMark: self.configuration.highWaterMark)
         do {
@@ -66,7 +68,10 @@ final class WebSocketLink: Link {
         _ = self.send(.reply(id: id, payload: payload), payload)
     }
 
-    func close() { self.leave { $0.close() } }
+    func close() {
+        let closing = self.configuration.closing
+        self.leave { $0.close(CloseCode(rawValue: closing.code), reason: closing.reason) }
+    }
 
     func abort() { self.leave { $0.abort() } }
 
@@ -168,7 +173,16 @@ extension WebSocketLink: WebSocketChannelHandler {
         if self.openChannel != nil { self.receiver.receive([.writable]) }
     }
 
-    func closed(_ end: WebSocketEnd) { self.end(LinkspanError(end)) }
+    func closed(_ end: WebSocketEnd) {
+        var error = LinkspanError(end)
+        // Only what the server says itself is for the app to interpret.
+        if case .closed(let event) = end, event.violation == nil,
+            let meaning = self.configuration.closeMeanings[event.code.rawValue]
+        {
+            error.code = meaning.code
+        }
+        self.end(error)
+    }
 
     private func end(_ error: LinkspanError) {
         let isFirst = self.state.withLock { state in

@@ -27,9 +27,13 @@ public struct WebSocketTransport: Transport {
         return [
             "codec": self.configuration.codec.name,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
+            "headers": self.configuration.headersDescription,
+            "closing": self.configuration.closing.description,
+            "closeMeanings": self.configuration.closeMeanings.description,
             "tls": self.configuration.tls.description,
             "proxy": self.configuration.proxy?.description ?? "none",
             "keepAlive": keepAlive ?? "never",
+            "compression": self.configuration.compression?.description ?? "none",
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
@@ -38,71 +42,6 @@ public struct WebSocketTransport: Transport {
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
         WebSocketLink(request: request, configuration: self.configuration, loop: self.loop, receiver: receiver)
-    }
-}
-
-extension WebSocketTransport {
-    /// How the transport behaves.
-    public struct Configuration: Sendable {
-        /// What messages look like.
-        ///
-        /// Default ``JSONEnvelopeCodec``.
-        public var codec: any EnvelopeCodec = JSONEnvelopeCodec()
-        /// Sub-protocols to offer besides those of the codec.
-        ///
-        /// Default none.
-        public var subprotocols: [String] = []
-        /// How servers are verified over TLS.
-        ///
-        /// Default: by the system's roots.
-        public var tls = TLSPolicy.system
-        /// The HTTP proxy to go through.
-        ///
-        /// Default nil: none.
-        public var proxy: HTTPProxy?
-        /// When a silent server is pinged.
-        ///
-        /// Default: every 15 s, 10 s to answer. Nil for never.
-        public var keepAlive: KeepAlive? = .init()
-        /// The most bytes of a received message.
-        ///
-        /// Default 16 MiB.
-        public var maximumMessageBytes = 16 << 20
-        /// Unsent bytes above which the core has to wait.
-        ///
-        /// Default 1 MiB.
-        public var highWaterMark = 1 << 20
-
-        /// The defaults named at the properties, changed by `configure`.
-        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-            var configuration = Self()
-            configure(&configuration)
-            return configuration
-        }
-
-        private init() {}
-    }
-}
-
-extension WebSocketTransport {
-    /// When a silent server is pinged, and how long it may take to answer.
-    public struct KeepAlive: Sendable, Hashable {
-        /// How often a ping is sent.
-        ///
-        /// Default 15 s.
-        public var interval: Duration
-        /// How long the server may be silent after a ping.
-        ///
-        /// Default 10 s.
-        public var timeout: Duration
-
-        /// Makes a rule.
-        ///
-        /// A server that has vanished is noticed after at most `interval` + `timeout`.
-        public init(interval: Duration = .seconds(15), timeout: Duration = .seconds(10)) {
-            self.interval = interval
-            self.timeout = timeout
-        }
     }
 }
 

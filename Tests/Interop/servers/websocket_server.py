@@ -19,6 +19,7 @@ from typing import Any
 
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
@@ -29,6 +30,10 @@ ATTACHMENT_LIMIT = 100
 
 # How many HTTP requests have come, whatever became of them.
 REQUESTS = {"seen": 0}
+
+# The codes and reasons with which clients have closed.
+CLOSINGS: list[tuple[int, str]] = []
+CLOSED = asyncio.Condition()
 
 Payload = dict[str, Any]
 
@@ -131,6 +136,18 @@ class EnvelopeSession:
         request = self._connection.request
         return request is not None and request.path.partition("?")[2] == "early"
 
+    def _compression(self) -> Payload | None:
+        """What was agreed on, or `None` if nothing was."""
+        for extension in self._connection.protocol.extensions:
+            if isinstance(extension, PerMessageDeflate):
+                return {
+                    "clientForgets": extension.remote_no_context_takeover,
+                    "serverForgets": extension.local_no_context_takeover,
+                    "clientBits": extension.remote_max_window_bits,
+                    "serverBits": extension.local_max_window_bits,
+                }
+        return None
+
     async def _flood(self, options: Payload) -> int:
         pad = "x" * int(options.get("bytes", 0))
         for number in range(options["n"]):
@@ -179,6 +196,14 @@ class EnvelopeSession:
             case "kill_engine":
                 self._connection.transport.abort()
                 return None
+            case "compression":
+                return [self._compression()]
+            case "header":
+                return [self._connection.request.headers.get(args[0]) if self._connection.request else None]
+            case "closings":
+                async with CLOSED:
+                    await CLOSED.wait_for(lambda: len(CLOSINGS) >= args[0])
+                return [CLOSINGS]
             case "requests":
                 return [REQUESTS["seen"]]
             case _:
@@ -200,6 +225,10 @@ async def handle(connection: ServerConnection) -> None:
             await echo(connection)
         else:
             await EnvelopeSession(connection).run()
+    if (closing := connection.protocol.close_rcvd) is not None:
+        async with CLOSED:
+            CLOSINGS.append((closing.code, closing.reason))
+            CLOSED.notify_all()
 
 
 def check_path(connection: ServerConnection, request: Request) -> Response | None:
@@ -217,6 +246,16 @@ def select_subprotocol(connection: ServerConnection, offered: Sequence[Subprotoc
     return next((name for name in SUBPROTOCOLS if name in offered), None)
 
 
+def compression(options: argparse.Namespace) -> ServerPerMessageDeflateFactory:
+    """What the server wants of compression, if a client offers it."""
+    return ServerPerMessageDeflateFactory(
+        server_no_context_takeover=options.server_forgets,
+        client_no_context_takeover=options.client_forgets,
+        server_max_window_bits=options.server_bits,
+        client_max_window_bits=options.client_bits,
+    )
+
+
 async def run(options: argparse.Namespace) -> None:
     """Serves until SIGINT or SIGTERM."""
     stop = asyncio.Event()
@@ -231,6 +270,8 @@ async def run(options: argparse.Namespace) -> None:
         handle,
         sock=listener,
         ssl=tls,
+        compression=None,
+        extensions=[] if options.no_compression else [compression(options)],
         subprotocols=SUBPROTOCOLS,
         select_subprotocol=select_subprotocol,
         process_request=check_path,
@@ -261,6 +302,11 @@ def main() -> None:
     parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=float, default=25.0, metavar="SECONDS")
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
+    parser.add_argument("--no-compression", action="store_true", help="decline compression")
+    parser.add_argument("--server-forgets", action="store_true", help="compress each message by itself")
+    parser.add_argument("--client-forgets", action="store_true", help="have clients compress each message by itself")
+    parser.add_argument("--server-bits", type=int, metavar="BITS", help="size of the server's window")
+    parser.add_argument("--client-bits", type=int, metavar="BITS", help="size of the clients' windows")
     parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
     options = parser.parse_args()
     if options.until_eof:

@@ -38,6 +38,7 @@ struct CarrierRequest: Sendable {
         upgrade.deadline = deadline
         return WebSocketRequest(
             upgrade: upgrade, limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            compression: self.configuration.compression.map { WebSocketCompression($0) },
             highWaterMark: self.configuration.highWaterMark)
     }
 }

@@ -1,0 +1,143 @@
+private import CZlib
+
+/// Decompresses the payloads of messages (RFC 7692 section 7.2.2), a piece at a time and never more than is allowed.
+struct MessageInflater: Sendable {
+    /// What each call of zlib may give at most, and how often the ratio is judged.
+    private static let step = 16 * 1024
+
+    /// From how many bytes on the ratio is judged.
+    private static let ratioFloor = 64 * 1024
+
+    private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+
+    private let windowBits: Int
+    private let forgets: Bool
+    private let maximumRatio: Int
+    private let maximumBytes: Int
+    private var stream: ZlibStream?
+    /// How many bytes of the message have come, and been made of them.
+    private var consumed = 0
+    private var produced = 0
+    /// Whether the last block said it was the last, and nothing has come since.
+    private var isAtRestart = false
+
+    /// Makes what the end with `role` receives with.
+    init(_ agreement: CompressionAgreement, role: WebSocketRole, maximumBytes: Int) {
+        (self.windowBits, self.forgets) = agreement.sending(role == .client ? .server : .client)
+        self.maximumRatio = agreement.options.maximumRatio
+        self.maximumBytes = maximumBytes
+    }
+
+    /// The most bytes a compressed message may have on the wire.
+    ///
+    /// What cannot be compressed grows by a little; beyond that there is only padding.
+    var maximumWireBytes: UInt64 { UInt64(self.maximumBytes) + UInt64(self.maximumBytes) / 8 + 64 }
+
+    /// Takes a piece of a message and appends what it holds to `message`.
+    mutating func inflate(
+        _ piece: ArraySlice<UInt8>, into message: inout PartialMessage
+    ) throws(WebSocketProtocolError) {
+        guard !piece.isEmpty else { return }
+        self.isAtRestart = false
+        try self.run(try self.ownStream(), piece, into: &message)
+    }
+
+    /// Ends the message, appending the rest of it.
+    mutating func finish(into message: inout PartialMessage) throws(WebSocketProtocolError) {
+        defer { (self.consumed, self.produced) = (0, 0) }
+        // A sender whose message is empty may have had nothing to flush, and one that ended its stream needs no tail.
+        guard self.consumed > 0, !self.isAtRestart else { return }
+        let stream = try self.ownStream()
+        // The tail is the rest of an empty block whose first bits end the message; otherwise that was cut off.
+        guard inflateSyncPoint(stream.raw) == 1 else { throw .notInflatable }
+        try self.run(stream, Self.tail[...], into: &message)
+        if self.forgets, !stream.reset() { throw .notInflatable }
+    }
+
+    private mutating func run(
+        _ stream: ZlibStream, _ piece: ArraySlice<UInt8>, into message: inout PartialMessage
+    ) throws(WebSocketProtocolError) {
+        var start = piece.startIndex
+        while start < piece.endIndex {
+            // zlib counts in 32 bits.
+            let end = min(start + 1 << 30, piece.endIndex)
+            try piece[start..<end].withUnsafeBufferPointer { bytes throws(WebSocketProtocolError) in
+                try self.run(stream, bytes, into: &message)
+            }
+            start = end
+        }
+    }
+
+    private mutating func run(
+        _ stream: ZlibStream, _ bytes: UnsafeBufferPointer<UInt8>, into message: inout PartialMessage
+    ) throws(WebSocketProtocolError) {
+        stream.raw.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress)
+        stream.raw.pointee.avail_in = UInt32(bytes.count)
+        try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.step) { room throws(WebSocketProtocolError) in
+            var hasMore = true
+            while hasMore {
+                hasMore = try self.step(stream, room, into: &message)
+            }
+        }
+    }
+
+    /// Decompresses as much as there is room for; returns whether there may be more.
+    private mutating func step(
+        _ stream: ZlibStream, _ room: UnsafeMutableBufferPointer<UInt8>, into message: inout PartialMessage
+    ) throws(WebSocketProtocolError) -> Bool {
+        // Ends at a multiple of the step, so that the ratio is judged at the same places however the message was cut;
+        // and one byte beyond the limit, to see whether it is exceeded.
+        let left = self.maximumBytes - self.produced
+        let capacity = min(Self.step - self.produced % Self.step, left < Self.step ? left + 1 : Self.step)
+        let available = stream.raw.pointee.avail_in
+        stream.raw.pointee.next_out = room.baseAddress
+        stream.raw.pointee.avail_out = UInt32(capacity)
+        let status = CZlib.inflate(stream.raw, Z_SYNC_FLUSH)
+        let rest = stream.raw.pointee.avail_in
+        let count = capacity - Int(stream.raw.pointee.avail_out)
+        self.consumed += Int(available - rest)
+        self.produced += count
+        try self.judge(isFull: count == capacity)
+        try message.append(UnsafeBufferPointer(rebasing: room[..<count]))
+        switch status {
+        case Z_OK:
+            return rest > 0 || count == capacity
+        case Z_BUF_ERROR where rest == 0:
+            return false
+        case Z_STREAM_END where stream.reset():
+            self.isAtRestart = rest == 0
+            return rest > 0
+        default:
+            throw .notInflatable
+        }
+    }
+
+    private func judge(isFull: Bool) throws(WebSocketProtocolError) {
+        guard self.produced <= self.maximumBytes else {
+            throw WebSocketProtocolError(.messageTooBig, "a message exceeds the limit of bytes")
+        }
+        guard isFull, self.produced >= Self.ratioFloor else { return }
+        guard self.produced / self.maximumRatio <= self.consumed else {
+            throw WebSocketProtocolError(.ratioTooHigh, "a message is compressed more than the limit")
+        }
+    }
+
+    /// The stream, made when it is first needed, and copied if another value has it, too.
+    ///
+    /// Whoever holds the result keeps the next call from seeing that nobody else does.
+    private mutating func ownStream() throws(WebSocketProtocolError) -> ZlibStream {
+        if self.stream == nil {
+            self.stream = .inflating(windowBits: self.windowBits)
+        } else if !isKnownUniquelyReferenced(&self.stream) {
+            self.stream = self.stream?.copy()
+        }
+        guard let stream = self.stream else { throw .notInflatable }
+        return stream
+    }
+}
+
+extension WebSocketProtocolError {
+    fileprivate static var notInflatable: Self {
+        Self(.invalidCompressedData, "a compressed message cannot be decompressed")
+    }
+}

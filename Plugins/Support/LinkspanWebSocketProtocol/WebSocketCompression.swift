@@ -1,0 +1,74 @@
+/// How messages are compressed with permessage-deflate (RFC 7692), if the peer takes part.
+///
+/// Compression is off unless a connection is given such a value. It costs memory for as long as the connection lives:
+/// with the defaults about 256 KiB for sending, once the first message was compressed, and 44 KiB for receiving, once
+/// the first compressed message has come. Whoever gives up context or window bits gives up the better part of that.
+///
+/// Do not compress messages in which a secret stands next to what an attacker may choose: their length then tells of
+/// the secret (RFC 7692 section 8).
+public struct WebSocketCompression: Sendable, Hashable {
+    /// Whether the client compresses each message without knowledge of those before.
+    ///
+    /// Default false. A server's wish is granted whatever stands here.
+    public var clientNoContextTakeover = false
+
+    /// Whether the server compresses each message without knowledge of those before.
+    ///
+    /// Default false. A client with true insists on it.
+    public var serverNoContextTakeover = false
+
+    /// The size of the client's window as a power of two, from 9 to 15.
+    ///
+    /// Default 15, which is 32 KiB. The peer may ask for less. 8 is not to be had: zlib compresses with no less than 9.
+    public var clientMaxWindowBits = 15 {
+        didSet { Self.check(self.clientMaxWindowBits, in: 9...15, "bits of the client's window") }
+    }
+
+    /// The size of the server's window as a power of two, from 8 to 15.
+    ///
+    /// Default 15, which is 32 KiB. A client with less insists on it. A server never goes below 9.
+    public var serverMaxWindowBits = 15 {
+        didSet { Self.check(self.serverMaxWindowBits, in: 8...15, "bits of the server's window") }
+    }
+
+    /// How much work goes into sending little, from 1 to 9.
+    ///
+    /// Default 6, zlib's own.
+    public var level = 6 {
+        didSet { Self.check(self.level, in: 1...9, "level") }
+    }
+
+    /// How much memory compressing may take besides its window: 2 to the power of this and nine, from 1 to 9.
+    ///
+    /// Default 8, zlib's own, which is 128 KiB. The window takes four times its size, 128 KiB if it is 15.
+    public var memoryLevel = 8 {
+        didSet { Self.check(self.memoryLevel, in: 1...9, "memory level") }
+    }
+
+    /// The number of bytes from which on a message is compressed.
+    ///
+    /// Default 256: below that there is little to save. Empty messages never are.
+    public var threshold = 256 {
+        didSet { Self.check(self.threshold, in: 0...Int.max, "threshold") }
+    }
+
+    /// How many times its size on the wire a received message may have; above it the peer gets 1009.
+    ///
+    /// Default 100. It is judged from 64 KiB on: small messages are harmless, and some of them repeat a lot.
+    public var maximumRatio = 100 {
+        didSet { Self.check(self.maximumRatio, in: 1...Int.max, "ratio") }
+    }
+
+    private init() {}
+
+    /// The defaults named at the properties, changed by `configure`.
+    public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
+        var compression = Self()
+        configure(&compression)
+        return compression
+    }
+
+    private static func check(_ value: Int, in range: ClosedRange<Int>, _ name: String) {
+        precondition(range.contains(value), "a \(name) of \(value) is not between \(range)")
+    }
+}

@@ -1,0 +1,90 @@
+public import Linkspan
+
+/// What a server's close code means for the connection.
+public struct CloseMeaning: Sendable, Hashable {
+    /// The error that the link ends with, which the core's retry policy goes by.
+    public let code: LinkspanError.Code
+
+    /// Makes a meaning of one's own, for a retry policy that knows the code.
+    public init(code: LinkspanError.Code) { self.code = code }
+
+    /// Come back: the connection was lost.
+    public static let retry = Self(code: .connectionLost)
+
+    /// Come back when the server can serve again.
+    public static let retryLater = Self(code: .serverUnavailable)
+
+    /// Stay away: the server is done with us.
+    public static let stop = Self(code: .closedByServer)
+
+    /// Stay away: the server does not want us.
+    public static let refused = Self(code: .refused)
+
+    /// Have the credentials renewed, once, and come back with them.
+    public static let credentialsRefused = Self(code: .credentialsRefused)
+}
+
+/// What the close codes of a server mean, where they mean something else than usual.
+///
+/// ```swift
+/// configuration.closeMeanings = [4000...4099: .stop, 4007...4007: .credentialsRefused]
+/// configuration.closeMeanings[1001] = .stop
+/// ```
+///
+/// For codes that are not in it: 1008 and 4403 mean ``CloseMeaning/refused``, 4401 ``CloseMeaning/credentialsRefused``,
+/// 1012 to 1014 ``CloseMeaning/retryLater``; 1003, 1007 and 1010 that we broke the protocol; all others
+/// ``CloseMeaning/retry``.
+public struct CloseMeanings: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+    private struct Rule: Sendable, Hashable {
+        var codes: ClosedRange<UInt16>
+        var meaning: CloseMeaning
+    }
+
+    private var rules: [Rule] = []
+
+    /// Makes a table of ranges; of those that overlap the last one holds.
+    public init(dictionaryLiteral elements: (ClosedRange<UInt16>, CloseMeaning)...) {
+        self.rules = elements.map { Rule(codes: $0.0, meaning: $0.1) }
+    }
+
+    /// What a code means, or nil for the usual.
+    public subscript(code: UInt16) -> CloseMeaning? {
+        get { self.rules.last { $0.codes.contains(code) }?.meaning }
+        set { self[code...code] = newValue }
+    }
+
+    /// What all codes of a range mean; nil makes them mean the usual again.
+    ///
+    /// Reading gives what the range means as a whole: nil unless a single rule covers it last.
+    public subscript(codes: ClosedRange<UInt16>) -> CloseMeaning? {
+        get {
+            guard let last = self.rules.last(where: { $0.codes.overlaps(codes) }) else { return nil }
+            return last.codes.contains(codes) ? last.meaning : nil
+        }
+        set {
+            self.rules = self.rules.flatMap { rule in
+                rule.codes.without(codes).map { Rule(codes: $0, meaning: rule.meaning) }
+            }
+            if let newValue { self.rules.append(Rule(codes: codes, meaning: newValue)) }
+        }
+    }
+}
+
+extension CloseMeanings: CustomStringConvertible {
+    /// The rules, for comparing and explaining.
+    public var description: String {
+        let texts = self.rules.map { "\($0.codes.lowerBound)-\($0.codes.upperBound)=\($0.meaning.code.rawValue)" }
+        return texts.isEmpty ? "as usual" : texts.joined(separator: ",")
+    }
+}
+
+extension ClosedRange<UInt16> {
+    /// What is left of it, in up to two parts.
+    fileprivate func without(_ other: Self) -> [Self] {
+        guard self.overlaps(other) else { return [self] }
+        var parts: [Self] = []
+        if self.lowerBound < other.lowerBound { parts.append(self.lowerBound...(other.lowerBound - 1)) }
+        if self.upperBound > other.upperBound { parts.append((other.upperBound + 1)...self.upperBound) }
+        return parts
+    }
+}

@@ -1,0 +1,41 @@
+public import Linkspan
+
+/// No envelope at all: every text message is the one string of an event with a fixed name, both ways.
+///
+/// For servers that speak a text format of their own. Replies cannot be told apart, so requests are refused.
+public struct TextEnvelopeCodec: EnvelopeCodec {
+    /// `text`.
+    public let name = "text"
+    /// The name under which messages arrive, and with which they are sent.
+    public let event: String
+
+    /// Makes the codec.
+    public init(event: String = "text") { self.event = event }
+
+    /// Appends the payload's only argument, a string.
+    public func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        guard case .event(_, let payload, nil) = envelope, payload.attachments.isEmpty,
+            let text = payload[0]?.string, payload[1] == nil
+        else {
+            throw LinkspanError(.encodingFailed, "over this codec only events with one string and no reply can be sent")
+        }
+        buffer.append(contentsOf: text.utf8)
+        return .text
+    }
+
+    /// Wraps the message as a string.
+    public func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        let payload = try Payload(String(decoding: text, as: UTF8.self))
+        return DecodedEnvelope(.event(name: self.event, payload: payload, id: nil))
+    }
+
+    /// Refuses binary.
+    public func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        throw LinkspanError(.protocolViolation, "a binary message came where only texts are expected")
+    }
+}
+
+extension EnvelopeCodec where Self == TextEnvelopeCodec {
+    /// No envelope: one string a message.
+    public static var text: Self { Self() }
+}

@@ -1,0 +1,60 @@
+internal import Linkspan
+
+/// Reads those options of a configuration file that are more than a number or a word.
+enum WebSocketOptions {
+    /// The codec with a name, which the catalog has checked.
+    static func codec(_ name: String?) -> any EnvelopeCodec {
+        switch name {
+        case "text": TextEnvelopeCodec()
+        case "binary": BinaryEnvelopeCodec()
+        default: JSONEnvelopeCodec()
+        }
+    }
+
+    /// Fields written `name: value`.
+    static func headers(_ lines: [String]) throws(LinkspanError) -> [WebSocketTransport.Header] {
+        var headers: [WebSocketTransport.Header] = []
+        for line in lines {
+            let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                // Without the line: a value may be a secret that is in the wrong place.
+                throw LinkspanError(.invalidConfiguration, "a header is not written as `name: value`")
+            }
+            headers.append(.init(String(parts[0]), String(parts[1].drop { $0 == " " })))
+        }
+        return headers
+    }
+
+    /// Rules written `code=meaning` or `first-last=meaning`.
+    static func closeMeanings(_ rules: [String]) throws(LinkspanError) -> CloseMeanings {
+        var meanings: CloseMeanings = [:]
+        for rule in rules {
+            let parts = rule.split(separator: "=", omittingEmptySubsequences: false)
+            guard parts.count == 2, let codes = Self.codes(parts[0]), let meaning = Self.meaning(parts[1]) else {
+                throw LinkspanError(
+                    .invalidConfiguration, "the rule for close codes '\(rule)' is not one such as `4000-4099=stop`")
+            }
+            meanings[codes] = meaning
+        }
+        return meanings
+    }
+
+    private static func codes(_ text: Substring) -> ClosedRange<UInt16>? {
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { UInt16($0) }
+        guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1], first <= last else {
+            return nil
+        }
+        return first...last
+    }
+
+    private static func meaning(_ text: Substring) -> CloseMeaning? {
+        switch text {
+        case "retry": .retry
+        case "later": .retryLater
+        case "stop": .stop
+        case "refused": .refused
+        case "credentials": .credentialsRefused
+        default: nil
+        }
+    }
+}

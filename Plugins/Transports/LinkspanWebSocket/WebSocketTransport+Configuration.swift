@@ -1,0 +1,125 @@
+public import Linkspan
+internal import LinkspanWebSocketProtocol
+
+extension WebSocketTransport {
+    /// How the transport behaves.
+    public struct Configuration: Sendable {
+        /// What messages look like.
+        ///
+        /// Default ``JSONEnvelopeCodec``.
+        public var codec: any EnvelopeCodec = JSONEnvelopeCodec()
+        /// Sub-protocols to offer besides those of the codec.
+        ///
+        /// Default none.
+        public var subprotocols: [String] = []
+        /// Header fields of the upgrade request besides those of the credentials.
+        ///
+        /// Default none. What is secret belongs to the credentials.
+        public var headers: [Header] = []
+        /// The code and reason with which we close.
+        ///
+        /// Default 1000 without a reason.
+        public var closing = Closing()
+        /// What close codes of the server mean, where they mean something else than usual.
+        ///
+        /// Default: nothing else.
+        public var closeMeanings: CloseMeanings = [:]
+        /// How servers are verified over TLS.
+        ///
+        /// Default: by the system's roots.
+        public var tls = TLSPolicy.system
+        /// The HTTP proxy to go through.
+        ///
+        /// Default nil: none.
+        public var proxy: HTTPProxy?
+        /// When a silent server is pinged.
+        ///
+        /// Default: every 15 s, 10 s to answer. Nil for never.
+        public var keepAlive: KeepAlive? = .init()
+        /// How messages are compressed, if the server takes part.
+        ///
+        /// Default nil: they are not.
+        public var compression: CompressionPolicy?
+        /// The most bytes of a received message.
+        ///
+        /// Default 16 MiB.
+        public var maximumMessageBytes = 16 << 20
+        /// Unsent bytes above which the core has to wait.
+        ///
+        /// Default 1 MiB.
+        public var highWaterMark = 1 << 20
+
+        /// The defaults named at the properties, changed by `configure`.
+        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
+            var configuration = Self()
+            configure(&configuration)
+            return configuration
+        }
+
+        private init() {}
+
+        /// The names, and whether the values are the same, but not which they are.
+        var headersDescription: String {
+            let names = self.headers.map(\.name).joined(separator: ",")
+            return names.isEmpty ? "none" : "\(names) (\(String(UInt(bitPattern: self.headers.hashValue), radix: 16)))"
+        }
+    }
+}
+
+extension WebSocketTransport {
+    /// A header field.
+    public struct Header: Sendable, Hashable {
+        /// The field's name.
+        public var name: String
+        /// Its value.
+        public var value: String
+
+        /// Makes a field.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// What the server is told when we close (RFC 6455 section 7.4).
+    public struct Closing: Sendable, Hashable, CustomStringConvertible {
+        /// The code: 1000 to 1003, 1007 to 1014, or 3000 to 4999.
+        public let code: UInt16
+        /// The reason; what is behind the 123rd byte is not sent.
+        public let reason: String
+
+        /// Makes a closing.
+        ///
+        /// - Precondition: The code may be sent.
+        public init(code: UInt16 = 1000, reason: String = "") {
+            precondition(CloseCode(rawValue: code).canBeSent, "the close code \(code) must not be sent")
+            self.code = code
+            self.reason = reason
+        }
+
+        /// The code and the reason.
+        public var description: String { self.reason.isEmpty ? "\(self.code)" : "\(self.code) \(self.reason)" }
+    }
+}
+
+extension WebSocketTransport {
+    /// When a silent server is pinged, and how long it may take to answer.
+    public struct KeepAlive: Sendable, Hashable {
+        /// How often a ping is sent.
+        ///
+        /// Default 15 s.
+        public var interval: Duration
+        /// How long the server may be silent after a ping.
+        ///
+        /// Default 10 s.
+        public var timeout: Duration
+
+        /// Makes a rule.
+        ///
+        /// A server that has vanished is noticed after at most `interval` + `timeout`.
+        public init(interval: Duration = .seconds(15), timeout: Duration = .seconds(10)) {
+            self.interval = interval
+            self.timeout = timeout
+        }
+    }
+}

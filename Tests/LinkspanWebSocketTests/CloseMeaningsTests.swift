@@ -1,0 +1,34 @@
+internal import LinkspanWebSocket
+internal import Testing
+
+@Suite("Meanings of close codes")
+struct CloseMeaningsTests {
+    @Test("of overlapping ranges the last one holds")
+    func overlaps() {
+        let meanings: CloseMeanings = [4000...4099: .stop, 4007...4007: .credentialsRefused]
+        #expect(meanings[4000] == .stop)
+        #expect(meanings[4007] == .credentialsRefused)
+        #expect(meanings[4099] == .stop)
+        #expect(meanings[3999] == nil)
+        #expect(meanings[4100] == nil)
+        #expect(meanings[4000...4006] == .stop)
+        #expect(meanings[4000...4007] == nil)
+    }
+
+    @Test("a code can be given another meaning, and the usual one back")
+    func changes() {
+        var meanings: CloseMeanings = [:]
+        meanings[0...UInt16.max] = .retryLater
+        meanings[1001] = .stop
+        meanings[4000...4999] = nil
+        #expect(meanings[1001] == .stop)
+        #expect(meanings[1000] == .retryLater)
+        #expect(meanings[3999] == .retryLater)
+        #expect(meanings[4000] == nil)
+        #expect(meanings[4999] == nil)
+        #expect(meanings[5000] == .retryLater)
+        meanings[0...UInt16.max] = nil
+        #expect(meanings == [:])
+        #expect(meanings.description == "as usual")
+    }
+}

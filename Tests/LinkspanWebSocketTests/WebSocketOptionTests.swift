@@ -1,0 +1,79 @@
+internal import Linkspan
+internal import LinkspanWebSocket
+internal import Testing
+
+@Suite("Options of a configuration file")
+struct WebSocketOptionTests {
+    @Test("lead to the configuration that they name")
+    func reads() throws {
+        let configuration = try Self.configuration([
+            "codec": .text("text"), "subprotocols": .list(["a", "b"]), "compression": .flag(true),
+            "headers": .list(["X-One: 1", "X-Two:a: b", "X-Three:"]),
+            "closeCodes": .list(["4000-4099=stop", "4007=credentials", "1001=retry", "3000=later", "3001=refused"]),
+            "pingInterval": .duration(.seconds(3)), "pingTimeout": .duration(.seconds(4)),
+            "maximumMessageBytes": .number(5),
+        ])
+        #expect(configuration.codec.name == "text")
+        #expect(configuration.subprotocols == ["a", "b"])
+        #expect(configuration.compression == .defaults())
+        #expect(configuration.headers == [.init("X-One", "1"), .init("X-Two", "a: b"), .init("X-Three", "")])
+        let codes: [UInt16] = [4000, 4007, 1001, 3000, 3001, 4100]
+        let meanings: [CloseMeaning?] = [.stop, .credentialsRefused, .retry, .retryLater, .refused, nil]
+        #expect(codes.map { configuration.closeMeanings[$0] } == meanings)
+        #expect(configuration.keepAlive == .init(interval: .seconds(3), timeout: .seconds(4)))
+        #expect(configuration.maximumMessageBytes == 5)
+    }
+
+    @Test("may all be missing")
+    func defaults() throws {
+        let configuration = try Self.configuration([:])
+        #expect(configuration.codec.name == "json")
+        #expect(configuration.compression == nil)
+        #expect(try Self.configuration(["compression": .flag(false)]).compression == nil)
+        #expect(configuration.closeMeanings == [:])
+        #expect(configuration.closing == .init(code: 1000, reason: ""))
+        #expect(try Self.configuration(["codec": .text("binary")]).codec.name == "binary")
+    }
+
+    @Test(
+        "are refused when they are not written as they should be",
+        arguments: [
+            ("headers", "X-One"), ("headers", ": 1"), ("headers", ""), ("closeCodes", "4000"), ("closeCodes", "=stop"),
+            ("closeCodes", "4000=go"), ("closeCodes", "4000-=stop"), ("closeCodes", "4001-4000=stop"),
+            ("closeCodes", "70000=stop"), ("closeCodes", "1-2-3=stop"), ("closeCodes", "4000=stop=stop"),
+        ])
+    func refuses(name: String, text: String) {
+        let error = #expect(throws: LinkspanError.self) { try Self.configuration([name: .list([text])]) }
+        #expect(error?.code == .invalidConfiguration)
+    }
+
+    @Test("explain themselves, without the values of headers")
+    func explains() {
+        func options(_ configure: (inout WebSocketTransport.Configuration) -> Void) -> [String: String] {
+            WebSocketTransport(.defaults(configure)).options
+        }
+        let plain = options { _ in }
+        #expect(plain["compression"] == "none")
+        #expect(plain["headers"] == "none")
+        #expect(plain["closing"] == "1000")
+        let changed = options {
+            $0.headers = [.init("X-Key", "hidden")]
+            $0.compression = .defaults { $0.receiving.isKept = false }
+            $0.closing = .init(code: 1001, reason: "bye")
+            $0.closeMeanings[4001] = .stop
+        }
+        #expect(changed["headers"]?.hasPrefix("X-Key (") == true)
+        #expect(changed.values.allSatisfy { !$0.contains("hidden") })
+        #expect(changed["compression"]?.contains("receiving 15 bits for each message") == true)
+        #expect(changed["closing"] == "1001 bye")
+        #expect(changed["closeMeanings"] == "4001-4001=closedByServer")
+        #expect(options { $0.headers = [.init("X-Key", "other")] }["headers"] != changed["headers"])
+    }
+
+    private static func configuration(
+        _ values: [String: OptionValue]
+    ) throws -> WebSocketTransport.Configuration {
+        let transport = try TransportFactory.webSocket.make(OptionValues(values))
+        return try #require(transport as? WebSocketTransport).configuration
+    }
+}
