@@ -9,11 +9,11 @@ SHELL := /bin/bash
 VENV := .venv
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
 # Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
-WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests)[.]
+WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests|FuzzTests)[.]
 PACKAGES := libwebsockets-dev python3 python3-venv openssl iproute2
-FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
+FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test prerequisites venv sanitize benchmark lint format
+.PHONY: help demo test prerequisites venv sanitize fuzz attacks benchmark lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,6 +39,9 @@ sanitize: prerequisites venv  ## Runs the tests under the thread sanitizer.
 	export TSAN_OPTIONS="suppressions=$(CURDIR)/Tests/tsan-suppressions.txt"; \
 	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --skip '$(WITH_SERVERS)'; \
 	swift test --skip-build --sanitize=thread --scratch-path .build-tsan --no-parallel --filter '$(WITH_SERVERS)'
+
+fuzz: prerequisites  ## Fuzzes TARGET (all unless given) for SECONDS (60 unless given).
+	Fuzz/run $(or $(TARGET),all) $(or $(SECONDS),60)
 
 benchmark: prerequisites  ## Runs the standard workloads against the echo server.
 	swift build -c release --product echo-server

@@ -3,13 +3,16 @@
 /// To add one: write its oracle beside the others, list it in ``all``, add its name to `Package.swift` and an executable
 /// to `Targets`, and give it seeds. The polling payloads of Engine.IO belong beside `engineIOPacket`, inflating a
 /// compressed message beside `webSocketFrames`, and cookies beside `request`.
-public struct FuzzTarget: Sendable {
+public struct FuzzTarget: Sendable, CustomStringConvertible {
     /// The name, as `make fuzz TARGET=` takes it.
     public let name: String
     /// The longest input that is worth trying.
     public let maximumLength: Int
     /// Feeds an input to the code, and throws when something that has to hold does not.
     let check: @Sendable ([UInt8]) throws(Violation) -> Void
+
+    /// The name.
+    public var description: String { self.name }
 
     /// Checks an input for the fuzzer, which learns of a violation by the end of the process.
     public func run(_ input: UnsafeBufferPointer<UInt8>) -> CInt {
