@@ -57,6 +57,13 @@ public struct FrameDecoder: Sendable {
         self.limits = limits
     }
 
+    /// Whether a frame or a message has begun and not ended, and how many bytes of the message are here.
+    var unfinished: (isAny: Bool, bytes: Int) {
+        let isInsideFrame = if case .payload = self.state { true } else { false }
+        let isAny = isInsideFrame || self.message.kind != nil || !self.splitHeader.isEmpty
+        return (isAny, self.message.byteCount + self.control.count)
+    }
+
     /// Takes a chunk of received bytes.
     ///
     /// Call ``next()`` until it returns nil before the next chunk; otherwise what is left is copied to join the two.
@@ -186,7 +193,7 @@ public struct FrameDecoder: Sendable {
                 Masking.apply(Masking.rotate(mask, by: partial.received), to: &self.control, from: start)
             }
         } else {
-            try self.message.append(piece, of: partial)
+            try self.message.append(piece, of: partial, limit: self.limits.maxMessageBytes)
         }
         var frame = partial
         frame.received += piece.count
