@@ -43,6 +43,12 @@ sanitize: prerequisites venv  ## Runs the tests under the thread sanitizer.
 fuzz: prerequisites  ## Fuzzes TARGET (all unless given) for SECONDS (60 unless given).
 	Fuzz/run $(or $(TARGET),all) $(or $(SECONDS),60)
 
+attacks: prerequisites venv  ## Lets hostile servers attack for 20 seconds each, and prints a table.
+	swift build --build-tests
+	@echo "attack | name | wire | end | after the limit | memory | slowest answer to a neighbour | links"
+	ATTACK_SECONDS=20 swift test --skip-build --no-parallel --filter '^InteropTests[.].*AttackTests' \
+	    | grep -E '^attack|✘|Test run'
+
 benchmark: prerequisites  ## Runs the standard workloads against the echo server.
 	swift build -c release --product echo-server
 	swift build -c release --product workloads

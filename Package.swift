@@ -130,7 +130,7 @@ let tests: [Target] = [
         name: "InteropTests",
         dependencies: [
             "Linkspan", "LinkspanLock", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
-            "LinkspanWebSocketClient",
+            "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanLogging", logging,
         ],
         path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
 ]

@@ -223,6 +223,26 @@ async def endless_message(client: Client) -> None:
     await client.gone()
 
 
+async def dripped_message(client: Client) -> None:
+    await client.switch()
+    await client.send(frame(0x82, b"x", length=1000))
+    client.limit()
+    while True:
+        await client.send(b"x")
+        await asyncio.sleep(0.02)
+
+
+async def flowing_message(client: Client) -> None:
+    """No attack at all: a large message over a slow line."""
+    await client.switch()
+    await client.send(frame(0x82, b"x", length=12 * MIB))
+    for _ in range(50):
+        await client.send(b"x" * (100 * 1024))
+        await asyncio.sleep(0.02)
+    client.limit()
+    await client.gone()
+
+
 async def unanswered_connect(client: Client) -> None:
     await client.switch()
     await client.text(OPEN)
@@ -280,7 +300,7 @@ ATTACKS = {
     for function in (
         endless_fragments, empty_fragments, websocket_pings, unread_pings, engine_pings, many_attachments,
         zero_attachments, large_attachments, deep_json, dripped_head, header_flood, huge_length, endless_message,
-        unanswered_connect, absurd_numbers, hostile_sid, redirect, text_for_binary, early_events)
+        dripped_message, flowing_message, unanswered_connect, absurd_numbers, hostile_sid, redirect, text_for_binary, early_events)
 }
 
 
