@@ -88,7 +88,8 @@ extension SocketIOPacket {
         var again = try? decoder.receive(text: text.dropFirst())
         for attachment in attachments { again = try? decoder.receive(binary: attachment) }
         try require(
-            again.map(FlatPacket.init) == flat, "\(flat) is written as \(FuzzInput.text(text)), which is something else")
+            again.map(FlatPacket.init) == flat, "\(flat) is written as \(FuzzInput.text(text)), which is something else"
+        )
     }
 
     /// Every placeholder has its attachment, whichever of repeated keys a reader takes.

@@ -55,7 +55,8 @@ private enum SocketIOOracle {
     static func checkUsable(_ decoder: SocketIODecoder) throws(Violation) {
         var decoder = decoder
         let probe = Array(#"2["still there"]"#.utf8)
-        guard case .event(_, let message)? = try? decoder.receive(text: probe[...]), message.event == "still there" else {
+        guard case .event(_, let message)? = try? decoder.receive(text: probe[...]), message.event == "still there"
+        else {
             throw Violation(message: "the decoder is of no use after an error")
         }
     }

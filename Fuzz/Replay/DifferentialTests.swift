@@ -54,7 +54,9 @@ struct DifferentialTests {
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
         let decoder = JSONDecoder()
-        let verdicts = try data.split(separator: UInt8(ascii: "\n")).map { try decoder.decode(TheirVerdict.self, from: $0) }
+        let verdicts = try data.split(separator: UInt8(ascii: "\n")).map {
+            try decoder.decode(TheirVerdict.self, from: $0)
+        }
         #expect(verdicts.count == Int(count))
         return verdicts
     }

@@ -81,7 +81,8 @@ extension Interop {
             func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
             print(
                 "attack | \(attack.name) | \(attack.wire.rawValue) | \(victim.states.entries.first { $0.to == .disconnected }?.reason.error?.code.rawValue ?? "none")"
-                    + " | \(milliseconds(delay)) ms | +\(memory >> 10) KiB | \(milliseconds(slowest)) ms | \(links) links")
+                    + " | \(milliseconds(delay)) ms | +\(memory >> 10) KiB | \(milliseconds(slowest)) ms | \(links) links"
+            )
         }
     }
 }
