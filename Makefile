@@ -13,13 +13,13 @@ LEGACY := .venv-legacy
 SUITE := .conformance
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
 # Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
-WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests)[.]
+WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests|FuzzTests)[.]
 # What `make sanitize` looks for.
 SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2 redis-server
-FOLDERS := Sources Plugins Samples Tests Benchmarks Package.swift
+FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test prerequisites venv sanitize conformance benchmark lint format
+.PHONY: help demo test prerequisites venv sanitize conformance fuzz attacks benchmark lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,15 @@ conformance: prerequisites  ## Runs the Autobahn suite; LONG=1 adds its slow cas
 	swift build -c release --product conformance-client
 	Tests/Conformance/run.py --folder $(SUITE) $(if $(LONG),--long) \
 		--client "$$(swift build -c release --show-bin-path)/conformance-client"
+
+fuzz: prerequisites  ## Fuzzes TARGET (all unless given) for SECONDS (60 unless given).
+	Fuzz/run $(or $(TARGET),all) $(or $(SECONDS),60)
+
+attacks: prerequisites venv  ## Lets hostile servers attack for 20 seconds each, and prints a table.
+	swift build --build-tests
+	@echo "attack | name | wire | end | after the limit | memory | slowest answer to a neighbour | links"
+	ATTACK_SECONDS=20 swift test --skip-build --no-parallel --filter '^InteropTests[.].*AttackTests' \
+	    | grep -E '^attack|✘|Test run'
 
 benchmark: prerequisites  ## Runs the standard workloads against the echo server.
 	swift build -c release --product echo-server

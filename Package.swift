@@ -139,10 +139,38 @@ let tests: [Target] = [
         name: "InteropTests",
         dependencies: [
             "Linkspan", "LinkspanLock", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
-            "LinkspanWebSocketClient",
+            "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanLogging", logging,
         ],
         path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
 ]
+
+/// The fuzz targets, for `make fuzz`: only then, because they take their `main` from the fuzzer.
+///
+/// Otherwise their oracles belong to a test target, which replays the stored inputs.
+let fuzzing: [Target]
+let oracles: [Target.Dependency] = [
+    "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
+    "LinkspanLWS",
+]
+if Context.environment["LINKSPAN_FUZZ"] == nil {
+    fuzzing = [
+        .testTarget(
+            name: "FuzzTests", dependencies: oracles, path: "Fuzz",
+            exclude: ["Targets", "Dictionaries", "Seeds", "Regressions", "README.md", "differential.py", "run"],
+            swiftSettings: settings)
+    ]
+} else {
+    let names = [
+        "engineio-packet", "envelope", "json", "request", "socketio-decoder", "socketio-packet", "socketio-session",
+        "websocket-frames", "websocket-handshake",
+    ]
+    fuzzing =
+        [.target(name: "FuzzOracles", dependencies: oracles, path: "Fuzz/Oracles", swiftSettings: settings)]
+        + names.map {
+            .executableTarget(
+                name: "fuzz-\($0)", dependencies: ["FuzzOracles"], path: "Fuzz/Targets/\($0)", swiftSettings: settings)
+        }
+}
 
 let package = Package(
     name: "linkspan",
@@ -157,5 +185,5 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
-    targets: sources + plugins + samples + benchmarks + tests
+    targets: sources + plugins + samples + benchmarks + tests + fuzzing
 )

@@ -119,6 +119,8 @@ struct SocketIODecoderTests {
             ("7", .refused(.unknownType)),
             ("a", .refused(.unknownType)),
             ("-1", .refused(.unknownType)),
+            ("2 ", .refused(.badJSON)),
+            ("1/admin,\n", .refused(.badJSON)),
             ("2null", .refused(.badPayload)),
             ("2[null]", .refused(.badPayload)),
             ("2[true]", .refused(.badPayload)),

@@ -122,15 +122,18 @@ struct FrameViolationTests {
         #expect(FrameDecoder.decode(four, limits: limits).error == .tooManyFragments)
     }
 
-    @Test("a length that is only announced reserves little memory, and what arrives at most about twice itself")
+    @Test("a length that is only announced reserves little, and what arrives never more than the limit")
     func announcedLength() throws {
         let frame = FrameDecoder.PartialFrame(
             opcode: .binary, isFinal: true, isCompressed: false, mask: nil, length: 16 * 1024 * 1024)
         var message = PartialMessage()
         message.beginFrame(frame)
-        try message.append([1], of: frame)
+        try message.append([1], of: frame, limit: 4_000_000)
         #expect(message.capacity < 70_000)
-        try message.append([UInt8](repeating: 2, count: 500_000)[...], of: frame)
+        try message.append([UInt8](repeating: 2, count: 500_000)[...], of: frame, limit: 4_000_000)
         #expect(message.capacity < 1_100_000)
+        // The last growth is to the limit: there are never two copies near it.
+        try message.append([UInt8](repeating: 3, count: 100_000)[...], of: frame, limit: 4_000_000)
+        #expect((3_999_000..<4_100_000).contains(message.capacity))
     }
 }

@@ -97,6 +97,25 @@ struct WebSocketSessionTests {
         #expect(client.written() == [.pong([7])])
     }
 
+    @Test(
+        "its owner can fail it, which is told to the peer and to nobody twice",
+        arguments: [
+            WebSocketProtocolError.Code.controlFlood, .messageOverdue,
+        ])
+    func failedByOwner(_ code: WebSocketProtocolError.Code) {
+        var client = End(.client)
+        #expect(client.receive(Wire.frame(0x89, [1]) + Wire.frame(0x8A) + Wire.frame(0x01, [0x61])).count == 1)
+        #expect(client.session.controlFrames == 2)
+        #expect(client.session.unfinishedBytes == 1)
+        var output: [UInt8] = []
+        let event = client.session.fail(code, into: &output)
+        #expect(event?.violation?.code == code)
+        #expect(event?.code == .policyViolation)
+        #expect(!output.isEmpty)
+        #expect(client.session.unfinishedBytes == nil || !client.session.isOpen)
+        #expect(client.session.fail(code, into: &output) == nil)
+    }
+
     @Test("a ping is awaited until its own payload comes back")
     func awaitsPong() {
         var client = End(.client)

@@ -29,6 +29,13 @@ public final class WebSocketChannel: Sendable {
         var keepAlive: LoopTimer?
         /// Whether anything has arrived since the last ping.
         var isAlive = true
+        /// Whether the handler knows of the end.
+        var isTold = false
+        var control = ControlRate()
+        /// How many messages have come.
+        var messages = 0
+        /// How far things were when the watch over an unfinished message began; nil when there is none.
+        var watch: (messages: Int, bytes: Int)?
     }
 
     private let request: WebSocketRequest
@@ -206,8 +213,10 @@ extension WebSocketChannel {
     fileprivate func streamReceived(_ chunk: [UInt8]) {
         var output: [UInt8] = []
         var messages: [WebSocketMessage] = []
+        var isUnfinished = false
         let ending = self.receiver.withLock { receiver -> (WebSocketEnd, WebSocketSession.StreamEnd)? in
             receiver.isAlive = true
+            let controlFrames = receiver.session.controlFrames
             receiver.session.receive(chunk[...])
             while let event = receiver.session.next(into: &output) {
                 switch event {
@@ -217,7 +226,11 @@ extension WebSocketChannel {
                 case .closed(let event, let stream): return (.closed(event), stream)
                 }
             }
-            return nil
+            receiver.messages += messages.count
+            isUnfinished = receiver.session.unfinishedBytes != nil
+            let newControlFrames = receiver.session.controlFrames - controlFrames
+            guard newControlFrames > 0, receiver.control.isFlooded(by: newControlFrames, now: .now) else { return nil }
+            return receiver.session.fail(.controlFlood, into: &output).map { (.closed($0), .drop) }
         }
         let stream = self.stream.withLock { $0 }
         // What came before a broken rule may still be answered; whoever has said goodbye listens to no answer.
@@ -226,18 +239,40 @@ extension WebSocketChannel {
             messages = []
         }
         if ending != nil { self.sender.withLock { $0.isOpen = false } }
-        if !output.isEmpty { stream?.write { $0.append(contentsOf: output) } }
+        // A server that does not read gets no more pongs; the farewell it gets in any case.
+        let isRead = ending != nil || (stream?.pendingBytes ?? 0) <= self.request.highWaterMark
+        if !output.isEmpty, isRead { stream?.write { $0.append(contentsOf: output) } }
         if !messages.isEmpty { self.handler.received(messages) }
-        guard let (end, streamEnd) = ending else { return }
+        if let (end, streamEnd) = ending { return self.finish(end, streamEnd) }
+        if isUnfinished { self.watchMessage() }
+    }
+
+    private func finish(_ end: WebSocketEnd, _ streamEnd: WebSocketSession.StreamEnd) {
         self.receiver.withLock { if $0.end == nil { $0.end = end } }
+        let stream = self.stream.withLock { $0 }
         switch streamEnd {
-        // The stream sends what is pending, our own Close frame, before it ends.
-        case .drop: stream?.finish()
-        case .awaitPeer: self.setDeadline { stream?.finish() }
+        case .drop:
+            // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well let
+            // that take its time; the handler need not wait for it.
+            stream?.finish()
+            self.tell(end)
+        case .awaitPeer:
+            self.setDeadline { stream?.finish() }
         }
     }
 
-    fileprivate func streamDrained() { self.handler.drained() }
+    /// Tells the handler of the end, once.
+    private func tell(_ end: WebSocketEnd) {
+        let isFirst = self.receiver.withLock { receiver in
+            defer { receiver.isTold = true }
+            return !receiver.isTold
+        }
+        if isFirst { self.handler.closed(end) }
+    }
+
+    fileprivate func streamDrained() {
+        if !self.receiver.withLock({ $0.isTold }) { self.handler.drained() }
+    }
 
     fileprivate func streamClosed(_ error: ByteStreamError) {
         self.sender.withLock { $0.isOpen = false }
@@ -248,13 +283,43 @@ extension WebSocketChannel {
         }
         for timer in timers { timer?.cancel() }
         self.stream.withLock { $0 = nil }
-        self.handler.closed(end)
+        self.tell(end)
     }
 
     private func drop(_ end: WebSocketEnd) {
         self.sender.withLock { $0.isOpen = false }
         self.receiver.withLock { if $0.end == nil { $0.end = end } }
         self.stream.withLock { $0 }?.abort()
+    }
+
+    // MARK: Messages that come drop by drop
+
+    /// Makes sure that an unfinished message is looked at again.
+    private func watchMessage() {
+        let isNew = self.receiver.withLock { receiver in
+            guard receiver.watch == nil else { return false }
+            receiver.watch = (receiver.messages, receiver.session.unfinishedBytes ?? 0)
+            return true
+        }
+        guard isNew else { return }
+        self.loop.schedule(after: self.request.messageDeadline) { [weak self] in self?.judgeMessage() }
+    }
+
+    private func judgeMessage() {
+        var output: [UInt8] = []
+        let (end, isUnfinished) = self.receiver.withLock { receiver -> (WebSocketEnd?, Bool) in
+            let former = receiver.watch
+            receiver.watch = nil
+            guard receiver.end == nil, let bytes = receiver.session.unfinishedBytes else { return (nil, false) }
+            guard let former, former.messages == receiver.messages else { return (nil, true) }
+            guard bytes - former.bytes < WebSocketRequest.messageProgress else { return (nil, true) }
+            return (receiver.session.fail(.messageOverdue, into: &output).map { .closed($0) }, false)
+        }
+        if isUnfinished { self.watchMessage() }
+        guard let end else { return }
+        self.sender.withLock { $0.isOpen = false }
+        self.stream.withLock { $0 }?.write { $0.append(contentsOf: output) }
+        self.finish(end, .drop)
     }
 
     // MARK: Keep-alive

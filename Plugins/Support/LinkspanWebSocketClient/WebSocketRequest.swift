@@ -18,6 +18,14 @@ public struct WebSocketRequest: Sendable {
     /// How long closing may take, from our Close frame to the end of the stream.
     public var closeDeadline: Duration
 
+    /// How long a message that has begun may make no progress to speak of: less than ``messageProgress``.
+    public var messageDeadline = Duration.seconds(30)
+
+    /// The progress that a message has to make within ``messageDeadline``, in bytes.
+    ///
+    /// Not the whole message: over a slow line a large one may take minutes.
+    public static let messageProgress = 64 * 1024
+
     /// Makes a request.
     public init(
         upgrade: UpgradeRequest, subprotocols: [String] = [], limits: WebSocketLimits = .defaults(),

@@ -71,6 +71,13 @@ public struct FrameDecoder: Sendable {
         self.reservedBits = FrameHeader.compressedBit
     }
 
+    /// Whether a frame or a message has begun and not ended, and how many bytes of the message are here.
+    var unfinished: (isAny: Bool, bytes: Int) {
+        let isInsideFrame = if case .payload = self.state { true } else { false }
+        let isAny = isInsideFrame || self.message.kind != nil || !self.splitHeader.isEmpty
+        return (isAny, self.message.byteCount + self.control.count)
+    }
+
     /// Takes a chunk of received bytes.
     ///
     /// Call ``next()`` until it returns nil before the next chunk; otherwise what is left is copied to join the two.
@@ -212,7 +219,7 @@ public struct FrameDecoder: Sendable {
         } else if self.message.isCompressed {
             try self.inflate(piece, of: partial)
         } else {
-            try self.message.append(piece, of: partial)
+            try self.message.append(piece, of: partial, limit: self.limits.maxMessageBytes)
         }
         var frame = partial
         frame.received += piece.count

@@ -3,6 +3,11 @@ struct PartialMessage: Sendable {
     /// The most that is reserved because a peer announced it and not because it sent it.
     private static let maximumReservation = 64 * 1024
 
+    /// By how much the memory grows when it is used up.
+    ///
+    /// While it grows there are two copies, and with doubling the old one may be as large as the limit.
+    private static let growth = 8
+
     /// Text or binary, or nil if no message has begun.
     private(set) var kind: Opcode?
 
@@ -33,13 +38,16 @@ struct PartialMessage: Sendable {
         self.wireBytes += UInt64(frame.length)
     }
 
-    /// Takes a piece of a frame's payload that begins `offset` bytes into it.
+    /// Takes a piece of a frame's payload; with it the message has at most `limit` bytes.
     mutating func append(
-        _ piece: ArraySlice<UInt8>, of frame: FrameDecoder.PartialFrame
+        _ piece: ArraySlice<UInt8>, of frame: FrameDecoder.PartialFrame, limit: Int
     ) throws(WebSocketProtocolError) {
         let start = self.bytes.count
         if start == 0 {
             self.bytes.reserveCapacity(max(piece.count, min(frame.length, Self.maximumReservation)))
+        } else if start + piece.count > self.bytes.capacity {
+            // What is reserved and not used costs addresses and no memory.
+            self.bytes.reserveCapacity(max(start + piece.count, min(self.bytes.capacity * Self.growth, limit)))
         }
         self.bytes.append(contentsOf: piece)
         if let mask = frame.mask {

@@ -16,13 +16,14 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
     /// The code and the message.
     public var description: String { "\(self.code): \(self.message)" }
 
-    /// The code of the Close frame that tells the peer: 1002, 1007 or 1009.
+    /// The code of the Close frame that tells the peer: 1002, 1007, 1008 or 1009.
     ///
     /// A failed handshake has no Close frame: the stream is dropped, or a server answers with ``httpStatus``.
     public var closeCode: CloseCode {
         switch self.code {
         case .invalidUTF8, .invalidCompressedData: .invalidPayload
         case .messageTooBig, .tooManyFragments, .ratioTooHigh: .messageTooBig
+        case .controlFlood, .messageOverdue: .policyViolation
         default: .protocolError
         }
     }
@@ -45,6 +46,7 @@ extension WebSocketProtocolError {
             case unexpectedContinuation, interruptedMessage, maskMissing, maskForbidden
             case lengthNotMinimal, lengthOutOfRange, closePayloadTooShort, closeCodeInvalid
             case invalidUTF8, invalidCompressedData, messageTooBig, tooManyFragments, ratioTooHigh
+            case controlFlood, messageOverdue
             case unexpectedStatus, upgradeMissing, connectionMissing, acceptMismatch
             case extensionNotOffered, extensionMalformed, extensionRepeated, extensionParameterInvalid
             case subprotocolNotOffered, subprotocolInvalid
@@ -114,6 +116,12 @@ extension WebSocketProtocolError {
 
         /// A message exceeds ``WebSocketCompression/maximumRatio``.
         public static let ratioTooHigh = Self(.ratioTooHigh)
+
+        /// More pings, pongs and Close frames in a second than are borne.
+        public static let controlFlood = Self(.controlFlood)
+
+        /// A message that has begun makes no progress.
+        public static let messageOverdue = Self(.messageOverdue)
 
         // The opening handshake, RFC 6455 section 4
 

@@ -92,6 +92,15 @@ public struct WebSocketSession: Sendable {
     /// Whether the newest ping has not been answered.
     public var isAwaitingPong: Bool { self.sentPing != nil }
 
+    /// How many pings and pongs have come so far.
+    public private(set) var controlFrames = 0
+
+    /// The bytes that are here of a message or frame that has begun and not ended; nil when none has.
+    public var unfinishedBytes: Int? {
+        let (isAny, bytes) = self.decoder.unfinished
+        return isAny ? bytes : nil
+    }
+
     // MARK: Receiving
 
     /// Takes a chunk of received bytes; call ``next(into:)`` until it returns nil before the next.
@@ -130,6 +139,19 @@ public struct WebSocketSession: Sendable {
         }
     }
 
+    /// Fails the connection because its owner, who has a clock, will bear the peer no longer.
+    ///
+    /// Returns how it ended, unless it had ended before. The stream is to be dropped.
+    public mutating func fail(_ code: WebSocketProtocolError.Code, into output: inout [UInt8]) -> CloseEvent? {
+        let message =
+            code == .controlFlood
+            ? "the peer floods the connection with control frames" : "a message does not come to its end"
+        guard case .closed(let event, _)? = self.fail(WebSocketProtocolError(code, message), into: &output) else {
+            return nil
+        }
+        return event
+    }
+
     private mutating func handle(_ incoming: FrameDecoder.Incoming, into output: inout [UInt8]) -> Event? {
         switch incoming {
         case .text(let payload):
@@ -137,9 +159,11 @@ public struct WebSocketSession: Sendable {
         case .binary(let payload):
             return self.isOpen ? .binary(payload) : nil
         case .ping(let payload):
+            self.controlFrames += 1
             self.pinged(payload, into: &output)
             return nil
         case .pong(let payload):
+            self.controlFrames += 1
             return self.ponged(payload)
         case .close(let code, let reason):
             return self.closed(code, reason, into: &output)

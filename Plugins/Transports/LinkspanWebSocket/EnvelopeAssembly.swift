@@ -13,6 +13,11 @@ struct EnvelopeAssembly: Sendable {
     private let codec: any EnvelopeCodec
     private let maximumBytes: Int
     private var partial: Partial?
+    /// How many messages with attachments have begun.
+    private(set) var begun = 0
+
+    /// Whether attachments are due.
+    var isCollecting: Bool { self.partial != nil }
 
     init(codec: any EnvelopeCodec, maximumBytes: Int) {
         self.codec = codec
@@ -31,15 +36,16 @@ struct EnvelopeAssembly: Sendable {
             self.partial = nil
             throw LinkspanError(.protocolViolation, "a text message came where an attachment is due")
         case (.text(let text), nil):
-            return try self.begin(try self.codec.decode(text: text))
+            return try self.begin(try self.codec.decode(text: text), byteCount: text.count)
         case (.binary(let data), nil):
-            return try self.begin(try self.codec.decode(binary: data))
+            return try self.begin(try self.codec.decode(binary: data), byteCount: data.count)
         }
     }
 
-    private mutating func begin(_ decoded: DecodedEnvelope) throws(LinkspanError) -> LinkEvent? {
+    private mutating func begin(_ decoded: DecodedEnvelope, byteCount: Int) throws(LinkspanError) -> LinkEvent? {
         guard decoded.attachmentCount > 0 else { return try Self.event(decoded.envelope, attachments: nil) }
-        self.partial = Partial(envelope: decoded.envelope, missing: decoded.attachmentCount)
+        self.partial = Partial(envelope: decoded.envelope, missing: decoded.attachmentCount, bytes: byteCount)
+        self.begun += 1
         return nil
     }
 

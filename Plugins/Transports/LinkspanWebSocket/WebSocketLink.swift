@@ -13,6 +13,9 @@ final class WebSocketLink: Link {
         case ended
     }
 
+    /// How long the attachments of one message may take to come, as over Socket.IO.
+    private static let attachmentsTimeout = Duration.seconds(30)
+
     private let request: LinkRequest
     private let configuration: WebSocketTransport.Configuration
     private let loop: EventLoop
@@ -20,6 +23,8 @@ final class WebSocketLink: Link {
     private let state = Lock(State.idle)
     /// Touched on the loop's thread only.
     private let assembly: Lock<EnvelopeAssembly>
+    /// Whether a timer runs that looks for attachments that are overdue.
+    private let isWatching = Lock(false)
 
     init(
         request: LinkRequest, configuration: WebSocketTransport.Configuration, loop: EventLoop,
@@ -163,10 +168,35 @@ extension WebSocketLink: WebSocketChannelHandler {
             }
         }
         if !events.isEmpty, self.openChannel != nil { self.receiver.receive(events) }
-        guard let failure else { return }
+        self.watchAttachments()
+        if let failure { self.fail(failure, .invalidPayload) }
+    }
+
+    /// Makes sure that a message which lacks attachments is looked at again.
+    private func watchAttachments() {
+        let begun = self.assembly.withLock { $0.isCollecting ? $0.begun : nil }
+        guard let begun else { return }
+        let wasWatching = self.isWatching.withLock { isWatching in
+            defer { isWatching = true }
+            return isWatching
+        }
+        guard !wasWatching else { return }
+        self.loop.schedule(after: Self.attachmentsTimeout) { [weak self] in
+            guard let self else { return }
+            self.isWatching.withLock { $0 = false }
+            guard self.assembly.withLock({ $0.isCollecting && $0.begun == begun }) else {
+                return self.watchAttachments()
+            }
+            self.fail(
+                LinkspanError(.protocolViolation, "the attachments of a message did not come in time"),
+                .policyViolation)
+        }
+    }
+
+    private func fail(_ error: LinkspanError, _ code: CloseCode) {
         let channel = self.openChannel
-        self.end(failure)
-        channel?.close(.invalidPayload, reason: failure.message)
+        self.end(error)
+        channel?.close(code, reason: error.message)
     }
 
     func drained() {

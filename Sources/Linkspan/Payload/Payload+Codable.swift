@@ -58,7 +58,8 @@ extension PayloadValue {
             }
             return try decoder.decode(type, from: Data(self.text))
         } catch {
-            throw LinkspanError(.decodingFailed, "the value cannot be read as \(type)", cause: error)
+            throw LinkspanError(
+                .decodingFailed, "the value cannot be read as \(type)", cause: error.withoutContents)
         }
     }
 
@@ -70,6 +71,34 @@ extension PayloadValue {
         case is Bool.Type: self.bool as? Value
         case is Data.Type: self.blob.map { Data($0) } as? Value
         default: nil
+        }
+    }
+}
+
+extension Error {
+    /// The same without the words of the coder, which may quote the value: payloads do not belong in logs.
+    ///
+    /// What is wrong where stays.
+    fileprivate var withoutContents: any Error {
+        if case .invalidValue(_, let found)? = self as? EncodingError {
+            let place = EncodingError.Context(
+                codingPath: found.codingPath, debugDescription: "the value has no form in JSON")
+            return EncodingError.invalidValue("a value", place)
+        }
+        guard let error = self as? DecodingError else { return self }
+        func context(_ context: DecodingError.Context, _ what: String) -> DecodingError.Context {
+            DecodingError.Context(codingPath: context.codingPath, debugDescription: what)
+        }
+        return switch error {
+        case .typeMismatch(let type, let found):
+            DecodingError.typeMismatch(type, context(found, "another type is there"))
+        case .valueNotFound(let type, let found):
+            DecodingError.valueNotFound(type, context(found, "null is there"))
+        case .keyNotFound(let key, let found):
+            DecodingError.keyNotFound(key, context(found, "the key is missing"))
+        case .dataCorrupted(let found):
+            DecodingError.dataCorrupted(context(found, "the value has another form"))
+        @unknown default: JSONScanError(.unexpectedByte, at: 0)
         }
     }
 }
@@ -118,7 +147,8 @@ private struct PayloadWriter {
             self.elements.append(contentsOf: try encoder.encode(value))
             self.attachments.append(contentsOf: collector.attachments)
         } catch {
-            throw LinkspanError(.encodingFailed, "a \(Value.self) cannot be written as JSON", cause: error)
+            throw LinkspanError(
+                .encodingFailed, "a \(Value.self) cannot be written as JSON", cause: error.withoutContents)
         }
     }
 }

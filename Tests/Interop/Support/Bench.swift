@@ -8,13 +8,17 @@ internal import Testing
 /// What one test connects with: a loop and a manager of its own, so that it shares no socket with another test.
 final class Bench: Sendable {
     let loop = EventLoop(name: "interop")
-    let manager = ConnectionManager()
+    let manager: ConnectionManager
     /// The transports by configuration: namespaces share a socket when they have one transport.
     private let transports = Lock<[SocketIOTransport.Configuration: SocketIOTransport]>([:])
 
+    private init(_ manager: ConnectionManager) { self.manager = manager }
+
     /// Runs a test, then ends its connections and its loop.
-    static func use<Outcome: Sendable>(_ body: (Bench) async throws -> Outcome) async throws -> Outcome {
-        let bench = Bench()
+    static func use<Outcome: Sendable>(
+        _ manager: ConnectionManager = ConnectionManager(), _ body: (Bench) async throws -> Outcome
+    ) async throws -> Outcome {
+        let bench = Bench(manager)
         let outcome: Result<Outcome, any Error>
         do {
             outcome = .success(try await body(bench))

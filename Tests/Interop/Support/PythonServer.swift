@@ -21,6 +21,7 @@ final class PythonServer: Sendable {
     private let arguments: [String]
     private let environment: String
     private let errors = Journal<Data>("errors of the server")
+    private let output = Journal<Data>("output of the server")
     private let run = Lock<Run?>(nil)
     private let chosenPort = Lock(0)
 
@@ -40,6 +41,19 @@ final class PythonServer: Sendable {
     /// What it wrote to standard error.
     var errorText: String { String(decoding: self.errors.entries.reduce(into: Data()) { $0 += $1 }, as: UTF8.self) }
 
+    /// Whether it has written a word to standard output, in a line of its own.
+    func hasSaid(_ word: String) -> Bool { Self.lines(self.output.entries).contains(word) }
+
+    /// Waits until it has written a word to standard output, in a line of its own.
+    func says(_ word: String) async throws {
+        try await self.output.entries { Self.lines($0).contains(word) }
+    }
+
+    private static func lines(_ chunks: [Data]) -> [String] {
+        let text = String(decoding: chunks.reduce(into: Data()) { $0 += $1 }, as: UTF8.self)
+        return text.split(separator: "\n").map(String.init)
+    }
+
     /// Starts it and returns when it listens.
     func start() async throws {
         let process = Process()
@@ -51,7 +65,7 @@ final class PythonServer: Sendable {
         process.standardOutput = output
         process.standardError = errors
         let lines = Journal<Data>("the port of \(self.script)")
-        Self.read(output, into: lines)
+        Self.read(output, into: lines, self.output)
         Self.read(errors, into: self.errors)
         let exit = Journal<Int32>("the end of \(self.script)")
         process.terminationHandler = { exit.append($0.terminationStatus) }
@@ -105,13 +119,13 @@ final class PythonServer: Sendable {
     }
 
     /// Reads a pipe to its end, on a thread: whoever else held the file could not know when it may be closed.
-    private static func read(_ pipe: Pipe, into journal: Journal<Data>) {
+    private static func read(_ pipe: Pipe, into journals: Journal<Data>...) {
         let file = pipe.fileHandleForReading
         Thread.detachNewThread {
             var data: Data
             repeat {
                 data = file.availableData
-                journal.append(data)
+                for journal in journals { journal.append(data) }
             } while !data.isEmpty
         }
     }

@@ -254,7 +254,7 @@ extension NamespaceSession {
         guard case .connecting(let deadline, var early) = self.state else { return }
         self.state = .closed  // So that the events have one owner, and adding one does not copy them.
         early.byteCount += message.payload.byteCount + message.event.utf8.count
-        early.messages.append(message)
+        early.messages.append(Self.compact(message))
         self.state = .connecting(deadline: deadline, early: early)
         let isTooMuch =
             early.messages.count > self.limits.maximumEarlyEvents || early.byteCount > self.limits.maximumEarlyBytes
@@ -263,6 +263,15 @@ extension NamespaceSession {
             .tooManyEarlyEvents, "the server sends more events before its answer to CONNECT than are held")
         self.end(LinkspanError(violation), output: &output)
         self.state = .abandoned
+    }
+
+    /// The same message with memory of its own: a slice would keep all of the read that it came with.
+    private static func compact(_ message: InboundMessage) -> InboundMessage {
+        var message = message
+        message.payload = Payload(
+            trustedElements: Array(message.payload.elements)[...],
+            attachments: message.payload.attachments.map { Array($0)[...] })
+        return message
     }
 
     private mutating func end(_ error: LinkspanError, output: inout SocketIOOutput) {

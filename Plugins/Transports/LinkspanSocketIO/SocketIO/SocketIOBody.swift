@@ -20,7 +20,7 @@ struct SocketIOBody: Sendable, Hashable {
     init(_ text: UnsafeBufferPointer<UInt8>, maximumAttachments: Int) throws(SocketIOProtocolError) {
         self.header = try SocketIOHeader(text, maximumAttachments: maximumAttachments)
         let start = JSONScanner.skipSpace(text, from: self.header.payloadStart)
-        guard start < text.count else {
+        guard self.header.payloadStart < text.count else {
             // `2` and `31` are packets without data to the reference. Attachments without data to hold them are not.
             guard self.header.attachments == 0 else {
                 throw SocketIOProtocolError(.badAttachments, "attachments are announced for a packet without payload")

@@ -39,6 +39,8 @@ struct SocketIODecoder: Sendable {
             try SocketIOBody(buffer, maximumAttachments: self.limits.maximumAttachments)
         }
         guard body.header.attachments == 0 else {
+            // What is wrong with the text is known now; nothing is to be collected for it.
+            _ = try body.packet(text, attachments: [])
             self.state = .collecting(HalfPacket(body: body, text: text))
             return nil
         }

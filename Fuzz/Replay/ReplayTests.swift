@@ -1,0 +1,60 @@
+internal import Foundation
+internal import Testing
+
+/// What fuzzing starts from and what it once broke on, again and again.
+@Suite("Fuzz targets")
+struct ReplayTests {
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+
+    /// The stored inputs of a target by name.
+    private static func inputs(_ target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
+        var inputs: [(name: String, bytes: [UInt8])] = []
+        for kind in ["Seeds", "Regressions"] {
+            let folder = Self.folder.appendingPathComponent("\(kind)/\(target.name)")
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+            for name in names.sorted() where !name.hasPrefix(".") {
+                inputs.append((name, Array(try Data(contentsOf: folder.appendingPathComponent(name)))))
+            }
+        }
+        return inputs
+    }
+
+    @Test("hold for every stored input", .timeLimit(.minutes(1)), arguments: FuzzTarget.all)
+    func replay(_ target: FuzzTarget) throws {
+        let inputs = try Self.inputs(target)
+        #expect(inputs.count >= 8, "the seeds are missing")
+        for input in inputs {
+            #expect(throws: Never.self, "\(input.name)") { try target.check(input.bytes) }
+        }
+    }
+
+    @Test("hold for mutations of them", .timeLimit(.minutes(2)), arguments: FuzzTarget.all)
+    func mutate(_ target: FuzzTarget) throws {
+        let inputs = try Self.inputs(target).map(\.bytes)
+        var mutator = Mutator(inputs: inputs, seed: 1)
+        // Longer on demand: FUZZ_MUTATIONS=1000000 swift test --filter FuzzTests.
+        let count = ProcessInfo.processInfo.environment["FUZZ_MUTATIONS"].flatMap(Int.init) ?? 4000
+        for _ in 0..<count {
+            let input = mutator.next()
+            do {
+                try target.check(input)
+            } catch {
+                Issue.record("\(error.message): \(Data(input).base64EncodedString())")
+                return
+            }
+        }
+    }
+
+    @Test("are all built for the fuzzer, and have what it needs")
+    func completeness() throws {
+        let names = FuzzTarget.all.map(\.name)
+        for folder in ["Targets", "Seeds"] {
+            let path = Self.folder.appendingPathComponent(folder).path
+            #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == names, "in \(folder)")
+        }
+        for name in names {
+            let path = Self.folder.appendingPathComponent("Dictionaries/\(name).dict").path
+            #expect(FileManager.default.fileExists(atPath: path))
+        }
+    }
+}

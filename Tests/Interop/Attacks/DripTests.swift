@@ -1,0 +1,69 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+extension Interop {
+    /// Messages that come drop by drop.
+    @Suite struct DripTests {
+        private final class Ears: WebSocketChannelHandler {
+            let ends = Journal<WebSocketEnd>("the end of the channel")
+            let openings = Journal<Void>("the opening of the channel")
+
+            func opened(subprotocol: String?) { self.openings.append(()) }
+            func received(_ messages: [WebSocketMessage]) {}
+            func drained() {}
+            func closed(_ end: WebSocketEnd) { self.ends.append(end) }
+        }
+
+        /// Opens a channel to a server that drips, whose messages have so long to make progress.
+        private static func channel(_ bench: Bench, _ server: PythonServer, _ deadline: Duration, _ ears: Ears) throws
+            -> WebSocketChannel
+        {
+            let upgrade = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
+            var request = WebSocketRequest(upgrade: upgrade)
+            request.messageDeadline = deadline
+            let channel = try WebSocketChannel(request, on: bench.loop, handler: ears)
+            channel.open()
+            return channel
+        }
+
+        @Test("a message that makes no progress ends the connection, and at once for its owner")
+        func endsWithoutProgress() async throws {
+            let server = PythonServer("hostile_server.py", ["--attack", "dripped-message"])
+            try await server.start()
+            try await Bench.use { bench in
+                let ears = Ears()
+                let channel = try Self.channel(bench, server, .milliseconds(300), ears)
+                try await server.says("limit")
+                let start = ContinuousClock.now
+                guard case .closed(let event) = try await ears.ends.first(1)[0] else {
+                    Issue.record("it ended otherwise")
+                    return
+                }
+                #expect(event.violation?.code == .messageOverdue)
+                #expect(event.code == .policyViolation)
+                #expect(start.duration(to: .now) < .milliseconds(1300))
+                #expect(channel.send(.text, expectedLength: 0) { _ in } == .notOpen)
+            }
+            await server.stop()
+        }
+
+        @Test("a message that makes progress may take longer than that")
+        func bearsProgress() async throws {
+            let server = PythonServer("hostile_server.py", ["--attack", "flowing-message"])
+            try await server.start()
+            try await Bench.use { bench in
+                let ears = Ears()
+                let channel = try Self.channel(bench, server, .milliseconds(200), ears)
+                // The server says so once it has sent for a second.
+                try await server.says("limit")
+                #expect(ears.ends.entries.isEmpty)
+                channel.abort()
+                _ = try await ears.ends.first(1)
+            }
+            await server.stop()
+        }
+    }
+}
