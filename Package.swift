@@ -161,8 +161,8 @@ if Context.environment["LINKSPAN_FUZZ"] == nil {
     ]
 } else {
     let names = [
-        "engineio-packet", "envelope", "json", "request", "socketio-decoder", "socketio-packet", "socketio-session",
-        "websocket-frames", "websocket-handshake",
+        "cookies", "engineio-packet", "envelope", "json", "polling-payload", "request", "socketio-decoder",
+        "socketio-packet", "socketio-session", "websocket-frames", "websocket-handshake", "websocket-inflate",
     ]
     fuzzing =
         [.target(name: "FuzzOracles", dependencies: oracles, path: "Fuzz/Oracles", swiftSettings: settings)]

@@ -1,8 +1,7 @@
 /// A part of the SDK that reads bytes from outside, and what has to hold whatever the bytes are.
 ///
 /// To add one: write its oracle beside the others, list it in ``all``, add its name to `Package.swift` and an executable
-/// to `Targets`, and give it seeds. The polling payloads of Engine.IO belong beside `engineIOPacket`, inflating a
-/// compressed message beside `webSocketFrames`, and cookies beside `request`.
+/// to `Targets`, and give it seeds.
 public struct FuzzTarget: Sendable, CustomStringConvertible {
     /// The name, as `make fuzz TARGET=` takes it.
     public let name: String
@@ -28,8 +27,8 @@ public struct FuzzTarget: Sendable, CustomStringConvertible {
 extension FuzzTarget {
     /// All of them.
     public static let all: [Self] = [
-        .engineIOPacket, .envelope, .json, .request, .socketIODecoder, .socketIOPacket, .socketIOSession,
-        .webSocketFrames, .webSocketHandshake,
+        .cookies, .engineIOPacket, .envelope, .json, .pollingPayload, .request, .socketIODecoder, .socketIOPacket,
+        .socketIOSession, .webSocketFrames, .webSocketHandshake, .webSocketInflate,
     ]
 }
 
