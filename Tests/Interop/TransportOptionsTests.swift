@@ -52,11 +52,11 @@ extension Interop {
         }
 
         @Test(
-            "only the proxy's password is a secret, which must not stand in files",
-            arguments: ["socketio", "websocket"])
-        func secrets(_ name: String) throws {
+            "what is secret must not stand in files: the proxy's password, and headers",
+            arguments: [("socketio", ["proxyPassword"]), ("websocket", ["headers", "proxyPassword"])])
+        func secrets(_ name: String, _ secrets: [String]) throws {
             let options = try #require(Self.factories[name]).options
-            #expect(options.filter(\.isSecret).map(\.name) == ["proxyPassword"])
+            #expect(options.filter(\.isSecret).map(\.name) == secrets)
         }
     }
 }

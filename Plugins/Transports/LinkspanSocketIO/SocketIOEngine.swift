@@ -72,6 +72,25 @@ final class SocketIOEngine: Sendable {
     // MARK: Sending, on any thread
 
     func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
+        let length = payload.elements.count + overhead + 24
+        return self.admit(largest: payload.attachments.reduce(length) { max($0, $1.count) }) { carrier in
+            carrier.send(expectedLength: length, attachments: payload.attachments, write: write)
+        }
+    }
+
+    /// Sends a packet that a codec of the app's writes.
+    func send(_ packet: SocketIOCodecPacket, by codec: any SocketIOCodec) -> SendAcceptance {
+        do throws(LinkspanError) {
+            let messages = try SocketIOCoding.messages(packet, by: codec)
+            return self.admit(largest: messages.reduce(0) { max($0, $1.byteCount) }) { $0.send(messages) }
+        } catch {
+            return .rejected(error)
+        }
+    }
+
+    private func admit(
+        largest: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
+    ) -> SendAcceptance {
         let (carrier, deadline, maximum) = self.gate.withLock { ($0.carrier, $0.heartbeatDeadline, $0.maximumPayload) }
         guard let carrier else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
@@ -79,12 +98,11 @@ final class SocketIOEngine: Sendable {
             self.engines.loop.execute { self.timerFired() }
             return .refused
         }
-        let length = payload.elements.count + overhead + 24
-        guard length <= maximum, payload.attachments.allSatisfy({ $0.count <= maximum }) else {
+        guard largest <= maximum else {
             return .rejected(
                 LinkspanError(.messageTooLarge, "the message is larger than the \(maximum) bytes the server takes"))
         }
-        switch carrier.send(expectedLength: length, attachments: payload.attachments, write: write) {
+        switch send(carrier) {
         case .sent: return .accepted
         case .full: return .acceptedAndFull
         case .notOpen: return .refused
@@ -215,8 +233,8 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.state.withLock { state in
             guard case .connecting(let waiting) = state.phase else { return }
             var session = SocketIOSession(
-                limits: self.limits, openTimeout: self.request.deadline, version: self.configuration.version.engineIO,
-                now: .now)
+                limits: self.limits, openTimeout: self.request.deadline, version: self.configuration.protocol.engineIO,
+                codec: self.configuration.codec, now: .now)
             var links: [Int: SocketIOLink] = [:]
             for link in waiting { joinings.append((link, Self.join(link, &session, &links, output: &output))) }
             state.phase = .open(session, links: links)
@@ -325,6 +343,7 @@ extension SocketIOEngine {
             return (state.carrier, links)
         }
         for frame in output.frames.frames { carrier?.send(frame) }
+        for packet in output.frames.messages { _ = carrier?.send(packet) }
         if output.close != nil { self.gate.withLock { $0.carrier = nil } }
         Self.deliver(output.deliveries, to: links)
         if output.close != nil {

@@ -67,6 +67,12 @@ final class SocketIOLink: Link {
         if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
             return .rejected(problem)
         }
+        if let codec = self.configuration.codec {
+            let packet = SocketIOCodecPacket(
+                .event, namespace: namespace.name, id: message.requestID, event: message.event, payload: message.payload
+            )
+            return engine.send(packet, by: codec)
+        }
         return engine.send(message.payload, overhead: message.event.utf8.count + namespace.prefix.count) { buffer in
             SocketIOEncoder.append(
                 event: message.event, message.payload, id: message.requestID, in: namespace, to: &buffer)
@@ -76,6 +82,11 @@ final class SocketIOLink: Link {
     func reply(to id: UInt64, with payload: Payload) {
         guard let (engine, namespace) = self.openEngine else { return }
         guard SocketIOEncoder.problem(payload, limits: self.limits) == nil else { return }
+        if let codec = self.configuration.codec {
+            let packet = SocketIOCodecPacket(.acknowledgement, namespace: namespace.name, id: id, payload: payload)
+            _ = engine.send(packet, by: codec)
+            return
+        }
         _ = engine.send(payload, overhead: namespace.prefix.count) { buffer in
             SocketIOEncoder.append(ack: id, payload, in: namespace, to: &buffer)
         }

@@ -31,8 +31,9 @@ public struct SocketIOTransport: Transport {
     public var options: [String: String] {
         [
             "path": self.configuration.path,
-            "version": self.configuration.version.rawValue,
+            "protocol": self.configuration.protocol.rawValue,
             "carriers": self.configuration.carriers.rawValue,
+            "codec": self.configuration.codec?.name ?? "json",
             "multiplex": "\(self.configuration.isMultiplexed)",
             "tls": self.configuration.tls.description,
             "proxy": self.configuration.proxy?.description ?? "none",
@@ -58,7 +59,15 @@ extension SocketIOTransport {
         /// Which servers it speaks to.
         ///
         /// Default ``Version/v4``.
-        public var version = Version.v4
+        public var `protocol` = Version.v4
+        /// What writes and reads packets in place of JSON with attachments; the server has to use the same.
+        ///
+        /// Default nil: none.
+        public var codec: (any SocketIOCodec)? {
+            get { self.named?.codec }
+            set { self.named = newValue.map(NamedCodec.init) }
+        }
+        private var named: NamedCodec?
         /// What carries the packets.
         ///
         /// Default ``Carriers/webSocket``.
@@ -97,6 +106,15 @@ extension SocketIOTransport {
 
         private init() {}
     }
+}
+
+/// A codec that is the same as another of its name.
+private struct NamedCodec: Sendable, Hashable {
+    let codec: any SocketIOCodec
+
+    static func == (one: Self, other: Self) -> Bool { one.codec.name == other.codec.name }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(self.codec.name) }
 }
 
 extension SocketIOTransport {

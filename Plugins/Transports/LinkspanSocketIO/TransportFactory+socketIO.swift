@@ -2,7 +2,7 @@ public import Linkspan
 internal import LinkspanWebSocketClient
 
 extension TransportFactory {
-    /// The Socket.IO transport for a catalog: options `path`, `version`, `carriers`, `multiplex`, `compression`,
+    /// The Socket.IO transport for a catalog: options `path`, `protocol`, `carriers`, `multiplex`, `compression`,
     /// `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`,
     /// `minimumTLS`) and of an HTTP proxy (`proxy`, `proxyUser`, `proxyPassword`).
     public static var socketIO: Self {
@@ -11,7 +11,7 @@ extension TransportFactory {
             options: [
                 PluginOption("path", .text, fallback: "/socket.io/", "The path of the Engine.IO endpoint."),
                 PluginOption(
-                    "version", .choice(SocketIOTransport.Version.allCases.map(\.rawValue)), fallback: "v4",
+                    "protocol", .choice(SocketIOTransport.Version.allCases.map(\.rawValue)), fallback: "v4",
                     "The line of the server: v4 for 3.x and 4.x, v2 for 2.x."),
                 PluginOption(
                     "carriers", .choice(SocketIOTransport.Carriers.allCases.map(\.rawValue)), fallback: "websocket",
@@ -35,8 +35,8 @@ extension TransportFactory {
             return SocketIOTransport(
                 .defaults { configuration in
                     configuration.path = path
-                    if let version = values.text("version").flatMap(SocketIOTransport.Version.init(rawValue:)) {
-                        configuration.version = version
+                    if let version = values.text("protocol").flatMap(SocketIOTransport.Version.init(rawValue:)) {
+                        configuration.protocol = version
                     }
                     if let carriers = values.text("carriers").flatMap(SocketIOTransport.Carriers.init(rawValue:)) {
                         configuration.carriers = carriers

@@ -10,7 +10,7 @@ struct CarrierRequest: Sendable {
     /// How.
     var configuration: SocketIOTransport.Configuration
 
-    var version: EngineIOVersion { self.configuration.version.engineIO }
+    var version: EngineIOVersion { self.configuration.protocol.engineIO }
 
     /// The request for one carrier.
     ///

@@ -14,6 +14,9 @@ protocol EngineCarrier: AnyObject, Sendable {
         expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult
 
+    /// Sends frames with nothing between them; all but the first are binary.
+    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult
+
     /// The server has named the session and its rules.
     func sessionOpened(_ handshake: EngineIOHandshake)
 

@@ -76,13 +76,16 @@ final class PollingCarrier: EngineCarrier {
         var text: [UInt8] = []
         text.reserveCapacity(expectedLength)
         write(&text)
-        let packets = [.text(text[...])] + attachments.map { WebSocketMessage.binary($0) }
+        return self.send([.text(text[...])] + attachments.map { WebSocketMessage.binary($0) })
+    }
+
+    func send(_ packets: [WebSocketMessage]) -> WebSocketChannel.SendResult {
         let (acceptance, successor) = self.state.withLock { state in
             (state.session.enqueue(packets), state.successor)
         }
         switch acceptance {
         case .refused:
-            return successor?.send(expectedLength: text.count, attachments: attachments) { $0 += text } ?? .notOpen
+            return successor?.send(packets) ?? .notOpen
         case .taken:
             self.requestPump()
             return .sent
@@ -139,7 +142,7 @@ extension PollingCarrier {
         self.state.withLock { state in
             state.phase = .ended
             // Within the lock, so that no packet of another thread comes in between.
-            successor.send(state.session.handOver())
+            successor.takeOver(state.session.handOver())
             state.successor = successor
         }
     }

@@ -39,6 +39,10 @@ final class UpgradingCarrier: EngineCarrier {
         self.current?.send(expectedLength: expectedLength, attachments: attachments, write: write) ?? .notOpen
     }
 
+    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
+        self.current?.send(messages) ?? .notOpen
+    }
+
     func sessionOpened(_ handshake: EngineIOHandshake) {
         self.state.withLock { $0.polling }?.sessionOpened(handshake)
         let action = self.state.withLock { $0.probe.sessionOpened(upgrades: handshake.upgrades) }

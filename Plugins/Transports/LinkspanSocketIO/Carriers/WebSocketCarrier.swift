@@ -34,23 +34,37 @@ final class WebSocketCarrier: EngineCarrier {
         expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
         guard let channel = self.channel.withLock({ $0 }) else { return .notOpen }
-        var attachments = attachments
-        if let type = self.binaryType { attachments = attachments.map { [type] + $0 } }
+        let attachments = self.binaryType == nil ? attachments : attachments.map(self.typed)
         return channel.send(.text, expectedLength: expectedLength, attachments: attachments, write: write)
     }
 
-    /// Sends whole packets, in this order, with nothing between.
-    func send(_ packets: [WebSocketMessage]) {
+    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
+        guard let channel = self.channel.withLock({ $0 }), let first = messages.first else { return .notOpen }
+        var attachments: [ArraySlice<UInt8>] = []
+        for case .binary(let bytes) in messages.dropFirst() { attachments.append(self.typed(bytes)) }
+        switch first {
+        case .text(let text):
+            return channel.send(.text, expectedLength: text.count, attachments: attachments) { $0 += text }
+        case .binary(let bytes):
+            let bytes = self.typed(bytes)
+            return channel.send(.binary, expectedLength: bytes.count, attachments: attachments) { $0 += bytes }
+        }
+    }
+
+    private func typed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        self.binaryType.map { [$0] + bytes } ?? bytes
+    }
+
+    /// Sends frames in this order; whoever calls sees to it that nothing comes between.
+    func takeOver(_ frames: [WebSocketMessage]) {
         guard let channel = self.channel.withLock({ $0 }) else { return }
-        for packet in packets {
+        for packet in frames {
             switch packet {
             case .text(let text):
                 _ = channel.send(.text, expectedLength: text.count) { $0 += text }
             case .binary(let bytes):
-                _ = channel.send(.binary, expectedLength: bytes.count + 1) { buffer in
-                    if let type = self.binaryType { buffer.append(type) }
-                    buffer += bytes
-                }
+                let bytes = self.typed(bytes)
+                _ = channel.send(.binary, expectedLength: bytes.count) { $0 += bytes }
             }
         }
     }

@@ -21,6 +21,7 @@ struct NamespaceSession: Sendable {
     let namespace: SocketIONamespace
     private let index: Int
     private let version: EngineIOVersion
+    private let coding: SocketIOCoding
     private let limits: SocketIOLimits
     private var state: State = .closed
     /// What to give to the next join, on another engine, to miss nothing; nil when the server offers no recovery.
@@ -42,8 +43,13 @@ struct NamespaceSession: Sendable {
     ///   - namespace: its name.
     ///   - index: under which its events are delivered.
     ///   - version: the version of Engine.IO below.
+    ///   - coding: how packets are written.
     ///   - limits: how much is held.
-    init(_ namespace: SocketIONamespace, index: Int, version: EngineIOVersion = .v4, limits: SocketIOLimits) {
+    init(
+        _ namespace: SocketIONamespace, index: Int, version: EngineIOVersion = .v4, coding: SocketIOCoding = .json,
+        limits: SocketIOLimits
+    ) {
+        self.coding = coding
         self.namespace = namespace
         self.index = index
         self.version = version
@@ -102,7 +108,7 @@ struct NamespaceSession: Sendable {
         self.engineID = engineID
         switch hello {
         case .payload(let auth):
-            output.frames.append { SocketIOEncoder.append(connect: auth, in: self.namespace, to: &$0) }
+            self.coding.append(connect: auth, in: self.namespace, to: &output.frames)
         case .query(let query) where self.namespace != .main:
             output.frames.append { SocketIOEncoder.append(connectWith: query, in: self.namespace, to: &$0) }
         case .query: ()  // The server lets everyone in here.
@@ -154,7 +160,7 @@ struct NamespaceSession: Sendable {
         case .abandoned:
             // Nobody is there any more, and the server should know.
             self.state = .closed
-            output.frames.append { SocketIOEncoder.append(disconnectIn: self.namespace, to: &$0) }
+            self.coding.append(disconnectIn: self.namespace, to: &output.frames)
         case .connected, .waiting, .closed:
             ()  // A second answer says nothing new.
         }
@@ -168,7 +174,7 @@ struct NamespaceSession: Sendable {
         case .connected:
             // The reference stays connected on the wire but inactive. A namespace that is half open helps nobody: both
             // sides end it.
-            output.frames.append { SocketIOEncoder.append(disconnectIn: self.namespace, to: &$0) }
+            self.coding.append(disconnectIn: self.namespace, to: &output.frames)
             self.end(Self.refusal(payload), output: &output)
         case .abandoned:
             self.state = .closed
@@ -195,7 +201,7 @@ struct NamespaceSession: Sendable {
         self.recovery = nil
         switch self.state {
         case .connected:
-            output.frames.append { SocketIOEncoder.append(disconnectIn: self.namespace, to: &$0) }
+            self.coding.append(disconnectIn: self.namespace, to: &output.frames)
             self.end(reason, output: &output)
         case .connecting:
             // A DISCONNECT before the answer would make the official server close the whole connection.

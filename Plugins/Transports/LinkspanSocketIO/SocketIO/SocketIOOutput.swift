@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanWebSocketClient
 
 /// What a ``SocketIOSession`` wants done, gathered over one received chunk and handled outside the lock.
 ///
@@ -32,13 +33,15 @@ struct Delivery: Sendable {
     var event: LinkEvent
 }
 
-/// Text frames one behind another in a single buffer.
+/// Frames to send: texts one behind another in a single buffer, or what a codec of the app's makes.
 struct FrameQueue: Sendable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
+    /// Packets by a codec, which come in place of all texts but heartbeats.
+    private(set) var messages: [[WebSocketMessage]] = []
 
     /// Whether there is none.
-    var isEmpty: Bool { self.ends.isEmpty }
+    var isEmpty: Bool { self.ends.isEmpty && self.messages.isEmpty }
 
     /// The frames, in order, as slices of the buffer.
     var frames: some Sequence<ArraySlice<UInt8>> {
@@ -53,8 +56,12 @@ struct FrameQueue: Sendable {
         self.ends.append(self.bytes.count)
     }
 
+    /// Adds a packet of several frames, to be sent with nothing between them.
+    mutating func append(_ packet: [WebSocketMessage]) { self.messages.append(packet) }
+
     /// Forgets the frames but keeps the memory.
     mutating func removeAll() {
+        self.messages.removeAll()
         self.bytes.removeAll(keepingCapacity: true)
         self.ends.removeAll(keepingCapacity: true)
     }

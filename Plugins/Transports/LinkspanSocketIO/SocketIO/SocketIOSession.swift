@@ -14,6 +14,9 @@ struct SocketIOSession: Sendable {
     private let version: EngineIOVersion
     private var engine: EngineIOSession
     private var decoder: SocketIODecoder
+    private let coding: SocketIOCoding
+    /// Reads in place of `decoder`; nil for the protocol's own form.
+    private var codecDecoder: (any SocketIOCodecDecoder)?
     private var namespaces: [NamespaceSession] = []
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
@@ -30,11 +33,14 @@ struct SocketIOSession: Sendable {
     ///   - limits: how much is accepted.
     ///   - openTimeout: how long the Engine.IO handshake may take.
     ///   - version: the version of Engine.IO, and with it that of Socket.IO.
+    ///   - codec: what writes and reads packets; nil for the protocol's own form.
     ///   - now: the present.
     init(
         limits: SocketIOLimits = SocketIOLimits(), openTimeout: Duration, version: EngineIOVersion = .v4,
-        now: ContinuousClock.Instant
+        codec: (any SocketIOCodec)? = nil, now: ContinuousClock.Instant
     ) {
+        self.coding = SocketIOCoding(codec)
+        self.codecDecoder = codec?.makeDecoder(maximumBytes: limits.maximumMessageBytes)
         self.limits = limits
         self.version = version
         self.engine = EngineIOSession(now: now, timeout: openTimeout, version: version)
@@ -101,7 +107,8 @@ struct SocketIOSession: Sendable {
         } else {
             index = self.namespaces.count
             self.namespaces.append(
-                NamespaceSession(namespace, index: index, version: self.version, limits: self.limits))
+                NamespaceSession(
+                    namespace, index: index, version: self.version, coding: self.coding, limits: self.limits))
         }
         try self.namespaces[index].join(auth: auth, recovery: recovery, timeout: timeout)
         if self.engine.isOpen { self.sendConnect(index, now: now, output: &output) }
@@ -159,6 +166,7 @@ extension SocketIOSession {
     ) {
         switch receipt {
         case .text(let text):
+            if self.codecDecoder != nil { return self.handle(.text(text), output: &output) }
             do throws(SocketIOProtocolError) {
                 let packet = try self.decoder.receive(text: text)
                 if let packet { return self.dispatch(packet, output: &output) }
@@ -184,12 +192,27 @@ extension SocketIOSession {
     }
 
     private mutating func handle(binary data: ArraySlice<UInt8>, output: inout SocketIOOutput) {
+        if self.codecDecoder != nil { return self.handle(.binary(data), output: &output) }
         do throws(SocketIOProtocolError) {
             guard let packet = try self.decoder.receive(binary: data) else { return }
             self.attachmentsDeadline = nil
             self.dispatch(packet, output: &output)
         } catch {
             self.close(LinkspanError(error), output: &output)
+        }
+    }
+
+    /// Has the codec of the app's read a message.
+    private mutating func handle(_ message: SocketIOCodecMessage, output: inout SocketIOOutput) {
+        do {
+            guard let packet = try self.codecDecoder?.decode(message) else { return }
+            if let packet = try SocketIOPacket(packet) { self.dispatch(packet, output: &output) }
+        } catch let error as LinkspanError {
+            self.close(error, output: &output)
+        } catch let error as SocketIOProtocolError {
+            self.close(LinkspanError(error), output: &output)
+        } catch {
+            self.close(LinkspanError(.protocolViolation, "the codec cannot read a packet"), output: &output)
         }
     }
 

@@ -53,7 +53,7 @@ enum PollingAnswer {
     }
 
     /// What to do about a server of another version.
-    static let advice = "for servers of Socket.IO 2.x choose version v2, for newer ones v4"
+    static let advice = "for servers of Socket.IO 2.x choose protocol v2, for newer ones v4"
 
     /// python-engineio says it in words only.
     private static func isAboutVersion(_ body: [UInt8]) -> Bool {

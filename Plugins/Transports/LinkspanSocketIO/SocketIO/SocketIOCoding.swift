@@ -1,0 +1,83 @@
+internal import Linkspan
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// How a session's packets are written: as the protocol says, or by a codec of the app's.
+enum SocketIOCoding: Sendable {
+    case json
+    case codec(any SocketIOCodec)
+
+    init(_ codec: (any SocketIOCodec)?) { self = codec.map { .codec($0) } ?? .json }
+
+    /// Queues a CONNECT with its auth object, which is empty for none.
+    func append(connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to frames: inout FrameQueue) {
+        switch self {
+        case .json:
+            frames.append { SocketIOEncoder.append(connect: auth, in: namespace, to: &$0) }
+        case .codec(let codec):
+            let packet = SocketIOCodecPacket(
+                .connect, namespace: namespace.name, payload: Payload(trustedElements: auth))
+            frames.append((try? Self.messages(packet, by: codec)) ?? [])
+        }
+    }
+
+    /// Queues a DISCONNECT.
+    func append(disconnectIn namespace: SocketIONamespace, to frames: inout FrameQueue) {
+        switch self {
+        case .json:
+            frames.append { SocketIOEncoder.append(disconnectIn: namespace, to: &$0) }
+        case .codec(let codec):
+            let packet = SocketIOCodecPacket(.disconnect, namespace: namespace.name)
+            frames.append((try? Self.messages(packet, by: codec)) ?? [])
+        }
+    }
+
+    /// The Engine.IO packets of a Socket.IO packet that a codec writes.
+    static func messages(
+        _ packet: SocketIOCodecPacket, by codec: any SocketIOCodec
+    ) throws(LinkspanError) -> [WebSocketMessage] {
+        var messages: [WebSocketMessage] = []
+        for message in try codec.encode(packet) {
+            switch message {
+            case .text(let text) where messages.isEmpty: messages.append(.text([UInt8(ascii: "4")] + text))
+            case .text:
+                throw LinkspanError(.encodingFailed, "the codec \(codec.name) has a text behind another message")
+            case .binary(let bytes): messages.append(.binary(bytes))
+            }
+        }
+        guard !messages.isEmpty else {
+            throw LinkspanError(.encodingFailed, "the codec \(codec.name) makes nothing of a packet")
+        }
+        return messages
+    }
+}
+
+extension WebSocketMessage {
+    /// The bytes of its payload.
+    var byteCount: Int {
+        switch self {
+        case .text(let bytes), .binary(let bytes): bytes.count
+        }
+    }
+}
+
+extension SocketIOPacket {
+    /// A packet that a codec of the app's has read; nil when it means nothing.
+    ///
+    /// - Throws: ``SocketIOProtocolError`` for an event that the protocol keeps for itself.
+    init?(_ packet: SocketIOCodecPacket) throws(SocketIOProtocolError) {
+        let namespace = packet.namespace == "/" ? [] : Array(packet.namespace.utf8)[...]
+        switch packet.kind {
+        case .connect: self = .connect(namespace: namespace, payload: packet.payload)
+        case .disconnect: self = .disconnect(namespace: namespace)
+        case .connectError: self = .connectError(namespace: namespace, payload: packet.payload)
+        case .acknowledgement: self = .ack(namespace: namespace, id: packet.id, payload: packet.payload)
+        case .event:
+            guard !ReservedEvent.contains(packet.event) else {
+                throw SocketIOProtocolError(.reservedEvent, "an event has a name that the protocol keeps for itself")
+            }
+            let message = InboundMessage(event: packet.event, payload: packet.payload, replyID: packet.id)
+            self = .event(namespace: namespace, message: message)
+        }
+    }
+}
