@@ -279,6 +279,7 @@ def main() -> None:
     parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=int, default=25, metavar="SECONDS", help="whole seconds")
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
+    parser.add_argument("--serializer", choices=("msgpack",), help="the form of packets, in place of JSON")
     parser.add_argument("--polling-only", action="store_true", help="refuse WebSockets")
     parser.add_argument("--redis", metavar="URL", help="what this server shares with others of its cluster")
     parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
@@ -293,6 +294,8 @@ def main() -> None:
         tls.load_cert_chain(arguments.ssl_cert, arguments.ssl_key)
     listener = socket.create_server((HOST, arguments.port), backlog=128)
     options = {"ping_interval": arguments.ping_interval, "ping_timeout": arguments.ping_timeout}
+    if arguments.serializer is not None:
+        options["serializer"] = arguments.serializer
     if arguments.polling_only:
         options["transports"] = ["polling"]
     if arguments.redis is not None:
