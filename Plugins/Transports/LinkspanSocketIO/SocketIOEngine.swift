@@ -22,18 +22,11 @@ final class SocketIOEngine: Sendable {
         var timer: (due: ContinuousClock.Instant, timer: LoopTimer)?
     }
 
-    /// What senders look at: apart from the session, so that they do not wait for a chunk to be decoded.
-    private struct Gate: Sendable {
-        var carrier: (any EngineCarrier)?
-        var heartbeatDeadline: ContinuousClock.Instant?
-        var maximumPayload = Int.max
-    }
-
     let key: SocketIOEngines.Key
     private let request: LinkRequest
-    private let engines: SocketIOEngines
+    let engines: SocketIOEngines
     private let state = Lock(State())
-    private let gate = Lock(Gate())
+    let gate = Lock(Gate())
 
     init(key: SocketIOEngines.Key, request: LinkRequest, engines: SocketIOEngines) {
         self.key = key
@@ -69,49 +62,8 @@ final class SocketIOEngine: Sendable {
         carrier.open()
     }
 
-    // MARK: Sending, on any thread
-
-    func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
-        let length = payload.elements.count + overhead + 24
-        return self.admit(largest: payload.attachments.reduce(length) { max($0, $1.count) }) { carrier in
-            carrier.send(expectedLength: length, attachments: payload.attachments, write: write)
-        }
-    }
-
-    /// Sends a packet that a codec of the app's writes.
-    func send(_ packet: SocketIOCodecPacket, by codec: any SocketIOCodec) -> SendAcceptance {
-        do throws(LinkspanError) {
-            let messages = try SocketIOCoding.messages(packet, by: codec)
-            return self.admit(largest: messages.reduce(0) { max($0, $1.byteCount) }) { $0.send(messages) }
-        } catch {
-            return .rejected(error)
-        }
-    }
-
-    private func admit(
-        largest: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
-    ) -> SendAcceptance {
-        let (carrier, deadline, maximum) = self.gate.withLock { ($0.carrier, $0.heartbeatDeadline, $0.maximumPayload) }
-        guard let carrier else { return .refused }
-        // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
-        if let deadline, deadline <= .now {
-            self.engines.loop.execute { self.timerFired() }
-            return .refused
-        }
-        guard largest <= maximum else {
-            return .rejected(
-                LinkspanError(.messageTooLarge, "the message is larger than the \(maximum) bytes the server takes"))
-        }
-        switch send(carrier) {
-        case .sent: return .accepted
-        case .full: return .acceptedAndFull
-        case .notOpen: return .refused
-        }
-    }
-
-    func pauseReading() { self.state.withLock { $0.carrier }?.pauseReading() }
-
-    func resumeReading() { self.state.withLock { $0.carrier }?.resumeReading() }
+    /// What has the session, or is to have it.
+    var carrier: (any EngineCarrier)? { self.state.withLock { $0.carrier } }
 
     /// What a link needs to resume its namespace elsewhere.
     func recovery(of link: SocketIOLink) -> SocketIORecovery? {
@@ -239,7 +191,7 @@ extension SocketIOEngine: EngineCarrierHandler {
             for link in waiting { joinings.append((link, Self.join(link, &session, &links, output: &output))) }
             state.phase = .open(session, links: links)
         }
-        let carrier = self.state.withLock { $0.carrier }
+        let carrier = self.carrier
         self.gate.withLock { $0.carrier = carrier }
         self.carryOut(output)
         for (link, joining) in joinings {
@@ -395,7 +347,7 @@ extension SocketIOEngine {
         former?.cancel()
     }
 
-    private func timerFired() {
+    func timerFired() {
         self.advance { session, output in session.timer(now: .now, output: &output) }
     }
 }

@@ -21,6 +21,7 @@ public protocol SocketIOCodec: Sendable {
     /// Makes the reader of one connection.
     ///
     /// - Parameter maximumBytes: the most bytes that it may keep of an unfinished packet.
+    /// - Returns: the reader.
     func makeDecoder(maximumBytes: Int) -> any SocketIOCodecDecoder
 }
 

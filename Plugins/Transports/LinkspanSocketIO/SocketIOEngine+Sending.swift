@@ -1,0 +1,59 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanLock
+internal import LinkspanWebSocketClient
+
+extension SocketIOEngine {
+    /// What senders look at: apart from the session, so that they do not wait for a chunk to be decoded.
+    struct Gate: Sendable {
+        var carrier: (any EngineCarrier)?
+        var heartbeatDeadline: ContinuousClock.Instant?
+        var maximumPayload = Int.max
+    }
+}
+
+// MARK: - On any thread
+
+extension SocketIOEngine {
+    func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
+        let length = payload.elements.count + overhead + 24
+        return self.admit(largest: payload.attachments.reduce(length) { max($0, $1.count) }) { carrier in
+            carrier.send(expectedLength: length, attachments: payload.attachments, write: write)
+        }
+    }
+
+    /// Sends a packet that a codec of the app's writes.
+    func send(_ packet: SocketIOCodecPacket, by codec: any SocketIOCodec) -> SendAcceptance {
+        do throws(LinkspanError) {
+            let messages = try SocketIOCoding.messages(packet, by: codec)
+            return self.admit(largest: messages.reduce(0) { max($0, $1.byteCount) }) { $0.send(messages) }
+        } catch {
+            return .rejected(error)
+        }
+    }
+
+    private func admit(
+        largest: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
+    ) -> SendAcceptance {
+        let (carrier, deadline, maximum) = self.gate.withLock { ($0.carrier, $0.heartbeatDeadline, $0.maximumPayload) }
+        guard let carrier else { return .refused }
+        // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
+        if let deadline, deadline <= .now {
+            self.engines.loop.execute { self.timerFired() }
+            return .refused
+        }
+        guard largest <= maximum else {
+            return .rejected(
+                LinkspanError(.messageTooLarge, "the message is larger than the \(maximum) bytes the server takes"))
+        }
+        switch send(carrier) {
+        case .sent: return .accepted
+        case .full: return .acceptedAndFull
+        case .notOpen: return .refused
+        }
+    }
+
+    func pauseReading() { self.carrier?.pauseReading() }
+
+    func resumeReading() { self.carrier?.resumeReading() }
+}
