@@ -27,6 +27,8 @@ struct Conversation {
 
     /// A body of packets as it was written.
     struct Body {
+        /// The version whose form it has, which need not be the conversation's.
+        var version: EngineIOVersion
         var isFromServer: Bool
         var bytes: [UInt8]
     }
@@ -92,10 +94,11 @@ struct Conversation {
         guard request.isPost != isFromServer else { return }  // The answer to a POST says no more than ok.
         if case .refused? = self.steps.last { return }
         guard self.version == .v3 || !LegacyPollingPayload.isHandshake(bytes[...]) else {
+            self.bodies.append(Body(version: .v3, isFromServer: isFromServer, bytes: bytes))
             self.steps.append(.foreign)
             return
         }
-        self.bodies.append(Body(isFromServer: isFromServer, bytes: bytes))
+        self.bodies.append(Body(version: self.version, isFromServer: isFromServer, bytes: bytes))
         let packets =
             switch self.version {
             case .v4: try PollingPayload.decode(bytes[...])

@@ -89,12 +89,7 @@ extension Exchange {
 }
 
 extension Exchange.Report {
-    /// Whether this says the same as an outcome.
-    ///
-    /// - Parameters:
-    ///   - outcome: what an owner is told here.
-    ///   - wasOpen: whether its namespace was open.
-    ///   - endsEarlier: how the namespace ends here when the official client does not notice.
+    /// Whether this says the same as an outcome, of a namespace that was open before or not.
     func says(_ outcome: Outcome, wasOpen: Bool, endsEarlier: LinkspanError.Code?) throws -> Bool {
         switch (self.kind, outcome) {
         case ("connect", .opened(self.namespace, let sid, _)):
