@@ -3,7 +3,7 @@ internal import Testing
 
 /// Runs a suite's tests once for each way to carry packets.
 ///
-/// Recorded issues do not say which way it was, so each run is bracketed by a line of output.
+/// An error that is thrown says which way it was; a recorded issue does not, so the way is printed before its run.
 struct CarriedTrait: SuiteTrait, TestTrait, TestScoping {
     @TaskLocal static var carriers = SocketIOTransport.Carriers.webSocket
 
@@ -16,6 +16,7 @@ struct CarriedTrait: SuiteTrait, TestTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         for way in self.ways {
+            print("over \(way.rawValue):")
             do {
                 try await Self.$carriers.withValue(way) { try await function() }
             } catch {
