@@ -39,6 +39,19 @@ struct ExchangeTests {
         #expect(String(decoding: answer.body, as: UTF8.self) == "0123456789")
     }
 
+    @Test(
+        "survives chunks whose length is beyond every number",
+        arguments: ["FFFFFFFF", "80000000", "FFFFFFFFFFFFFFFFFFFF", "-1"])
+    func hugeChunk(length: String) async throws {
+        let result = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(length)\r\n")
+            while peer.write(pattern(1 << 16)) {}
+        }
+        let error = #expect(throws: ByteStreamError.self) { try result.get() }
+        #expect([.handshakeMalformed, .closedByPeer].contains(error?.code), "\(String(describing: error))")
+    }
+
     @Test("gives an empty body and any status", arguments: [200, 204, 302, 400, 403, 413, 502])
     func status(status: Int) async throws {
         let answer = try await self.exchange { peer in

@@ -195,6 +195,12 @@ extension LoopStream {
         self.act(self.machine.failed(failure))
     }
 
+    /// The answer's body is not what HTTP allows.
+    func broke(_ dial: Dial) {
+        guard dial === self.dial else { return }
+        self.abort(ByteStreamError(.handshakeMalformed, "the answer's body breaks the rules of HTTP"))
+    }
+
     /// The library takes a body in chunks for complete when the connection ends, even in the middle of a chunk.
     func completed(_ dial: Dial, byItself: Bool) {
         guard dial === self.dial else { return }
