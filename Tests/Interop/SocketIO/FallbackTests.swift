@@ -66,6 +66,8 @@ extension Interop {
         func upgradeInFlight() async throws {
             try await Self.use(.upgrade, []) { client, _, _ in
                 let flood = client.handler
+                // Before that, no more wait than may.
+                try await client.connected()
                 for number in 0..<1000 { try flood.send("echo", number) }
                 let answer = try await flood.request("flood", ["n": 1000]).decode(Int.self)
                 #expect(answer == 1000)
