@@ -23,9 +23,10 @@ extension Interop {
                     "minimumTLS": .text("1.3"), "proxy": .text("proxy.example:3128"), "proxyUser": .text("ann"),
                     "proxyPassword": .text("hush"),
                 ])
+            let pin = try PublicKeyPin(Self.pin)
             #expect(
                 transport.options["tls"]
-                    == "roots in ca.pem, and the system's, pins \(Self.pin), revoked pins \(Self.pin), "
+                    == "roots in ca.pem, and the system's, \(pin), revoked \(pin), "
                     + "certificate in own.pem, key in own.key, TLS 1.3 at least")
             #expect(transport.options["proxy"] == "proxy.example:3128 with credentials")
             #expect(!"\(transport.options)".contains("hush"))

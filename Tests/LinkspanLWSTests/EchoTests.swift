@@ -295,6 +295,29 @@ struct EchoTests {
         }
     }
 
+    @Test("finishing reads no more than it is told of a peer without end, which has heard everything by then")
+    func finishAgainstFlood() async throws {
+        let (results, found) = AsyncStream.makeStream(of: [UInt8].self)
+        let start = ContinuousClock.now
+        try await withServer({ peer in
+            peer.upgrade()
+            let farewell = peer.read(16)
+            while peer.write(pattern(1 << 16)) {}
+            found.yield(farewell)
+        }) { server in
+            try await withLoop { loop in
+                let recorder = Recorder()
+                let stream = recorder.connect(server.request(), on: loop)
+                _ = try await recorder.opening()
+                stream.write { $0 += [1, 2, 3] }
+                stream.finish(readingAtMost: 1 << 20)
+                #expect(await recorder.ending().code == .closedByUs)
+                #expect(await results.first { _ in true } == [1, 2, 3])
+            }
+        }
+        #expect(start.duration(to: .now) < .seconds(4), "the deadline ended it")
+    }
+
     @Test("gives up finishing after its own deadline when the peer does not read")
     func finishDeadline() async throws {
         let (holds, hold) = Gate.make()

@@ -39,6 +39,79 @@ struct ExchangeTests {
         #expect(String(decoding: answer.body, as: UTF8.self) == "0123456789")
     }
 
+    @Test(
+        "survives chunks whose length is beyond every number",
+        arguments: ["FFFFFFFF", "80000000", "FFFFFFFFFFFFFFFFFFFF", "-1"])
+    func hugeChunk(length: String) async throws {
+        let result = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(length)\r\n")
+            while peer.write(pattern(1 << 16)) {}
+        }
+        let error = #expect(throws: ByteStreamError.self) { try result.get() }
+        #expect([.handshakeMalformed, .closedByPeer].contains(error?.code), "\(String(describing: error))")
+    }
+
+    @Test(
+        "ends at once when the announced body is too long, or a refusal is",
+        arguments: [
+            "200 OK\r\nContent-Length: 9223372036854775808", "200 OK\r\nContent-Length: -1",
+            "200 OK\r\nContent-Length: 4194305", "404 Not Found\r\nContent-Length: 1048577",
+        ])
+    func announced(head: String) async throws {
+        let result = try await self.exchange(limit: 4 << 20) { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 \(head)\r\n\r\n")
+            _ = peer.readAll()
+        }
+        let error = #expect(throws: ByteStreamError.self) { try result.get() }
+        #expect(error?.code == .answerTooLong)
+    }
+
+    @Test("gives a body part by part, and reads no more of it while that is paused")
+    func parts() async throws {
+        let size = 8 << 20
+        let parts = Lock<[UInt8]>([])
+        let (exchanges, made) = AsyncStream.makeStream(of: HTTPExchange.self)
+        try await withServer({ peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+            peer.write(pattern(size))
+        }) { server in
+            try await withLoop { loop in
+                let (pauses, paused) = AsyncStream.makeStream(of: Int.self)
+                let own = Lock<HTTPExchange?>(nil)
+                let (results, finish) = AsyncStream.makeStream(of: Result<HTTPExchange.Answer, ByteStreamError>.self)
+                loop.execute {
+                    let exchange = loop.exchange(server.request(), .get, limit: size) { part in
+                        let (before, count) = parts.withLock { parts in
+                            defer { parts += part }
+                            return (parts.count, parts.count + part.count)
+                        }
+                        guard before == 0 else { return }
+                        own.withLock { $0 }?.pauseReading()
+                        paused.yield(count)
+                    } completion: {
+                        finish.yield($0)
+                    }
+                    own.withLock { $0 = exchange }
+                    made.yield(exchange)
+                }
+                let exchange = try #require(await exchanges.first { _ in true })
+                let count = try #require(await pauses.first { _ in true })
+                // Whatever the loop had to do before this, it has done.
+                for _ in 0..<50 {
+                    await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
+                }
+                #expect(parts.withLock { $0.count } == count)
+                exchange.resumeReading()
+                let answer = try #require(await results.first { _ in true }).get()
+                #expect(answer.body.isEmpty)
+                #expect(parts.withLock { $0 } == pattern(size))
+            }
+        }
+    }
+
     @Test("gives an empty body and any status", arguments: [200, 204, 302, 400, 403, 413, 502])
     func status(status: Int) async throws {
         let answer = try await self.exchange { peer in

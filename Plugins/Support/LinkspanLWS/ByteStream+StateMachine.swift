@@ -147,6 +147,14 @@ extension ByteStream.StateMachine {
         return true
     }
 
+    /// More came while it is being finished than the peer can have had under way.
+    mutating func flooded() -> ByteStreamError? {
+        switch self.state {
+        case .finishing, .lingering: return self.ended(Self.finished)
+        case .resolving, .dialing, .upgrading, .open, .ended: return nil
+        }
+    }
+
     /// Ends it from this side; nil when it had ended before.
     mutating func abort(_ error: ByteStreamError) -> ByteStreamError? {
         if case .ended = self.state { return nil }

@@ -34,9 +34,12 @@ public final class ByteStream: Sendable {
     ///
     /// The peer is told that all was sent, and has until 5 seconds after this call to close too. Ends with `closedByUs`, or
     /// with `timedOut` when the rest could not be sent in that time. A stream that is not open yet is ended at once.
-    public func finish() {
+    ///
+    /// - Parameter limit: the most bytes that are read and dropped meanwhile, for a peer that must be expected to send
+    ///   without end; above it the stream is closed, and the peer may lose what it has not read.
+    public func finish(readingAtMost limit: Int = .max) {
         self.outbox.withLock { $0.refuseMore() }
-        self.loop.execute { self.half.value?.finish() }
+        self.loop.execute { self.half.value?.finish(readingAtMost: limit) }
     }
 
     /// Closes now, at any moment of an attempt, dropping what is waiting; ends with `closedByUs`.

@@ -13,6 +13,11 @@ func libraryCallback(
     dial.noticed(connection)
     switch event {
     case .received:
+        // A chunk's length that overflows the library's number makes it report, and then go back by, a length below zero.
+        guard (0...Int(clws_receive_size)).contains(count) else {
+            stream.broke(dial)
+            return -1
+        }
         return stream.received(dial, UnsafeRawBufferPointer(start: data, count: count)) ? 0 : -1
     case .writable:
         return stream.writable(dial) ? 0 : -1

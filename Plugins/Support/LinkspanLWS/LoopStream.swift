@@ -24,6 +24,8 @@ final class LoopStream {
     private var isPaused = false
     private var isChunked = false
     private var probe: ByteStream?
+    /// How much more is read and dropped before a stream that is being finished is given up.
+    private var dropRoom = Int.max
 
     init(stream: ByteStream, request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
         self.stream = stream
@@ -67,9 +69,10 @@ final class LoopStream {
         self.core.loop.wake()
     }
 
-    func finish() {
+    func finish(readingAtMost limit: Int) {
         switch self.machine.finish() {
         case .flush:
+            self.dropRoom = limit
             self.setDeadline(Self.finishDeadline)
             self.setPaused(false)
             self.requestWritable()
@@ -102,13 +105,21 @@ extension LoopStream {
     /// Returns false to have the connection closed, as do the others.
     func received(_ dial: Dial, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard dial === self.dial else { return false }
-        guard self.machine.isOpen, let handler = self.handler, !bytes.isEmpty else { return true }
+        guard self.machine.isOpen, let handler = self.handler, !bytes.isEmpty else { return self.drops(bytes.count) }
         if !self.isTouched {
             self.isTouched = true
             self.core.touch(self)
         }
         handler.received([UInt8](bytes))
         return true
+    }
+
+    /// Nobody wants these bytes; reading them all the same lets the peer come to our last ones, unless there is no end.
+    private func drops(_ count: Int) -> Bool {
+        self.dropRoom -= count
+        guard self.dropRoom < 0, let error = self.machine.flooded() else { return true }
+        self.end(error)
+        return false
     }
 
     func writable(_ dial: Dial) -> Bool {
@@ -193,6 +204,12 @@ extension LoopStream {
         self.dial = nil
         if case .proxy = failure, let proxy = self.request.proxy { return self.ask(proxy) }
         self.act(self.machine.failed(failure))
+    }
+
+    /// The answer's body is not what HTTP allows.
+    func broke(_ dial: Dial) {
+        guard dial === self.dial else { return }
+        self.abort(ByteStreamError(.handshakeMalformed, "the answer's body breaks the rules of HTTP"))
     }
 
     /// The library takes a body in chunks for complete when the connection ends, even in the middle of a chunk.

@@ -25,6 +25,8 @@ public struct ResponseHead: Sendable, Hashable {
     public var retryAfter: Duration?
     /// Whether the answer says how long its body is, by its length or by chunks.
     var hasBody = false
+    /// The length of the body, if the answer says it; one that cannot be read is taken for the longest.
+    var length: Int?
 
     /// Makes a head from its parts.
     public init(

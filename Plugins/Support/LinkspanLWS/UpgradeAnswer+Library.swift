@@ -25,6 +25,10 @@ extension UpgradeAnswer {
         self.head.cookies = Self.cookies(connection)
         self.head.retryAfter = self.delay
         self.head.hasBody = self.hasBody
+        self.head.length = header(.content_length).map { text in
+            let isNumber = !text.isEmpty && text.utf8.allSatisfy { 0x30...0x39 ~= $0 }
+            return isNumber ? Int(text) ?? .max : .max
+        }
     }
 
     private static let mostCookies = 64

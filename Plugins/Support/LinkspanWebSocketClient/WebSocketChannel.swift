@@ -36,7 +36,12 @@ public final class WebSocketChannel: Sendable {
         var messages = 0
         /// How far things were when the watch over an unfinished message began; nil when there is none.
         var watch: (messages: Int, bytes: Int)?
+        /// The bytes that may still come after our Close frame; nil before it.
+        var closingRoom: Int?
     }
+
+    /// The most that is read of a server that broke the protocol, so that our Close frame reaches it.
+    private static let farewellBytes = 1 << 20
 
     private let request: WebSocketRequest
     private let handshake: ClientHandshake
@@ -153,7 +158,12 @@ public final class WebSocketChannel: Sendable {
         self.sender.withLock { $0.isOpen = false }
         guard let stream = self.stream.withLock({ $0 }) else { return self.abort() }
         var output: [UInt8] = []
-        let onClose = self.receiver.withLock { $0.session.close(code, reason: reason, into: &output) }
+        let onClose = self.receiver.withLock { receiver in
+            let onClose = receiver.session.close(code, reason: reason, into: &output)
+            // Whoever is in the midst of a message may complete it before there is a Close frame.
+            if case .awaitPeer = onClose { receiver.closingRoom = self.request.limits.maxMessageBytes }
+            return onClose
+        }
         switch onClose {
         case .awaitPeer:
             stream.write { $0.append(contentsOf: output) }
@@ -211,6 +221,10 @@ extension WebSocketChannel {
     }
 
     fileprivate func streamReceived(_ chunk: [UInt8]) {
+        guard self.mayCome(chunk.count) else {
+            self.stream.withLock { $0 }?.finish(readingAtMost: Self.farewellBytes)
+            return
+        }
         var output: [UInt8] = []
         var messages: [WebSocketMessage] = []
         var isUnfinished = false
@@ -247,6 +261,15 @@ extension WebSocketChannel {
         if isUnfinished { self.watchMessage() }
     }
 
+    /// Whether so many bytes more are read: not without end from a server that has been told to close.
+    private func mayCome(_ count: Int) -> Bool {
+        self.receiver.withLock { receiver in
+            guard let room = receiver.closingRoom else { return true }
+            receiver.closingRoom = room - count
+            return room >= count
+        }
+    }
+
     private func finish(_ end: WebSocketEnd, _ streamEnd: WebSocketSession.StreamEnd) {
         self.receiver.withLock { if $0.end == nil { $0.end = end } }
         let stream = self.stream.withLock { $0 }
@@ -254,7 +277,7 @@ extension WebSocketChannel {
         case .drop:
             // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well let
             // that take its time; the handler need not wait for it.
-            stream?.finish()
+            stream?.finish(readingAtMost: Self.farewellBytes)
             self.tell(end)
         case .awaitPeer:
             self.setDeadline { stream?.finish() }

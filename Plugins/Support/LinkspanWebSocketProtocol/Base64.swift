@@ -39,29 +39,52 @@ public enum Base64 {
     public static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         let padded = text.suffix(2).reversed().prefix { $0 == Self.padding }.count
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count / 4 * 3)
+        let digits = text.dropLast(padded)
+        let rest = digits.suffix(digits.count % 4)
+        guard var bytes = Self.decodeGroups(digits.dropLast(rest.count)) else { return nil }
         var bits: UInt32 = 0
-        var digits = 0
-        for byte in text.dropLast(padded) {
+        for byte in rest {
             let value = Self.values[Int(byte)]
             guard value < 64 else { return nil }
             bits = bits << 6 | UInt32(value)
-            digits += 1
-            guard digits == 4 else { continue }
-            bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
-            bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
-            bytes.append(UInt8(truncatingIfNeeded: bits))
-            (bits, digits) = (0, 0)
         }
         // What is left of a group has bits over, which have to be zero: otherwise two texts would stand for one thing.
-        switch digits {
+        switch rest.count {
         case 0: return bytes
-        case 2 where bits & 0xF == 0: return bytes + [UInt8(truncatingIfNeeded: bits >> 4)]
+        case 2 where bits & 0xF == 0:
+            bytes.append(UInt8(truncatingIfNeeded: bits >> 4))
+            return bytes
         case 3 where bits & 0x3 == 0:
-            return bytes + [UInt8(truncatingIfNeeded: bits >> 10), UInt8(truncatingIfNeeded: bits >> 2)]
+            bytes.append(UInt8(truncatingIfNeeded: bits >> 10))
+            bytes.append(UInt8(truncatingIfNeeded: bits >> 2))
+            return bytes
         default: return nil
         }
+    }
+
+    /// The bytes of whole groups of four digits; nil when something else is among them.
+    private static func decodeGroups(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        var isValid = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 2) { room, count in
+            Self.values.withUnsafeBufferPointer { values in
+                text.withUnsafeBufferPointer { text in
+                    var index = 0
+                    while index < text.count, isValid {
+                        let first = values[Int(text[index])]
+                        let second = values[Int(text[index + 1])]
+                        let third = values[Int(text[index + 2])]
+                        let fourth = values[Int(text[index + 3])]
+                        isValid = (first | second | third | fourth) < 64
+                        room[count] = first << 2 | second >> 4
+                        room[count + 1] = second << 4 | third >> 2
+                        room[count + 2] = third << 6 | fourth
+                        count += 3
+                        index += 4
+                    }
+                }
+            }
+        }
+        return isValid ? bytes : nil
     }
 
     /// Whether `text` stands for exactly 16 bytes, as a client's key must.

@@ -13,27 +13,34 @@ final class WebSocketLink: Link {
         case ended
     }
 
-    /// How long the attachments of one message may take to come, as over Socket.IO.
-    private static let attachmentsTimeout = Duration.seconds(30)
-
     private let request: LinkRequest
     private let configuration: WebSocketTransport.Configuration
     private let loop: EventLoop
     private let receiver: any LinkReceiver
+    private let attachmentsTimeout: Duration
     private let state = Lock(State.idle)
     /// Touched on the loop's thread only.
     private let assembly: Lock<EnvelopeAssembly>
     /// Whether a timer runs that looks for attachments that are overdue.
     private let isWatching = Lock(false)
 
+    /// Makes a link.
+    ///
+    /// - Parameters:
+    ///   - request: where to, as whom, for how long.
+    ///   - configuration: how.
+    ///   - loop: the loop it lives on.
+    ///   - receiver: hears what happens.
+    ///   - attachmentsTimeout: how long the attachments of one message may take to come; the default is Socket.IO's.
     init(
         request: LinkRequest, configuration: WebSocketTransport.Configuration, loop: EventLoop,
-        receiver: any LinkReceiver
+        receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
     ) {
         self.request = request
         self.configuration = configuration
         self.loop = loop
         self.receiver = receiver
+        self.attachmentsTimeout = attachmentsTimeout
         self.assembly = Lock(
             EnvelopeAssembly(codec: configuration.codec, maximumBytes: configuration.maximumMessageBytes))
     }
@@ -181,7 +188,7 @@ extension WebSocketLink: WebSocketChannelHandler {
             return isWatching
         }
         guard !wasWatching else { return }
-        self.loop.schedule(after: Self.attachmentsTimeout) { [weak self] in
+        self.loop.schedule(after: self.attachmentsTimeout) { [weak self] in
             guard let self else { return }
             self.isWatching.withLock { $0 = false }
             guard self.assembly.withLock({ $0.isCollecting && $0.begun == begun }) else {

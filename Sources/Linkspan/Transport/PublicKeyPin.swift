@@ -41,9 +41,9 @@ public struct PublicKeyPin: Sendable, Hashable {
     }
 }
 
-extension PublicKeyPin: CustomStringConvertible {
+extension PublicKeyPin {
     /// The pin as it is written.
-    public var description: String {
+    public var text: String {
         var text = "sha256/"
         for start in stride(from: 0, to: self.digest.count, by: 3) {
             let group = self.digest[start..<min(start + 3, self.digest.count)]
@@ -61,4 +61,13 @@ extension PublicKeyPin: CustomStringConvertible {
         }
         return text
     }
+}
+
+extension PublicKeyPin: CustomStringConvertible, CustomReflectable {
+    /// Which pin it is among those of this process, without telling it: logs are read by more people than may know which
+    /// keys an app trusts.
+    public var description: String { "pin <\(String(UInt(bitPattern: self.digest.hashValue), radix: 16))>" }
+
+    /// The same as ``description``, for dumps.
+    public var customMirror: Mirror { Mirror(self, children: ["digest": self.description]) }
 }

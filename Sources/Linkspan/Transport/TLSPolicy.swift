@@ -69,12 +69,12 @@ public struct TLSPolicy: Sendable, Hashable {
 }
 
 extension TLSPolicy: CustomStringConvertible {
-    /// Everything but keys, for comparing and explaining.
+    /// Everything but pins and keys, for comparing and explaining.
     public var description: String {
         var parts = [self.rootsText]
         if self.addsSystemRoots, self.roots != .system { parts.append("and the system's") }
-        if !self.pins.isEmpty { parts.append("pins \(Self.list(self.pins))") }
-        if !self.revokedPins.isEmpty { parts.append("revoked pins \(Self.list(self.revokedPins))") }
+        if !self.pins.isEmpty { parts.append("\(Self.list(self.pins))") }
+        if !self.revokedPins.isEmpty { parts.append("revoked \(Self.list(self.revokedPins))") }
         if let own = self.clientCertificate { parts.append(own.description) }
         if self.minimumVersion != .tls12 { parts.append("TLS \(self.minimumVersion.rawValue) at least") }
         return parts.joined(separator: ", ")

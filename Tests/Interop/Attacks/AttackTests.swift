@@ -7,56 +7,106 @@ internal import Testing
 extension Interop {
     /// Servers that mean harm: memory stays, the link ends with a reason and in time, and other connections notice nothing.
     @Suite struct AttackTests {
-        /// How long each attack goes on, over as many links as the client makes meanwhile.
-        private static let duration = Duration.seconds(
-            ProcessInfo.processInfo.environment["ATTACK_SECONDS"].flatMap(Double.init) ?? 1)
+        private static let environment = ProcessInfo.processInfo.environment
+        /// How long each attack goes on, over as many links as the client makes meanwhile, if that is wanted.
+        ///
+        /// Then each is made alone, so that memory and time are told for each.
+        private static let wantedDuration = Self.environment["ATTACK_SECONDS"].flatMap(Double.init)
+        private static let duration = Duration.seconds(Self.wantedDuration ?? 0.5)
+        /// All, or the one that `ATTACK` names.
+        private static let groups = AttackGroup.all(
+            eachAlone: Self.wantedDuration != nil, only: Self.environment["ATTACK"])
         /// How much the memory may grow.
         private static let room = 32 << 20
         /// How long the answer to a neighbour may take while another connection is attacked.
         private static let neighbourPatience = Duration.seconds(1)
 
-        @Test("an attack costs its own connection at most", arguments: Attack.all)
-        func isBorne(_ attack: Attack) async throws {
+        /// What is left to say of an attack that is over.
+        private struct Victim: Sendable {
+            let attack: Attack
+            let client: Client
+            /// How long after the limit the link ended; nil when it had no reason to.
+            let delay: Duration?
+        }
+
+        @Test("an attack costs its own connection at most", arguments: Self.groups)
+        func isBorne(_ group: AttackGroup) async throws {
+            let certificates = group.isSecure ? try await Certificates() : nil
             let neighbours = try await SharedServers.server(.aiohttp)
-            let server = PythonServer("hostile_server.py", ["--attack", attack.name])
-            try await server.start()
+            let server = PythonServer("hostile_server.py", certificates?.options("good") ?? [])
+            try await server.use {
+                try await Self.bear(group, server, certificates, neighbours)
+            }
+        }
+
+        private static func bear(
+            _ group: AttackGroup, _ server: PythonServer, _ certificates: Certificates?, _ neighbours: PythonServer
+        ) async throws {
             try await Bench.use { bench in
                 let neighbour = try await bench.socketIO(neighbours)
                 try await neighbour.connected()
                 try await neighbour.settle()
                 let memory = MemoryGrowth()
-                let victim = try await Self.victim(of: attack, bench, server)
-                let delay = try await Self.end(of: victim, by: attack, server)
-                // The client comes back, and the attack goes on.
+                let victims = try await withThrowingTaskGroup(of: Victim.self) { tasks in
+                    for attack in group.attacks {
+                        tasks.addTask { try await Self.victim(of: attack, bench, server, certificates) }
+                    }
+                    return try await tasks.reduce(into: []) { $0.append($1) }
+                }
+                // The clients come back, and the attacks go on.
                 let slowest = try await Self.watch(neighbour)
                 #expect(memory.largest <= Self.room, "the memory grew by \(memory.largest >> 10) KiB")
                 #expect(slowest <= Self.neighbourPatience)
                 #expect(neighbour.states.entries.map(\.to) == [.connected])
-                #expect(!server.hasSaid("stolen"), "the client went where it was sent")
-                Self.report(attack, victim, delay: delay, memory: memory.largest, slowest: slowest)
-            }
-            await server.stop()
-        }
-
-        private static func victim(of attack: Attack, _ bench: Bench, _ server: PythonServer) async throws -> Client {
-            func options(_ options: inout ConnectionOptions) { options.openDeadline = Attack.openDeadline }
-            return switch attack.wire {
-            case .socketIO: try await bench.socketIO(server, options: options)
-            case .webSocket: try await bench.webSocket(server, options: options)
+                #expect(!server.hasSaid("stolen"), "the client went where it was sent, or said what it was told")
+                for victim in victims {
+                    if victim.attack.outcome == nil {
+                        #expect(victim.client.states.entries.map(\.to) == [.connected], "\(victim.attack.name)")
+                    }
+                    Self.report(victim, memory: memory.largest, slowest: slowest)
+                }
             }
         }
 
-        /// Waits for the end of the first link, which has to have the right reason.
-        ///
-        /// - Returns: how long after the limit it came.
-        private static func end(of victim: Client, by attack: Attack, _ server: PythonServer) async throws -> Duration {
-            try await server.says("limit")
+        /// Has a client attacked, and waits for the end of its first link, which has to have the right reason.
+        private static func victim(
+            of attack: Attack, _ bench: Bench, _ server: PythonServer, _ certificates: Certificates?
+        ) async throws -> Victim {
+            let client = try await Self.client(for: attack, bench, server, certificates)
+            try await server.says("limit \(attack.path)")
+            guard let outcome = attack.outcome else {
+                try await client.connected()
+                return Victim(attack: attack, client: client, delay: nil)
+            }
             let limit = ContinuousClock.now
-            let reason = try await victim.lost()
+            let reason = try await client.lost()
             let delay = limit.duration(to: .now)
-            #expect(reason.error?.code == attack.outcome, "\(String(describing: reason.error))")
-            #expect(delay <= attack.patience)
-            return delay
+            #expect(reason.error?.code == outcome, "\(attack.name): \(String(describing: reason.error))")
+            #expect(delay <= attack.patience, "\(attack.name)")
+            return Victim(attack: attack, client: client, delay: delay)
+        }
+
+        private static func client(
+            for attack: Attack, _ bench: Bench, _ server: PythonServer, _ certificates: Certificates?
+        ) async throws -> Client {
+            let tls = certificates.map { TLSPolicy(roots: .file($0.authority)) } ?? .system
+            let scheme = certificates == nil ? "http" : "https"
+            func options(_ options: inout ConnectionOptions) { options.openDeadline = Attack.openDeadline }
+            guard attack.wire != .webSocket else {
+                let url = "\(certificates == nil ? "ws" : "wss")://127.0.0.1:\(server.port)\(attack.path)"
+                let configuration = WebSocketTransport.Configuration.defaults { $0.tls = tls }
+                return try await bench.client(
+                    url, WebSocketTransport(configuration, loop: bench.loop), .none, options)
+            }
+            let configuration = SocketIOTransport.Configuration.defaults {
+                $0.tls = tls
+                $0.path = attack.path
+                $0.carriers = attack.wire.carriers
+            }
+            return try await bench.client(
+                "\(scheme)://127.0.0.1:\(server.port)/?attack=\(attack.name)",
+                SocketIOTransport(configuration, loop: bench.loop), .none,
+                options)
         }
 
         /// Talks to the neighbour for as long as the attack goes on.
@@ -74,15 +124,14 @@ extension Interop {
             return slowest
         }
 
-        private static func report(
-            _ attack: Attack, _ victim: Client, delay: Duration, memory: Int, slowest: Duration
-        ) {
-            let links = victim.states.entries.count { $0.to == .disconnected }
+        private static func report(_ victim: Victim, memory: Int, slowest: Duration) {
+            let changes = victim.client.states.entries
+            let end = changes.first { $0.to == .disconnected }?.reason.error?.code.rawValue ?? "none"
             func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
             print(
-                "attack | \(attack.name) | \(attack.wire.rawValue) | \(victim.states.entries.first { $0.to == .disconnected }?.reason.error?.code.rawValue ?? "none")"
-                    + " | \(milliseconds(delay)) ms | +\(memory >> 10) KiB | \(milliseconds(slowest)) ms | \(links) links"
-            )
+                "attack | \(victim.attack.name) | \(victim.attack.wire)\(victim.client.handler.url.isSecure ? " + TLS" : "")"
+                    + " | \(end) | \(victim.delay.map { "\(milliseconds($0)) ms" } ?? "–") | +\(memory >> 10) KiB"
+                    + " | \(milliseconds(slowest)) ms | \(changes.count { $0.to == .disconnected }) links")
         }
     }
 }

@@ -5,6 +5,10 @@ internal import LinkspanLock
 /// Gives free memory back to the system; the C library's header is in none of Swift's modules.
 @_silgen_name("malloc_trim")
 private func trim(_ keep: Int) -> CInt
+
+/// Sets an option of the allocator.
+@_silgen_name("mallopt")
+private func setOption(_ option: CInt, _ value: CInt) -> CInt
 #endif
 
 /// How much more memory this process has than at a moment, in bytes: looked at all the time until it is let go.
@@ -17,6 +21,8 @@ final class MemoryGrowth: Sendable {
         #if canImport(Glibc)
         // What earlier tests left free would hide what the next one takes.
         _ = trim(0)
+        // The same goes for large pieces, which the allocator learns to keep: M_MMAP_THRESHOLD stops it from learning.
+        _ = setOption(-3, 256 << 10)
         #endif
         self.start = Self.resident
         Thread.detachNewThread { [weak self] in

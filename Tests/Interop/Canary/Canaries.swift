@@ -11,9 +11,42 @@ struct Canaries: Sendable {
     var query: String { "canary-query-\(self.run)" }
     var urlQuery: String { "canary-url-\(self.run)" }
     var payload: String { "canary-payload-\(self.run)" }
+    /// What stands in a private key.
+    var key: String { "canary-key-\(self.run)" }
+    /// What a server sets as a cookie.
+    var route: String { "canary-route-\(self.run)" }
+    /// The secret part of what resumes a session.
+    var session: String { "canary-resumption-\(self.run)" }
+    /// The 32 bytes of a pin's digest; its base64 is searched for as that of all.
+    var pin: String { String("canary-pin-\(self.run)".prefix(32)) }
 
-    /// All of them; a pin and a key are two more as soon as a policy takes them.
-    var all: [String] { [self.token, self.header, self.cookie, self.query, self.urlQuery, self.payload] }
+    /// All of them.
+    var all: [String] {
+        [
+            self.token, self.header, self.cookie, self.query, self.urlQuery, self.payload, self.key, self.route,
+            self.session, self.pin,
+        ]
+    }
+
+    /// A policy that trusts nobody, or an authority, and whoever has a key that nobody has.
+    func policy(trusting authority: String? = nil) throws -> TLSPolicy {
+        TLSPolicy(
+            roots: authority.map { .file($0) } ?? .system,
+            pins: [try PublicKeyPin("sha256/\(Data(self.pin.utf8).base64EncodedString())")])
+    }
+
+    /// The same, and a key to show that is none.
+    func policyWithKey() throws -> TLSPolicy {
+        var policy = try self.policy()
+        let key = Secret("-----BEGIN PRIVATE KEY-----\n\(self.key)\n-----END PRIVATE KEY-----\n")
+        policy.clientCertificate = ClientCertificate(.pem(Array("-----BEGIN".utf8)), key: .pem(key))
+        return policy
+    }
+
+    /// What another process is said to have left.
+    func resumption() throws -> Resumption {
+        Resumption(exported: String(decoding: try Payload(self.session, "0").elements, as: UTF8.self))
+    }
 
     func credentials(adding name: String? = nil, _ value: String = "") throws -> Credentials {
         var headers: [Credentials.Header] = [

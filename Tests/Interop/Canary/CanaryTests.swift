@@ -14,6 +14,8 @@ extension Interop {
             case socketIO, webSocket, refusedNamespace, unknownPath, unreachable, unknownHost, plainForTLS
             case lineBreakInHeader, controlInCookie, longQuery, wrongScheme
             case redirect, hostileSID, deepJSON, headerFlood, textForBinary, unansweredConnect, endlessFragments
+            case polling, upgrade, pollRedirect, pollRefusal, pollNotUTF8, pollEmpty, upgradeLost
+            case wrongPin, unusableKey, recovery
 
             /// The attack of the hostile server, where one is needed.
             var attack: String? {
@@ -25,7 +27,20 @@ extension Interop {
                 case .textForBinary: "text-for-binary"
                 case .unansweredConnect: "unanswered-connect"
                 case .endlessFragments: "endless-fragments"
+                case .pollRedirect: "poll-later-redirect"
+                case .pollRefusal: "poll-failing-post"
+                case .pollNotUTF8: "poll-not-utf8"
+                case .pollEmpty: "poll-empty-answers"
+                case .upgradeLost: "candidate-lost"
                 default: nil
+                }
+            }
+
+            var carriers: SocketIOTransport.Carriers {
+                switch self {
+                case .polling, .pollRedirect, .pollRefusal, .pollNotUTF8, .pollEmpty: .polling
+                case .upgrade, .upgradeLost: .upgrade
+                default: .webSocket
                 }
             }
         }
@@ -56,7 +71,7 @@ extension Interop {
             }
         }
 
-        @Test("the search finds what is there", arguments: 0..<6)
+        @Test("the search finds what is there", arguments: 0..<10)
         func finds(_ index: Int) {
             let canaries = Canaries()
             let canary = canaries.all[index]
@@ -70,35 +85,94 @@ extension Interop {
         private static func play(
             _ scenario: Scenario, _ canaries: Canaries, _ evidence: Evidence, _ bench: Bench
         ) async throws {
-            let credentials = try Self.credentials(scenario, canaries)
-            evidence.add(describing: credentials)
-            let server = scenario.attack.map { PythonServer("hostile_server.py", ["--attack", $0]) }
+            let certificates = scenario == .wrongPin ? try await Certificates() : nil
+            let server =
+                if let attack = scenario.attack {
+                    PythonServer("hostile_server.py", ["--attack", attack, "--cookie", "route=\(canaries.route)"])
+                } else { certificates.map { PythonServer("socketio_server.py", $0.options("good")) } }
             try await server?.start()
-            let url = try await Self.url(scenario, server) + "?room=\(canaries.urlQuery)"
-            let client =
-                [.webSocket, .unknownPath].contains(scenario)
-                ? try await bench.client(url, WebSocketTransport(loop: bench.loop), .fixed(credentials), Self.options)
-                : try await bench.client(url, SocketIOTransport(loop: bench.loop), .fixed(credentials), Self.options)
+            let client = try await bench.client(
+                try await Self.configuration(scenario, canaries, evidence, bench, server, certificates))
             let outcomes = Journal<Result<Payload, LinkspanError>>("outcomes")
-            try client.handler.perform(
-                Command(.request, event: "req", payload: try Payload(canaries.payload)) {
-                    outcomes.append($0.mapError { $0 })
-                })
+            // The server that resumes knows no requests.
+            let requests = scenario == .recovery ? 0 : 1
+            for _ in 0..<requests {
+                try client.handler.perform(
+                    Command(.request, event: "req", payload: try Payload(canaries.payload)) {
+                        outcomes.append($0.mapError { $0 })
+                    })
+            }
             evidence.add(client)
             switch scenario {
-            case .socketIO, .webSocket:
+            case .socketIO, .webSocket, .polling, .upgrade:
                 try await Self.talk(client, canaries, evidence)
+            case .recovery:
+                try await Self.resume(client, canaries, evidence)
             default:
                 evidence.add(describing: try await client.lost())
             }
             evidence.add(client)
             // Ends what still waits.
             client.handler.release()
-            for outcome in try await outcomes.first(1) {
+            for outcome in try await outcomes.first(requests) {
                 if case .failure(let error) = outcome { evidence.add(error) }
             }
             evidence.add(client)
             await server?.stop()
+        }
+
+        /// What is connected to, by what and as whom.
+        private static func configuration(
+            _ scenario: Scenario, _ canaries: Canaries, _ evidence: Evidence, _ bench: Bench, _ server: PythonServer?,
+            _ certificates: Certificates?
+        ) async throws -> ConnectionConfiguration {
+            let credentials = try Self.credentials(scenario, canaries)
+            let policy =
+                scenario == .unusableKey
+                ? try canaries.policyWithKey() : try canaries.policy(trusting: certificates?.authority)
+            let resumption = try canaries.resumption()
+            evidence.add(describing: credentials)
+            evidence.add(describing: try canaries.policyWithKey())
+            evidence.add(describing: resumption)
+            let transport: any Transport =
+                [.webSocket, .unknownPath].contains(scenario)
+                ? WebSocketTransport(.defaults { $0.tls = policy }, loop: bench.loop)
+                : SocketIOTransport(
+                    .defaults {
+                        $0.tls = policy
+                        $0.carriers = scenario.carriers
+                    }, loop: bench.loop)
+            evidence.add(describing: transport.options)
+            let url = try await Self.url(scenario, server) + "?room=\(canaries.urlQuery)"
+            return try ConnectionBuilder(url)
+                .transport(transport)
+                .credentials(.fixed(credentials))
+                .resuming(resumption)
+                .options {
+                    $0.retry = .backoff(.quick)
+                    Self.options(&$0)
+                }
+                .build()
+        }
+
+        /// A server that resumes does not know what it is shown, and gives something else in its place.
+        private static func resume(_ client: Client, _ canaries: Canaries, _ evidence: Evidence) async throws {
+            try await client.connected()
+            try client.handler.send("say", 1)
+            try await client.received("said")
+            evidence.add(describing: client.handler.resumption)
+            try client.handler.send("cut", 2, 0)
+            evidence.add(describing: try await client.lost())
+            try await client.connected(times: 2)
+            let exported = try #require(client.handler.resumption?.exported)
+            evidence.add(client)
+            let text = evidence.text
+            // What the server gave in its place is as secret.
+            for secret in [exported, String(exported.split(separator: "\"")[0])] {
+                guard let place = text.range(of: secret) else { continue }
+                throw LinkspanError(
+                    .wrongState, "the session's secret turns up behind: \(text[..<place.lowerBound].suffix(200))")
+            }
         }
 
         /// A conversation that ends badly.
@@ -138,14 +212,16 @@ extension Interop {
         }
 
         private static func url(_ scenario: Scenario, _ server: PythonServer?) async throws -> String {
-            if let server { return "http://127.0.0.1:\(server.port)/" }
+            if let server { return "\(scenario == .wrongPin ? "https" : "http")://127.0.0.1:\(server.port)/" }
             switch scenario {
             case .webSocket: return "ws://127.0.0.1:\(try await SharedServers.server(.webSocket).port)/envelope"
             case .unknownPath: return "ws://127.0.0.1:\(try await SharedServers.server(.webSocket).port)/nowhere"
             case .refusedNamespace: return "http://127.0.0.1:\(try await SharedServers.server(.aiohttp).port)/auth"
             case .unreachable: return "http://127.0.0.1:1/"
             case .unknownHost: return "http://does-not-exist.invalid/"
-            case .plainForTLS: return "https://127.0.0.1:\(try await SharedServers.server(.aiohttp).port)/"
+            case .recovery: return "http://127.0.0.1:\(try await SharedServers.server(.recovery).port)/"
+            case .plainForTLS, .unusableKey:
+                return "https://127.0.0.1:\(try await SharedServers.server(.aiohttp).port)/"
             case .wrongScheme: return "http://127.0.0.1:1/a,b"
             default: return "http://127.0.0.1:\(try await SharedServers.server(.aiohttp).port)/"
             }

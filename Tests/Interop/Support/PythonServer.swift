@@ -79,6 +79,18 @@ final class PythonServer: Sendable {
         }
     }
 
+    /// Starts it for as long as `body` runs.
+    func use(_ body: () async throws -> Void) async throws {
+        try await self.start()
+        do {
+            try await body()
+        } catch {
+            await self.stop()
+            throw error
+        }
+        await self.stop()
+    }
+
     /// Ends it without a chance to say goodbye, and returns when it is gone.
     func stop() async {
         let run = self.run.withLock { run in

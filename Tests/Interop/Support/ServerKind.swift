@@ -48,14 +48,7 @@ func withServer(
     _ kind: ServerKind, _ arguments: [String] = [], body: (PythonServer) async throws -> Void
 ) async throws {
     let server = kind.makeServer(arguments)
-    try await server.start()
-    do {
-        try await body(server)
-    } catch {
-        await server.stop()
-        throw error
-    }
-    await server.stop()
+    try await server.use { try await body(server) }
 }
 
 /// Servers that tests share, each started when it is first wanted.

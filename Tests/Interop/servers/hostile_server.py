@@ -1,113 +1,24 @@
 #!/usr/bin/env python3
 """A server that attacks its clients: it speaks just enough of HTTP, WebSocket and Engine.IO to be let in.
 
-`--attack` names what it does to every connection. It prints `limit` when it first crosses what a client should bear, and
-`stolen` when a client follows it to where it must not go. Requests to `/socket.io/` get an Engine.IO session, others a bare
+`--attack` names what it does to every connection; without it, the last part of the request's path does. It prints `limit`,
+and `limit` with the path, when it first crosses what a client should bear, and `stolen` when a client follows it to where it
+must not go, or lets it write a header. Requests to paths below `/socket.io/` get an Engine.IO session, others a bare
 WebSocket.
 """
 from __future__ import annotations
 
 import argparse
 import asyncio
-import base64
 import contextlib
-import hashlib
 import os
 import ssl
 import struct
 import sys
 import threading
 
-MIB = 1 << 20
-OPEN = '0{"sid":"x","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}'
-PLACEHOLDER = '{"_placeholder":true,"num":0}'
-
-
-def frame(first: int, payload: bytes = b"", length: int | None = None) -> bytes:
-    """A frame, which may declare another length than it has."""
-    size = len(payload) if length is None else length
-    if size < 126:
-        return bytes([first, size]) + payload
-    if size < 1 << 16:
-        return bytes([first, 126]) + struct.pack(">H", size) + payload
-    return bytes([first, 127]) + struct.pack(">Q", size) + payload
-
-
-class Client:
-    """One connection to a client."""
-
-    said_limit = False
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
-        self.path = ""
-        self.headers: dict[str, str] = {}
-
-    async def request(self) -> None:
-        """Reads the request."""
-        head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        first, *lines = head.split("\r\n")
-        self.path = first.split(" ")[1]
-        self.headers = {k.strip().lower(): v.strip() for k, _, v in (line.partition(":") for line in lines) if k}
-
-    @property
-    def is_engine(self) -> bool:
-        return self.path.startswith("/socket.io/")
-
-    async def send(self, data: bytes) -> None:
-        self.writer.write(data)
-        await self.writer.drain()
-
-    async def text(self, text: str) -> None:
-        await self.send(frame(0x81, text.encode()))
-
-    async def switch(self, extra: bytes = b"") -> None:
-        """Answers 101; `extra` are more header lines."""
-        digest = hashlib.sha1((self.headers["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode())
-        accept = base64.b64encode(digest.digest())
-        protocol = b""
-        if "linkspan.json" in self.headers.get("sec-websocket-protocol", ""):
-            protocol = b"Sec-WebSocket-Protocol: linkspan.json\r\n"
-        await self.send(
-            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            + b"Sec-WebSocket-Accept: " + accept + b"\r\n" + protocol + extra + b"\r\n")
-
-    async def welcome(self) -> None:
-        """Lets the client in, up to where it believes to be connected."""
-        await self.switch()
-        if self.is_engine:
-            await self.text(OPEN)
-            await self.next_frame()
-            await self.text('40{"sid":"x"}')
-
-    async def next_frame(self) -> bytes:
-        """A frame of the client's, unmasked."""
-        head = await self.reader.readexactly(2)
-        size = head[1] & 127
-        if size == 126:
-            size = struct.unpack(">H", await self.reader.readexactly(2))[0]
-        elif size == 127:
-            size = struct.unpack(">Q", await self.reader.readexactly(8))[0]
-        mask = await self.reader.readexactly(4)
-        return bytes(byte ^ mask[index % 4] for index, byte in enumerate(await self.reader.readexactly(size)))
-
-    def limit(self) -> None:
-        """Says, once, that now the client has reason to go."""
-        if not Client.said_limit:
-            Client.said_limit = True
-            print("limit", flush=True)
-
-    async def gone(self) -> None:
-        """Waits until the client is gone, reading what it says."""
-        while await self.reader.read(1 << 16):
-            pass
-
-    def event(self, arguments: str, count: int = 0) -> str:
-        """An event with so many attachments announced, in the words of the protocol."""
-        if self.is_engine:
-            return f"45{count}-[{arguments}]" if count else f"42[{arguments}]"
-        name, _, rest = arguments.partition(",")
-        return f'{{"event":{name},"data":[{rest}],"attachments":{count}}}'
+from hostile_client import MIB, OPEN, PLACEHOLDER, Client, frame
+from hostile_polling import CANDIDATE_ATTACKS, POLLING_ATTACKS, serve_poll
 
 
 async def fragments(client: Client, payload: bytes) -> None:
@@ -194,7 +105,7 @@ async def deep_json(client: Client) -> None:
 async def dripped_head(client: Client) -> None:
     client.limit()
     while True:
-        await client.send(b"H" if not client.said_limit else b"x")
+        await client.send(b"H")
         await asyncio.sleep(0.1)
 
 
@@ -239,6 +150,25 @@ async def flowing_message(client: Client) -> None:
     for _ in range(50):
         await client.send(b"x" * (100 * 1024))
         await asyncio.sleep(0.02)
+    client.limit()
+    await client.gone()
+
+
+async def missing_attachment(client: Client) -> None:
+    await client.switch()
+    await client.text(client.event(f'"bomb",{PLACEHOLDER}', 1))
+    client.limit()
+    # Only a Close frame can come.
+    print("closed", struct.unpack(">H", (await client.next_frame())[:2])[0], flush=True)
+
+
+async def late_attachments(client: Client) -> None:
+    """No attack at all: there is always a message that lacks its attachment, but never the same."""
+    await client.switch()
+    await client.text(client.event(f'"late",{PLACEHOLDER}', 1))
+    for _ in range(6):
+        await asyncio.sleep(0.15)
+        await client.send(frame(0x82, b"x") + frame(0x81, client.event(f'"late",{PLACEHOLDER}', 1).encode()))
     client.limit()
     await client.gone()
 
@@ -300,8 +230,19 @@ ATTACKS = {
     for function in (
         endless_fragments, empty_fragments, websocket_pings, unread_pings, engine_pings, many_attachments,
         zero_attachments, large_attachments, deep_json, dripped_head, header_flood, huge_length, endless_message,
-        dripped_message, flowing_message, unanswered_connect, absurd_numbers, hostile_sid, redirect, text_for_binary, early_events)
+        dripped_message, flowing_message, missing_attachment, late_attachments, unanswered_connect, absurd_numbers, hostile_sid, redirect, text_for_binary, early_events)
 }
+NAMES = sorted([*ATTACKS, *POLLING_ATTACKS, *CANDIDATE_ATTACKS])
+
+
+async def attack(client: Client, name: str) -> None:
+    """Does to a connection what is done by attacks of this name."""
+    if not client.is_polling:
+        await (ATTACKS.get(name) or CANDIDATE_ATTACKS[name])(client)
+    elif name in POLLING_ATTACKS:
+        await POLLING_ATTACKS[name](client)
+    else:
+        await serve_poll(client)
 
 
 async def run(options: argparse.Namespace) -> None:
@@ -309,9 +250,9 @@ async def run(options: argparse.Namespace) -> None:
         client = Client(reader, writer)
         with contextlib.suppress(OSError, EOFError, ssl.SSLError):
             await client.request()
-            if "stolen" in client.path:
+            if "stolen" in client.path or "x-injected" in client.headers:
                 print("stolen", flush=True)
-            await ATTACKS[options.attack](client)
+            await attack(client, options.attack or client.path.strip("/").split("/")[-1])
         writer.transport.abort()
 
     context = None
@@ -334,7 +275,8 @@ def end_with_input() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--attack", choices=sorted(ATTACKS), required=True)
+    parser.add_argument("--attack", choices=NAMES)
+    parser.add_argument("--cookie", help="the name and value of a cookie to set in answers to polls")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--ssl-cert")
     parser.add_argument("--ssl-key")
@@ -342,6 +284,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.until_eof:
         end_with_input()
+    Client.cookie = options.cookie
     asyncio.run(run(options))
 
 

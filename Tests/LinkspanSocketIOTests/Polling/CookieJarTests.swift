@@ -49,4 +49,11 @@ struct CookieJarTests {
         for number in 0..<100 { jar.set("c\(number)=1", path: Self.path) }
         #expect(jar.header(path: Self.path, isSecure: false)?.split(separator: ";").count == 20)
     }
+
+    @Test("of large ones the first stay, as many as leave room in a request")
+    func boundedInAll() {
+        let large = String(repeating: "x", count: 900)
+        let header = Self.jar("a=\(large)", "b=\(large)", "c=\(large)", "d=1").header(path: Self.path, isSecure: false)
+        #expect(header == "a=\(large); b=\(large); d=1")
+    }
 }

@@ -22,6 +22,9 @@ final class PollingCarrier: EngineCarrier {
         var cookies = CookieJar()
         var requests = 0
         var exchanges: [Int: HTTPExchange] = [:]
+        /// The number of the last GET, and what takes its answer apart.
+        var poll = 0
+        var decoder: PollingDecoder
         /// Whether the loop will look for something to begin without being asked.
         var isPumpDue = false
         var onQuiet: (@Sendable () -> Void)?
@@ -30,6 +33,8 @@ final class PollingCarrier: EngineCarrier {
     }
 
     private static let closeDeadline = Duration.seconds(5)
+    /// The most bytes of the handshake's answer.
+    private static let handshakeLimit = 1 << 20
 
     private let request: CarrierRequest
     private let loop: EventLoop
@@ -41,7 +46,8 @@ final class PollingCarrier: EngineCarrier {
         self.loop = loop
         self.handler = handler
         let session = PollingSession(version: request.version, highWaterMark: request.configuration.highWaterMark)
-        self.state = Lock(State(session: session, patience: request.link.deadline))
+        self.state = Lock(
+            State(session: session, patience: request.link.deadline, decoder: PollingDecoder(for: request)))
     }
 
     /// The cookies for a request that takes the session elsewhere.
@@ -106,10 +112,21 @@ final class PollingCarrier: EngineCarrier {
 
     func abort() { self.loop.execute { self.end(Self.closedByUs) } }
 
-    func pauseReading() { self.state.withLock { $0.session.setReadingPaused(true) } }
+    func pauseReading() {
+        let poll = self.state.withLock { state in
+            state.session.setReadingPaused(true)
+            return state.exchanges[state.poll]
+        }
+        // An answer may have millions of packets.
+        poll?.pauseReading()
+    }
 
     func resumeReading() {
-        self.state.withLock { $0.session.setReadingPaused(false) }
+        let poll = self.state.withLock { state in
+            state.session.setReadingPaused(false)
+            return state.exchanges[state.poll]
+        }
+        poll?.resumeReading()
         self.requestPump()
     }
 
@@ -181,7 +198,17 @@ extension PollingCarrier {
     }
 
     private func poll() {
-        self.exchange(.get) { [weak self] answer in self?.polled(answer) }
+        let isFirst = self.state.withLock { state in
+            state.poll = state.requests + 1
+            state.decoder = PollingDecoder(for: self.request)
+            return state.phase == .opening
+        }
+        guard !isFirst else {
+            return self.exchange(.get, limit: Self.handshakeLimit) { [weak self] answer in self?.opened(answer) }
+        }
+        self.exchange(.get, limit: self.answerLimit, onBody: { [weak self] part in self?.received(part) }) {
+            [weak self] answer in self?.polled(answer)
+        }
     }
 
     private func post(_ packets: [WebSocketMessage]) {
@@ -190,23 +217,24 @@ extension PollingCarrier {
         case .v4: PollingPayload.append(packets, to: &body)
         case .v3: LegacyPollingPayload.append(packets, to: &body)
         }
-        self.exchange(.post(body)) { [weak self] answer in self?.posted(answer) }
+        self.exchange(.post(body), limit: Self.handshakeLimit) { [weak self] answer in self?.posted(answer) }
     }
 
     private func exchange(
-        _ method: HTTPExchange.Method,
+        _ method: HTTPExchange.Method, limit: Int, onBody: (@Sendable ([UInt8]) -> Void)? = nil,
         _ completion: @escaping @Sendable (Result<HTTPExchange.Answer, ByteStreamError>) -> Void
     ) {
         let (number, sid, patience, cookie) = self.state.withLock { state in
             state.requests += 1
             return (state.requests, state.sid, state.patience, self.cookie(state))
         }
-        var headers = cookie.map { [(name: "Cookie", value: $0)] } ?? []
+        var headers: [(name: String, value: String)] = []
         if method != .get { headers.append((name: "Content-Type", value: "text/plain; charset=UTF-8")) }
         var request = self.request.upgrade(
-            transport: "polling", sid: sid, query: [(name: "t", value: "\(number)")], headers: headers)
+            transport: "polling", sid: sid, query: [(name: "t", value: "\(number)")], cookie: cookie,
+            headers: headers)
         request.deadline = patience
-        let exchange = self.loop.exchange(request, method, limit: self.answerLimit) { [weak self] result in
+        let exchange = self.loop.exchange(request, method, limit: limit, onBody: onBody) { [weak self] result in
             guard let self else { return }
             self.state.withLock { state in
                 state.exchanges[number] = nil
@@ -225,17 +253,46 @@ extension PollingCarrier {
     /// A message in base64, and room for small ones beside it.
     private var answerLimit: Int { self.request.configuration.maximumMessageBytes / 3 * 4 + 65_536 }
 
-    private func polled(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
-        let phase = self.state.withLock { $0.phase }
-        guard phase != .ended else { return }
+    /// The handshake is there.
+    private func opened(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
+        guard self.state.withLock({ $0.phase }) == .opening else { return }
         do {
-            let packets = try self.packets(of: PollingAnswer.body(of: result, isFirst: phase == .opening))
+            let packets = try self.packets(of: PollingAnswer.body(of: result, isFirst: true))
             self.state.withLock { $0.session.polled() }
-            if phase == .opening { self.handler.carrierOpened() }
+            self.handler.carrierOpened()
             self.handler.carrierReceived(packets)
             self.pump()
         } catch {
             self.end(error)
+        }
+    }
+
+    /// A part of an answer is there.
+    private func received(_ part: [UInt8]) {
+        self.take { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
+    }
+
+    private func polled(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
+        guard self.state.withLock({ $0.phase }) == .open else { return }
+        do {
+            _ = try PollingAnswer.body(of: result, isFirst: false)
+        } catch {
+            return self.end(error)
+        }
+        self.state.withLock { $0.session.polled() }
+        self.take { decoder throws(SocketIOProtocolError) in try decoder.finish() }
+        self.pump()
+    }
+
+    /// Hands on the packets that are complete.
+    private func take(_ body: (inout PollingDecoder) throws(SocketIOProtocolError) -> [WebSocketMessage]) {
+        do throws(SocketIOProtocolError) {
+            let packets = try self.state.withLock { state throws(SocketIOProtocolError) in
+                state.phase == .open ? try body(&state.decoder) : []
+            }
+            if !packets.isEmpty { self.handler.carrierReceived(packets) }
+        } catch {
+            self.end(LinkspanError(error))
         }
     }
 
@@ -246,8 +303,7 @@ extension PollingCarrier {
         do throws(SocketIOProtocolError) {
             switch self.request.version {
             case .v3: return try LegacyPollingPayload.decode(body[...])
-            case .v4:
-                return try PollingPayload.decode(body[...])
+            case .v4: return try PollingPayload.decode(body[...])
             }
         } catch {
             throw LinkspanError(error)
@@ -277,5 +333,11 @@ extension PollingCarrier {
         }
         for exchange in exchanges { exchange.cancel() }
         if isEnd { self.handler.carrierClosed(error) }
+    }
+}
+
+extension PollingDecoder {
+    fileprivate init(for request: CarrierRequest) {
+        self.init(version: request.version, maximumBytes: request.configuration.maximumMessageBytes)
     }
 }

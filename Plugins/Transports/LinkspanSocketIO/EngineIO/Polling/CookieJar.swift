@@ -7,12 +7,16 @@ struct CookieJar: Sendable, Hashable {
     static let maximumCookies = 20
     /// The most bytes of one.
     static let maximumBytes = 4096
+    /// The most bytes of all their names and values, so that room is left in a request.
+    static let maximumTotal = 2048
 
     private struct Cookie: Sendable, Hashable {
         var name: Substring
         var value: Substring
         var path: String
         var isSecure: Bool
+
+        var length: Int { self.name.utf8.count + self.value.utf8.count }
     }
 
     private var cookies: [Cookie] = []
@@ -43,7 +47,9 @@ struct CookieJar: Sendable, Hashable {
             }
         }
         self.cookies.removeAll { $0.name == cookie.name && $0.path == cookie.path }
-        if !isGone, self.cookies.count < Self.maximumCookies { self.cookies.append(cookie) }
+        let total = self.cookies.reduce(cookie.length) { $0 + $1.length }
+        guard !isGone, self.cookies.count < Self.maximumCookies, total <= Self.maximumTotal else { return }
+        self.cookies.append(cookie)
     }
 
     /// The value of `Cookie` for a request; nil when there is none to send.

@@ -14,9 +14,6 @@ enum PollingPayload {
     ///
     /// Linear in its length; the texts are slices of it.
     static func decode(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
-        guard UTF8Validator.isValid(body) else {
-            throw SocketIOProtocolError(.badPolling, "the answer to a poll is not UTF-8")
-        }
         var packets: [WebSocketMessage] = []
         var start = body.startIndex
         while true {
@@ -27,12 +24,21 @@ enum PollingPayload {
         }
     }
 
-    private static func packet(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> WebSocketMessage {
-        guard text.first == Self.binary else { return .text(text) }
-        guard let bytes = Base64.decode(text.dropFirst()) else {
-            throw SocketIOProtocolError(.badPolling, "a binary packet is not base64")
+    /// The packet of a text without separators.
+    static func packet(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> WebSocketMessage {
+        guard text.first == Self.binary else {
+            // Each for itself, which is as good as the whole: a separator is in no character.
+            guard UTF8Validator.isValid(text) else {
+                throw SocketIOProtocolError(.badPolling, "the answer to a poll is not UTF-8")
+            }
+            return .text(text)
         }
+        guard let bytes = Base64.decode(text.dropFirst()) else { throw Self.notBase64 }
         return .binary(bytes[...])
+    }
+
+    static var notBase64: SocketIOProtocolError {
+        SocketIOProtocolError(.badPolling, "a binary packet is not base64")
     }
 
     /// The bytes that a packet takes in a body, a separator included.

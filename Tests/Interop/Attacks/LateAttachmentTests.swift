@@ -1,0 +1,64 @@
+internal import Linkspan
+internal import LinkspanLWS
+internal import Testing
+
+@testable internal import LinkspanWebSocket
+
+extension Interop {
+    /// Attachments over raw WebSocket that are announced and do not come.
+    @Suite struct LateAttachmentTests {
+        private final class Receiver: LinkReceiver {
+            let events = Journal<LinkEvent>("link events")
+
+            func receive(_ events: [LinkEvent]) {
+                for event in events { self.events.append(event) }
+            }
+        }
+
+        private static func open(_ bench: Bench, _ server: PythonServer, _ timeout: Duration) throws
+            -> (link: WebSocketLink, receiver: Receiver)
+        {
+            let receiver = Receiver()
+            let link = WebSocketLink(
+                request: LinkRequest(url: try ConnectionURL("ws://127.0.0.1:\(server.port)/")),
+                configuration: .defaults(), loop: bench.loop, receiver: receiver, attachmentsTimeout: timeout)
+            link.open()
+            return (link, receiver)
+        }
+
+        private static func error(_ event: LinkEvent) -> LinkspanError? {
+            if case .closed(let error) = event { error } else { nil }
+        }
+
+        @Test("a message whose attachment does not come ends the link, and the server is told why")
+        func overdue() async throws {
+            let server = PythonServer("hostile_server.py", ["--attack", "missing-attachment"])
+            try await server.use {
+                try await Bench.use { bench in
+                    let (_, receiver) = try Self.open(bench, server, .milliseconds(200))
+                    try await server.says("limit")
+                    let start = ContinuousClock.now
+                    let end = try await receiver.events.first { Self.error($0) != nil }
+                    #expect(Self.error(end)?.code == .protocolViolation)
+                    #expect(start.duration(to: .now) < .milliseconds(1200))
+                    try await server.says("closed 1008")
+                }
+            }
+        }
+
+        @Test("each message has the time for itself")
+        func anew() async throws {
+            let server = PythonServer("hostile_server.py", ["--attack", "late-attachments"])
+            try await server.use {
+                try await Bench.use { bench in
+                    let (link, receiver) = try Self.open(bench, server, .milliseconds(600))
+                    // After 900 milliseconds.
+                    try await server.says("limit")
+                    #expect(!receiver.events.entries.contains { Self.error($0) != nil })
+                    link.abort()
+                    try await receiver.events.first { Self.error($0) != nil }
+                }
+            }
+        }
+    }
+}
