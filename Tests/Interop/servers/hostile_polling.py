@@ -251,7 +251,7 @@ async def poll_unanswered_post(client: Client) -> None:
 async def poll_failing_post(client: Client) -> None:
     if client.method == "POST":
         client.limit()
-        await answer(client, "x" * MIB, status="500 Internal Server Error")
+        await answer(client, "x" * 1000, status="500 Internal Server Error")
     elif await welcomed(client):
         await client.gone()
 
