@@ -4,12 +4,14 @@ internal import LinkspanWebSocketClient
 extension FuzzTarget {
     /// The body of an answer to a poll: the first byte says which version of Engine.IO reads it.
     ///
-    /// What is accepted survives being written and read again, and is no more than what was read.
+    /// What is accepted survives being written and read again, is no more than what was read, and is the same when the body
+    /// comes in parts.
     public static let pollingPayload = Self(name: "polling-payload", maximumLength: 4096) { input throws(Violation) in
         guard let flags = input.first else { return }
         let body = input.dropFirst()
         let isLegacy = flags & 1 == 1
         _ = LegacyPollingPayload.isHandshake(body)
+        try Self.requireSameInParts(body, isLegacy: isLegacy, size: Int(flags) / 2 + 1)
         guard let packets = try? isLegacy ? LegacyPollingPayload.decode(body) : PollingPayload.decode(body) else {
             return
         }
@@ -37,6 +39,20 @@ extension FuzzTarget {
             sum + (isLegacy ? LegacyPollingPayload.length(of: packet) : PollingPayload.length(of: packet))
         }
         try require(written.count <= most, "packets are longer than was reckoned")
+    }
+
+    private static func requireSameInParts(
+        _ body: ArraySlice<UInt8>, isLegacy: Bool, size: Int
+    ) throws(Violation) {
+        let whole = try? isLegacy ? LegacyPollingPayload.decode(body) : PollingPayload.decode(body)
+        var decoder = PollingDecoder(version: isLegacy ? .v3 : .v4, maximumBytes: body.count)
+        var packets: [WebSocketMessage]? = []
+        for start in stride(from: body.startIndex, to: body.endIndex, by: size) {
+            let part = Array(body[start...].prefix(size))
+            packets = packets.flatMap { former in (try? decoder.receive(part)).map { former + $0 } }
+        }
+        packets = packets.flatMap { former in (try? decoder.finish()).map { former + $0 } }
+        try require(packets == whole, "a body in parts is not the same")
     }
 
     /// Lines of `Set-Cookie` headers.

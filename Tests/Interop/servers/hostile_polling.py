@@ -250,6 +250,7 @@ async def poll_unanswered_post(client: Client) -> None:
 
 async def poll_failing_post(client: Client) -> None:
     if client.method == "POST":
+        await body(client)
         client.limit()
         await answer(client, "x" * 1000, status="500 Internal Server Error")
     elif await welcomed(client):
@@ -292,6 +293,7 @@ async def poll_later_redirect(client: Client) -> None:
 
 async def poll_post_redirect(client: Client) -> None:
     if client.method == "POST":
+        await body(client)
         client.limit()
         await redirect(client, "307 Temporary Redirect")
     elif await welcomed(client):
