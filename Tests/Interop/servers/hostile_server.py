@@ -11,14 +11,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import os
 import ssl
 import struct
-import sys
-import threading
 
 from hostile_client import MIB, OPEN, PLACEHOLDER, Client, frame
 from hostile_polling import CANDIDATE_ATTACKS, POLLING_ATTACKS, serve_poll
+from lifetime import end_with_input
 
 
 async def fragments(client: Client, payload: bytes) -> None:
@@ -262,15 +260,6 @@ async def run(options: argparse.Namespace) -> None:
     server = await asyncio.start_server(serve, "127.0.0.1", options.port, ssl=context)
     print(f"listening {server.sockets[0].getsockname()[1]}", flush=True)
     await server.serve_forever()
-
-
-def end_with_input() -> None:
-    """Ends the process when standard input ends, which is when the test's process is gone."""
-    def watch() -> None:
-        sys.stdin.buffer.read()
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def main() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import socket
-import sys
-import threading
 from typing import Any
 
 import socketio
 from aiohttp import web
+
+from lifetime import end_with_input
 
 NAMESPACES = ("/", "/chat", "/auth")
 
@@ -67,16 +66,6 @@ async def serve(listener: socket.socket, interval: int, timeout: float) -> None:
     await web.SockSite(runner, listener).start()
     print(f"listening {listener.getsockname()[1]}", flush=True)
     await asyncio.Event().wait()
-
-
-def end_with_input() -> None:
-    """Ends the process when its standard input does, which is when whoever started it is gone."""
-
-    def watch() -> None:
-        sys.stdin.buffer.read()
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def main() -> None:

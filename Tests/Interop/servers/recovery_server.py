@@ -10,15 +10,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import secrets
 import socket
-import sys
-import threading
 import time
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection, serve
+
+from lifetime import end_with_input
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 
@@ -113,16 +112,6 @@ class Server:
                     session.connection = None
                 for number in range(first, first + count):
                     await self.emit(session, "said", number)
-
-
-def end_with_input() -> None:
-    """Ends the process when its standard input does, which is when whoever started it is gone."""
-
-    def watch() -> None:
-        sys.stdin.buffer.read()
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 async def run(port: int) -> None:

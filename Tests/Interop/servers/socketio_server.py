@@ -15,7 +15,6 @@ import os
 import signal
 import socket
 import ssl
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
@@ -24,6 +23,8 @@ import socketio
 import uvicorn
 from aiohttp import web
 from werkzeug.serving import make_server
+
+from lifetime import end_with_input
 
 NAMESPACES = ("/", "/admin", "/chat", "/auth")
 BUFFER_SIZE = 16 * 1024 * 1024
@@ -258,16 +259,6 @@ def serve_threaded(listener: socket.socket, tls: ssl.SSLContext | None, options:
 def announce(listener: socket.socket) -> None:
     """Tells whoever started the server that it is ready, and where."""
     print(f"listening {listener.getsockname()[1]}", flush=True)
-
-
-def end_with_input() -> None:
-    """Ends the process when its standard input does, which is when whoever started it is gone."""
-
-    def watch() -> None:
-        sys.stdin.buffer.read()
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def main() -> None:

@@ -8,12 +8,9 @@ import asyncio
 import contextlib
 import http
 import json
-import os
 import signal
 import socket
 import ssl
-import sys
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +19,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
+
+from lifetime import end_with_input
 
 HOST = "127.0.0.1"
 SUBPROTOCOLS = (Subprotocol("linkspan.json"), Subprotocol("other"))
@@ -282,16 +281,6 @@ async def run(options: argparse.Namespace) -> None:
     ):
         print(f"listening {listener.getsockname()[1]}", flush=True)
         await stop.wait()
-
-
-def end_with_input() -> None:
-    """Ends the process when its standard input does, which is when whoever started it is gone."""
-
-    def watch() -> None:
-        sys.stdin.buffer.read()
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def main() -> None:

@@ -178,14 +178,13 @@ extension PollingCarrier {
 
     /// Begins what may be begun.
     private func pump() {
-        let (requests, isClosed, onQuiet) = self.state.withLock {
-            state -> ([PollingSession.Request], Bool, (@Sendable () -> Void)?) in
+        let (requests, onQuiet) = self.state.withLock { state -> ([PollingSession.Request], (@Sendable () -> Void)?) in
             state.isPumpDue = false
-            guard state.phase == .open else { return ([], false, nil) }
+            guard state.phase == .open else { return ([], nil) }
             let requests = state.session.next()
-            guard state.session.isQuiet else { return (requests, false, nil) }
+            guard state.session.isQuiet else { return (requests, nil) }
             defer { state.onQuiet = nil }
-            return (requests, state.session.isClosed, state.onQuiet)
+            return (requests, state.onQuiet)
         }
         for request in requests {
             switch request {
@@ -194,7 +193,7 @@ extension PollingCarrier {
             }
         }
         onQuiet?()
-        if isClosed || self.state.withLock({ $0.phase == .open && $0.session.isClosed }) { self.end(Self.closedByUs) }
+        if self.state.withLock({ $0.phase == .open && $0.session.isClosed }) { self.end(Self.closedByUs) }
     }
 
     private func poll() {
