@@ -102,7 +102,7 @@ let samples: [Target] = [
 let benchmarks: [Target] = [
     .executableTarget(name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false),
     .executableTarget(
-        name: "workloads", dependencies: ["Linkspan", "LinkspanWebSocket", "LinkspanSocketIO"],
+        name: "workloads", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanWebSocket", "LinkspanSocketIO"],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
 

@@ -42,7 +42,7 @@ struct FaultTests {
         _ configure: (inout Probe) -> Void
     ) throws -> ServiceRegistry {
         let clock = self.clock
-        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        let registry = ServiceRegistry(options: .init { ($0.clock, $0.messageDelay) = (clock, .zero) })
         try registry.register(Probe("first", in: self.journal)).keep()
         try registry.register(
             Probe("bad", in: self.journal) {
@@ -137,7 +137,7 @@ struct FaultTests {
         defer { self.release() }
         let clock = self.clock
         let journal = self.journal
-        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        let registry = ServiceRegistry(options: .init { ($0.clock, $0.messageDelay) = (clock, .zero) })
         let entered = [Door(), Door()]
         try registry.register(Probe("base", in: journal)).keep()
         for index in 0..<2 {
@@ -174,6 +174,7 @@ struct FaultTests {
         let registry = ServiceRegistry(
             options: .init {
                 $0.clock = clock
+                $0.messageDelay = .zero
                 $0.order = .sequential
             })
         let entered = Door()

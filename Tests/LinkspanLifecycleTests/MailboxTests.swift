@@ -33,7 +33,7 @@ struct MailboxTests {
 
     @Test("a full mailbox drops the oldest, tells how many in the next event, and faults once")
     func gap() async throws {
-        let registry = ServiceRegistry()
+        let registry = ServiceRegistry(options: .init { $0.messageDelay = .zero })
         let (entered, door) = (Door(), Door())
         let slow = Listener("slow", budgets: Budgets(mailbox: 4)) { event, _ in
             if event.event.event == "first" {
@@ -182,7 +182,7 @@ struct MailboxTests {
     @Test("a barrier tells who handled the event, who failed and who was late")
     func barrier() async throws {
         let clock = ManualLifecycleClock()
-        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        let registry = ServiceRegistry(options: .init { ($0.clock, $0.messageDelay) = (clock, .zero) })
         let (entered, door) = (Door(), Door())
         let good = Listener("good")
         try registry.register(good).keep()
@@ -230,5 +230,53 @@ struct MailboxTests {
         await eventually { listener.journal.all.contains("fault reentrantBarrier registry") }
         #expect(listener.journal.all(with: "message ") == ["outer", "inner"])
         await registry.stop()
+    }
+
+    @Test("messages that are collected keep their place among other events, and who comes later gets none of them")
+    func parcels() async throws {
+        let clock = ManualLifecycleClock()
+        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        let early = Listener("early")
+        try registry.register(early).keep()
+        try await registry.start()
+        registry.emit(message("1"))
+        registry.emit(message("2"))
+        #expect(early.journal.all(with: "seq ").isEmpty, "they wait for each other")
+        registry.emit(connection(1, .created))
+        registry.emit(message("3"))
+        let late = Listener("late")
+        try registry.register(late).keep()
+        await eventually { registry.state(of: "services.late") == .ready }
+        registry.emit(message("4"))
+        clock.advance(by: .milliseconds(5))
+        await eventually { late.journal.all(with: "message ") == ["4"] }
+        await eventually { early.journal.all(with: "message ") == ["1", "2", "3", "4"] }
+        let numbers = early.journal.all(with: "seq ").compactMap { UInt64($0) }
+        #expect(numbers == numbers.sorted() && numbers.count == 5)
+        await registry.stop()
+    }
+
+    @Test("a parcel that does not fit loses its oldest, and letters between parcels go in their turn")
+    func parcelOverflow() {
+        var mailbox = Mailbox(
+            id: .make(), path: "a", families: [.message, .connection], capacity: 5, limit: .seconds(1)
+        ) { _, _ in true }
+        mailbox.open()
+        func stamped(_ event: LifecycleEvent, _ seq: UInt64) -> Stamped<LifecycleEvent> {
+            Stamped(event, seq: seq, time: .now)
+        }
+        func parcel(_ numbers: ClosedRange<UInt64>) -> Parcel {
+            Parcel(numbers.map { stamped(message("\($0)").erased, $0) })
+        }
+        _ = mailbox.post(parcel(1...3))
+        _ = mailbox.post(
+            Mailbox.Letter(stamped: stamped(connection(1, .created).erased, 4), retention: .none, receipt: nil))
+        let result = mailbox.post(parcel(5...9))
+        #expect(result.beginsOverflow)
+        #expect(mailbox.waiting == 5 && mailbox.lost == 4)
+        var taken: [(seq: UInt64, gap: Int)] = []
+        while let letter = mailbox.take() { taken.append((letter.stamped.seq, letter.stamped.gap)) }
+        #expect(taken.map(\.seq) == [5, 6, 7, 8, 9])
+        #expect(taken.map(\.gap) == [3, 0, 0, 0, 0])
     }
 }

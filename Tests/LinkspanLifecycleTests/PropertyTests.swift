@@ -50,6 +50,7 @@ private struct RandomTree {
         .init {
             $0.order = order
             $0.clock = ManualLifecycleClock()
+            $0.messageDelay = .zero
         }
     }
 

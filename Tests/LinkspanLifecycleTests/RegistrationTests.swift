@@ -312,7 +312,7 @@ struct RegistrationTests {
     @Test("one veto is enough, all reasons are kept, and silence counts as the service says")
     func questions() async throws {
         let clock = ManualLifecycleClock()
-        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+        let registry = ServiceRegistry(options: .init { ($0.clock, $0.messageDelay) = (clock, .zero) })
         let question = ReconnectQuestion(connection: 1, attempt: 2, reason: "network")
         try registry.register(Decider(name: "yes") { .allow }).keep()
         try registry.register(Decider(name: "broken") { throw Trouble() }).keep()

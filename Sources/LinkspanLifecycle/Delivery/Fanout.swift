@@ -6,6 +6,10 @@ struct Fanout: Sendable {
     var home: WeakReference<RegistryCore>?
 
     private var sequence: UInt64 = 0
+    /// Events of messages that are about to be handed over together.
+    private var parcel: [Stamped<LifecycleEvent>] = []
+    /// Whether somebody will hand them over.
+    private var isCollecting = false
     private var slots: [Mailbox?] = []
     private var free: [Int] = []
     private var index: [ServiceID: Int] = [:]
@@ -51,6 +55,7 @@ extension Fanout {
         _ event: LifecycleEvent, now: ContinuousClock.Instant, cause: UInt64?, effects: inout Effects,
         receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
     ) -> UInt64 {
+        self.handOver(&effects)
         self.sequence += 1
         let stamped = Stamped(event, seq: self.sequence, time: now, cause: cause)
         let retention = event.retention
@@ -67,15 +72,44 @@ extension Fanout {
         return self.sequence
     }
 
+    /// Keeps an event of a message for the next parcel.
+    ///
+    /// - Returns: its number, and whether the caller has to see to it that the parcel is handed over.
+    mutating func collect(
+        _ event: LifecycleEvent, now: ContinuousClock.Instant, cause: UInt64?
+    ) -> (seq: UInt64, isFirst: Bool) {
+        self.sequence += 1
+        self.parcel.append(Stamped(event, seq: self.sequence, time: now, cause: cause))
+        defer { self.isCollecting = true }
+        return (self.sequence, !self.isCollecting)
+    }
+
+    /// Gives the collected events of messages to all who are interested.
+    mutating func handOver(_ effects: inout Effects) {
+        self.isCollecting = false
+        guard !self.parcel.isEmpty else { return }
+        let parcel = Parcel(self.parcel)
+        // Not emptied in its place: the receivers share it.
+        self.parcel = []
+        for slot in self.interested[Int(EventFamily.message.rawValue)] {
+            guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts,
+                let result = self.slots[slot]?.post(parcel)
+            else { continue }
+            self.note(result, slot, id, &effects)
+        }
+    }
+
     private mutating func deliver(
         _ letter: Mailbox.Letter, _ slot: Int, _ id: ServiceID, _ effects: inout Effects
     ) {
         guard let result = self.slots[slot]?.post(letter) else {
             return
         }
-        if let dropped = result.dropped {
-            effects.dropped.append(dropped)
-        }
+        self.note(result, slot, id, &effects)
+    }
+
+    private func note(_ result: Mailbox.OnPost, _ slot: Int, _ id: ServiceID, _ effects: inout Effects) {
+        effects.dropped += result.receipts
         if result.beginsOverflow, let mailbox = self.slots[slot] {
             effects.overflowing.append((mailbox.path, mailbox.capacity))
         }

@@ -45,6 +45,9 @@ struct Mailbox: Sendable {
     private(set) var delivered = 0
     private(set) var lost = 0
     private var ring = Ring<Letter>()
+    private var parcels = Ring<Parcel>()
+    /// How many events are left in the parcels.
+    private var parcelled = 0
     private var missed: [EventFamily: Int] = [:]
     private var isOverflowing = false
 
@@ -61,11 +64,11 @@ struct Mailbox: Sendable {
         self.deliver = deliver
     }
 
-    var waiting: Int { self.ring.count }
+    var waiting: Int { self.ring.count + self.parcelled }
 
     /// Whether a consumer must be begun: there are letters, they may go out, and nobody takes them out yet.
     var wantsConsumer: Bool {
-        guard case .none = self.consumer, !self.ring.isEmpty else {
+        guard case .none = self.consumer, self.waiting > 0 else {
             return false
         }
         switch self.mode {
@@ -77,18 +80,18 @@ struct Mailbox: Sendable {
 
 extension Mailbox {
     struct OnPost: Sendable {
-        /// The letter that had to go, if somebody waits for it.
-        var dropped: Receipt?
+        /// Those who wait for letters that had to go.
+        var receipts: [Receipt] = []
         /// Whether this is the first loss since the mailbox was last empty.
         var beginsOverflow = false
     }
 
     mutating func post(_ letter: Letter) -> OnPost {
         var result = OnPost()
-        if self.ring.count >= self.capacity, let oldest = self.ring.popFirst() {
+        if self.waiting >= self.capacity, let oldest = self.popOldest() {
             self.missed[oldest.stamped.event.family, default: 0] += 1
             self.lost += 1
-            result.dropped = oldest.receipt
+            result.receipts = oldest.receipt.map { [$0] } ?? []
             result.beginsOverflow = !self.isOverflowing
             self.isOverflowing = true
         }
@@ -96,15 +99,69 @@ extension Mailbox {
         return result
     }
 
+    /// Takes a parcel of messages in.
+    mutating func post(_ parcel: Parcel) -> OnPost {
+        var result = OnPost()
+        self.parcels.append(parcel)
+        self.parcelled += parcel.count
+        let excess = self.waiting - self.capacity
+        guard excess > 0 else { return result }
+        result.beginsOverflow = !self.isOverflowing
+        self.isOverflowing = true
+        result.receipts = self.dropOldest(excess)
+        return result
+    }
+
+    private mutating func dropOldest(_ count: Int) -> [Receipt] {
+        var receipts: [Receipt] = []
+        var left = count
+        self.lost += count
+        while left > 0 {
+            if let parcel = self.parcels.first, parcel.seq < self.ring.first?.stamped.seq ?? .max {
+                let dropped = min(left, parcel.count)
+                self.parcels.first?.drop(dropped)
+                if dropped == parcel.count { _ = self.parcels.popFirst() }
+                self.parcelled -= dropped
+                self.missed[.message, default: 0] += dropped
+                left -= dropped
+            } else if let letter = self.ring.popFirst() {
+                self.missed[letter.stamped.event.family, default: 0] += 1
+                if let receipt = letter.receipt { receipts.append(receipt) }
+                left -= 1
+            } else {
+                return receipts
+            }
+        }
+        return receipts
+    }
+
+    /// Takes the oldest event out, wherever it is.
+    private mutating func popOldest() -> Letter? {
+        guard let parcel = self.parcels.first, parcel.seq < self.ring.first?.stamped.seq ?? .max else {
+            return self.ring.popFirst()
+        }
+        guard let stamped = self.parcels.first?.popFirst() else { return nil }
+        if parcel.count == 1 { _ = self.parcels.popFirst() }
+        self.parcelled -= 1
+        return Letter(stamped: stamped, retention: .none, receipt: nil)
+    }
+
+    private mutating func popAll() -> [Letter] {
+        var letters: [Letter] = []
+        letters.reserveCapacity(self.waiting)
+        while let letter = self.popOldest() { letters.append(letter) }
+        return letters
+    }
+
     /// How many letters a consumer takes at once: few enough that the mailbox remains where letters wait.
     var batch: Int { min(32, max(1, self.capacity / 4)) }
 
     /// Takes the next letter out.
     mutating func take() -> Letter? {
-        guard var letter = self.ring.popFirst() else {
+        guard var letter = self.popOldest() else {
             return nil
         }
-        if self.ring.isEmpty {
+        if self.waiting == 0 {
             self.isOverflowing = false
         }
         let family = letter.stamped.event.family
@@ -131,7 +188,7 @@ extension Mailbox {
             return
         }
         self.mode = .open
-        let letters = self.ring.takeAll()
+        let letters = self.popAll()
         var latest: [StickyKey: UInt64] = [:]
         for letter in letters {
             switch letter.retention {
@@ -151,7 +208,7 @@ extension Mailbox {
 
     /// Empties the mailbox; what somebody waits for is returned.
     mutating func discard() -> [Receipt] {
-        let letters = self.ring.takeAll()
+        let letters = self.popAll()
         for letter in letters {
             self.missed[letter.stamped.event.family, default: 0] += 1
         }

@@ -13,6 +13,8 @@ extension RegistryCore {
         switch self.fanout.withLock({ $0.audience(of: Event.family) }) {
         case .nobody: return nil
         case .elsewhere(let home): return home.emit(event(), cause: cause)
+        case .somebody where Event.family == .message && self.options.messageDelay > .zero:
+            return self.collect(event().erased, cause: cause)
         case .somebody: return self.post(event().erased, cause: cause)
         }
     }
@@ -33,6 +35,30 @@ extension RegistryCore {
         let seq = self.fanout.withLock { fanout in
             fanout.post(event, now: now, cause: cause, effects: &effects, receipts: receipts)
         }
+        self.carryOut(effects)
+        return seq
+    }
+
+    /// Collects events of messages for a moment, so that the path of sending does not wait for the handing over.
+    private func collect(_ event: LifecycleEvent, cause: UInt64?) -> UInt64 {
+        let now = self.clock.now
+        let (seq, isFirst) = self.fanout.withLock { $0.collect(event, now: now, cause: cause) }
+        if isFirst {
+            _ = self.clock.schedule(at: now.advanced(by: self.options.messageDelay)) { [weak self] in self?.handOver() }
+        }
+        return seq
+    }
+
+    /// Gives receivers the events that were collected.
+    ///
+    /// Also called before receivers come and go, so that each gets what happened in its time.
+    func handOver() {
+        var effects = Fanout.Effects()
+        self.fanout.withLock { $0.handOver(&effects) }
+        self.carryOut(effects)
+    }
+
+    private func carryOut(_ effects: Fanout.Effects) {
         for receipt in effects.dropped {
             receipt(.lost)
         }
@@ -44,7 +70,6 @@ extension RegistryCore {
                 mailbox.path, .mailboxOverflow, "more than \(mailbox.capacity) events wait; the oldest are dropped",
                 hint: "budgets.mailbox is \(mailbox.capacity)")
         }
-        return seq
     }
 }
 
@@ -53,6 +78,7 @@ extension RegistryCore {
 extension RegistryCore {
     /// Lets a receiver have what waited for it.
     func open(_ id: ServiceID) {
+        self.handOver()
         if self.fanout.withLock({ $0.open(id) }) {
             self.beginConsumer(id)
         }
@@ -61,6 +87,7 @@ extension RegistryCore {
     /// Takes a receiver's mailbox away.
     @discardableResult
     func close(_ id: ServiceID) -> Fanout.Removed {
+        self.handOver()
         let removed = self.fanout.withLock { $0.remove(id) }
         for receipt in removed.receipts {
             receipt(.lost)
@@ -84,9 +111,9 @@ extension RegistryCore {
         while true {
             switch self.fanout.withLock({ $0.take(id, generation: generation) }) {
             case .handle(let hand, let path, let mark, let deliver):
+                let scope = self.scope(id, path, mark: mark)
                 while let letter = hand.next(now: self.clock.now) {
-                    let scope = self.scope(id, path, mark: mark, cause: letter.stamped.seq)
-                    await self.handle(letter, scope, deliver)
+                    await self.handle(letter, scope.caused(by: letter.stamped.seq), deliver)
                 }
             case .renew: return self.beginConsumer(id)
             case .end(let waiters):

@@ -24,6 +24,12 @@ struct Ring<Element: Sendable>: Sendable {
         self.count += 1
     }
 
+    /// The oldest element, which may be changed in its place.
+    var first: Element? {
+        get { self.count == 0 ? nil : self.storage[self.head] }
+        set { if let newValue, self.count > 0 { self.storage[self.head] = newValue } }
+    }
+
     mutating func popFirst() -> Element? {
         guard self.count > 0 else {
             return nil

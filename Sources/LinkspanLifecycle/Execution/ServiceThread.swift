@@ -39,12 +39,23 @@ enum ServiceThread {
         guard let argument else {
             return nil
         }
+        Self.giveWay()
         Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
         return nil
     }
 }
 
 extension ServiceThread {
+    /// Lets all other threads go first from now on: services watch what the SDK does, and must not slow it down.
+    private static func giveWay() {
+        #if canImport(Darwin)
+        pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
+        #else
+        // On Linux 0 means the calling thread, not its process (setpriority(2), "C library/kernel differences").
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
+        #endif
+    }
+
     /// A counting semaphore that threads sleep on.
     ///
     /// Unchecked because the compiler cannot see that `count` is only reached between `pthread_mutex_lock` and

@@ -41,6 +41,7 @@ extension RegistryCore {
             try await interest.deliver(stamped, scope)
             return true
         }
+        self.handOver()
         self.fanout.withLock { $0.add(mailbox) }
     }
 

@@ -155,6 +155,7 @@ extension RegistryCore {
     private func drain(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, _ tearDown: inout TearDown
     ) async {
+        self.handOver()
         self.fanout.withLock { $0.seal(id) }
         let reply = OnceReply<Void>()
         if self.fanout.withLock({ $0.whenIdle(id) { reply.send(()) } }) {

@@ -59,6 +59,9 @@ extension ServiceRegistry {
         public var shutdownBudget: Duration = .seconds(8)
         /// How long a start may go on after it was cancelled, before it is abandoned.
         public var grace: Duration = .seconds(1)
+        /// How long events of messages are collected before services get them; zero hands over each at once, on the
+        /// thread of whoever sends the message.
+        public var messageDelay: Duration = .milliseconds(5)
         /// The threads for calls to services.
         public var threads: Int = 4
         /// How many threads there may be while services block theirs.
@@ -190,6 +193,7 @@ extension ServiceRegistry {
             return true
         }
         let core = self.core.home
+        core.handOver()
         core.fanout.withLock { $0.add(box) }
         core.open(id)
         let own = WeakReference(self.core)

@@ -11,7 +11,7 @@ public struct ServiceScope: Sendable {
     let id: ServiceID
     private let core: WeakReference<RegistryCore>
     private let mark: CallMark
-    private let cause: UInt64?
+    private var cause: UInt64?
 
     init(
         path: String, deadline: ContinuousClock.Instant?, id: ServiceID, core: RegistryCore, mark: CallMark,
@@ -23,6 +23,13 @@ public struct ServiceScope: Sendable {
         self.core = WeakReference(core)
         self.mark = mark
         self.cause = cause
+    }
+
+    /// The same scope for the handling of another event.
+    func caused(by event: UInt64) -> Self {
+        var scope = self
+        scope.cause = event
+        return scope
     }
 
     /// Whether the registry has given this call up; what it does no longer counts.
