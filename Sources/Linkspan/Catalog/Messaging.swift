@@ -1,4 +1,5 @@
 public import LinkspanLifecycle
+internal import LinkspanLock
 public import Logging
 
 /// The whole SDK behind two calls: start a plan, stop it again.
@@ -10,16 +11,23 @@ public import Logging
 /// await messaging.stop()
 /// ```
 public final class Messaging: Sendable {
-    /// The services.
+    private struct State: Sendable {
+        /// What ``connect()`` connects to.
+        var configuration: ConnectionConfiguration
+        /// The services that have not got their channel yet; nil before anybody asked for the connection.
+        var waiting: [any ChannelUsing]?
+    }
+
+    /// The services, with one of the SDK's own: `connections`, which closes the connections in its turn.
     public let services: ServiceRegistry
     /// The connections.
     public let manager: ConnectionManager
-    private let configuration: ConnectionConfiguration
+    private let state: Lock<State>
 
     private init(services: ServiceRegistry, manager: ConnectionManager, configuration: ConnectionConfiguration) {
         self.services = services
         self.manager = manager
-        self.configuration = configuration
+        self.state = Lock(State(configuration: configuration))
     }
 
     /// Checks the plan and starts its services.
@@ -34,32 +42,76 @@ public final class Messaging: Sendable {
     public static func start(
         _ plan: MessagingPlan, logger: Logger = Logger(label: "linkspan")
     ) async throws(LinkspanError) -> Messaging {
-        let configuration = try ConnectionBuilder(plan.url).transport(any: plan.transport)
-            .credentials(plan.credentials).options { $0 = plan.options }.build()
+        let configuration = try plan.configuration
         let services = ServiceRegistry()
+        let manager = ConnectionManager(services: services, logger: logger)
         do {
+            try services.register(ConnectionsService(manager: manager)).keep()
             for service in plan.services { try services.register(service).keep() }
             try await services.start()
         } catch {
             throw LinkspanError(.invalidConfiguration, "the services cannot be started: \(error.message)", cause: error)
         }
-        let manager = ConnectionManager(services: services, logger: logger)
         return Messaging(services: services, manager: manager, configuration: configuration)
     }
 
     /// The plan's connection: made and connected by the first call, shared by the others.
     ///
-    /// - Throws: ``LinkspanError``; see ``ConnectionManager/connect(_:)``.
-    public func connect() throws(LinkspanError) -> ConnectionHandler { try self.manager.connect(self.configuration) }
-
-    /// Says goodbye on all connections, then stops the services.
+    /// Services that adopt ``ChannelUsing`` get a handler of their own first.
     ///
-    /// - Parameter budget: how long both together may take.
+    /// - Returns: a handler; the connection is kept while one is held.
+    /// - Throws: ``LinkspanError``; see ``ConnectionManager/connect(_:)`` and ``ChannelUsing/use(_:)``.
+    public func connect() throws(LinkspanError) -> ConnectionHandler {
+        let (handler, mustConnect) = try self.manager.hold(self.configuration)
+        let isFirst = try self.introduceServices()
+        if mustConnect || isFirst { try self.manager.open(handler) }
+        return handler
+    }
+
+    /// Lets the services flush and the connections say goodbye, each in its turn, and stops the services.
+    ///
+    /// - Parameter budget: how long that may take.
     /// - Returns: what became of every service.
     @discardableResult
     public func stop(within budget: Duration = .seconds(8)) async -> ShutdownReport {
-        let start = ContinuousClock.now
-        await self.manager.shutdown(within: budget / 2)
-        return await self.services.stop(within: max(.zero, budget - start.duration(to: .now)))
+        await self.services.stop(within: budget)
+    }
+}
+
+// MARK: - Channels of services
+
+extension Messaging {
+    /// What ``connect()`` connects to.
+    private var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
+
+    /// Gives each service that wants one a channel, if that has not been done.
+    ///
+    /// - Returns: whether it was done now.
+    private func introduceServices() throws(LinkspanError) -> Bool {
+        let known = self.services.services(of: (any ChannelUsing).self)
+        let isFirst = self.state.withLock { state in
+            guard state.waiting == nil else { return false }
+            state.waiting = known
+            return true
+        }
+        // One that throws is not asked again by the next call, but those behind it are.
+        while let service = self.state.withLock({ $0.waiting?.isEmpty == false ? $0.waiting?.removeFirst() : nil }) {
+            try self.introduce(service)
+        }
+        return isFirst
+    }
+
+    private func introduce(_ service: any ChannelUsing) throws(LinkspanError) {
+        try service.use(try self.manager.hold(self.configuration).handler)
+    }
+}
+
+extension MessagingPlan {
+    /// Where to connect to, checked.
+    var configuration: ConnectionConfiguration {
+        get throws(LinkspanError) {
+            try ConnectionBuilder(self.url).transport(any: self.transport).credentials(self.credentials)
+                .options { $0 = self.options }.build()
+        }
     }
 }
