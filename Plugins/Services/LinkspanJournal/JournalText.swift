@@ -69,6 +69,7 @@ enum JournalText {
     private static func buffer(_ event: BufferEvent) -> String {
         let what =
             switch event.kind {
+            case .level: "changed"
             case .highWater: "nearly full"
             case .lowWater: "has room"
             case .overflow(let dropped): "overflowed dropped=\(dropped)"

@@ -50,6 +50,8 @@ struct MetricsBook: Sendable {
         if case .released = event.kind { return self.forget(event.connection) }
         let endpoint = self.endpoints.admit(event.endpoint)
         var known = self.connections[event.connection] ?? Known(endpoint: endpoint)
+        // A connection can move.
+        known.endpoint = endpoint
         let (wasUp, hadBeenUp) = (known.isUp, known.hasBeenUp)
         switch event.kind {
         case .connected: (known.isUp, known.hasBeenUp) = (true, true)
