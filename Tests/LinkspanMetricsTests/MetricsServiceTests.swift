@@ -71,7 +71,7 @@ struct MetricsServiceTests {
         #expect(timer.values == [20_000])
     }
 
-    @Test("the depth of a queue is that of all connections of an endpoint, and leaves with them", .timeLimit(.minutes(1)))
+    @Test("the depth of a queue is that of all connections of its endpoint", .timeLimit(.minutes(1)))
     func queues() async throws {
         try await run([MetricsService(factory: self.metrics)]) { registry in
             for (number, depth) in [(7 as UInt64, 5), (8, 3)] {
@@ -123,8 +123,9 @@ struct MetricsServiceTests {
         let counters = self.metrics.counters(label: "linkspan_failed_attempts_total")
         #expect(counters.count == 65)
         #expect(counters.reduce(0) { $0 + $1.totalValue } == 500)
-        #expect(self.metrics.counterTotal(
-            label: "linkspan_failed_attempts_total", dimensions: [("endpoint", "other"), ("code", "other")]) == 436)
+        #expect(
+            self.metrics.counterTotal(
+                label: "linkspan_failed_attempts_total", dimensions: [("endpoint", "other"), ("code", "other")]) == 436)
     }
 
     @Test("state that is told again is not counted again", .timeLimit(.minutes(1)))

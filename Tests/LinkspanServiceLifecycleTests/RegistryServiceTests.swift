@@ -1,7 +1,6 @@
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
-internal import LinkspanLock
 internal import LinkspanServiceLifecycle
 internal import LinkspanTesting
 internal import Logging
@@ -168,7 +167,7 @@ struct RegistryServiceTests {
         let plan = MessagingPlan(
             url: "memory://a", transport: .inMemory(hub),
             services: [Witness(name: "a", recorder: recorder)])
-        let service = MessagingService(plan, onStop: { recorder.note("stopped \($0.isClean)") }) { messaging, connection in
+        let service = MessagingService(plan, onStop: { recorder.note("stopped \($0.isClean)") }) { _, connection in
             for await change in connection.stateChanges where change.to == .connected { break }
             recorder.note("connected")
         }

@@ -128,7 +128,8 @@ struct TokenRefreshServiceTests {
         let observation = self.server.listen(to: registry)
         try registry.register(TokenRefreshService(tokens)).keep()
         try await registry.start()
-        for (code, willRetry) in [("credentialsRefused", true), ("closedByServer", false), ("credentialsRefused", false)] {
+        let ends = [("credentialsRefused", true), ("closedByServer", false), ("credentialsRefused", false)]
+        for (code, willRetry) in ends {
             let kind = ConnectionEvent.Kind.disconnected(reason: "no", code: code, willRetry: willRetry)
             registry.emit(ConnectionEvent(connection: 1, endpoint: "scripted://server", kind: kind))
         }

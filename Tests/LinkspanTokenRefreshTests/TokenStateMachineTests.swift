@@ -29,7 +29,7 @@ struct TokenStateMachineTests {
                 self.machine.ask(reason, now: self.now) { outcome in
                     let text =
                         switch outcome {
-                        case .success(let credentials): "\(credentials.validFor.map { "\($0.components.seconds)" } ?? "?")"
+                        case .success(let credentials): "\(credentials.validFor?.components.seconds ?? -1)"
                         case .failure(let error): "\(error)"
                         }
                     answers.withLock { $0.append(text) }

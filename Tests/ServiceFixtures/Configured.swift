@@ -9,6 +9,7 @@ public import LinkspanLifecycle
 ///   - factory: the service.
 ///   - section: the lines of the file's section `services`, without their indentation; nil for a file without one.
 /// - Returns: the services of the plan.
+/// - Throws: what is wrong in the file.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public func services(_ factory: ServiceFactory, _ section: String?) throws -> [any LifecycleService] {
     var catalog = Catalog()
@@ -28,6 +29,7 @@ public func services(_ factory: ServiceFactory, _ section: String?) throws -> [a
 ///   - services: the services.
 ///   - emit: tells the registry what happens.
 /// - Returns: what became of the services.
+/// - Throws: what keeps the registry from starting, and what `emit` throws.
 @discardableResult
 public func run(
     _ services: [any LifecycleService], _ emit: (ServiceRegistry) async throws -> Void

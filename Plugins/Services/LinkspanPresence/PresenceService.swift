@@ -108,6 +108,7 @@ public final class PresenceService: ChannelUsing {
     /// Announces the status over this channel from now on.
     ///
     /// - Parameter channel: the service's own handler of the connection.
+    /// - Throws: nothing.
     public func use(_ channel: any MessageChannel) throws(LinkspanError) {
         self.state.withLock { $0.channel = channel }
         self.noteActivity()

@@ -121,9 +121,7 @@ extension TokenStateMachine {
         return fetch.waiters.isEmpty ? [event] : [event, self.handOut(token, to: fetch.waiters, now: now)]
     }
 
-    /// The fetch has failed.
-    ///
-    /// - Parameter isRevoked: whether there is no more hope.
+    /// The fetch has failed; `isRevoked` says that there is no more hope.
     mutating func failed(
         _ id: UInt64, _ error: any Error, reason: String, isRevoked: Bool, now: ContinuousClock.Instant, random: Double
     ) -> [Action] {
