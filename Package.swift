@@ -180,7 +180,10 @@ let tests: [Target] = [
         name: "DocumentationTests",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanSocketIO",
-            "LinkspanWebSocket", "LinkspanTesting", "LinkspanLock",
+            "LinkspanWebSocket", "LinkspanTesting", "LinkspanLock", "LinkspanLogging", "LinkspanMetrics",
+            "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
+            "LinkspanServiceLifecycle", logging, serviceLifecycle,
+            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
     .testTarget(

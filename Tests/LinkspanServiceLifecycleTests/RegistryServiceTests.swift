@@ -167,10 +167,12 @@ struct RegistryServiceTests {
         let plan = MessagingPlan(
             url: "memory://a", transport: .inMemory(hub),
             services: [Witness(name: "a", recorder: recorder)])
-        let service = MessagingService(plan, onStop: { recorder.note("stopped \($0.isClean)") }) { _, connection in
-            for await change in connection.stateChanges where change.to == .connected { break }
-            recorder.note("connected")
-        }
+        let service = MessagingService(
+            plan,
+            onReady: { _, connection in
+                for await change in connection.stateChanges where change.to == .connected { break }
+                recorder.note("connected")
+            }, onStop: { recorder.note("stopped \($0.isClean)") })
         let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
         async let run: Void = group.run()
         try await self.wait(for: "connected")

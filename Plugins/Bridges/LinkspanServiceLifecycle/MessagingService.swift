@@ -29,13 +29,13 @@ public struct MessagingService: Service {
     ///   - plan: what to run; its services run once.
     ///   - logger: gets state changes of connections, at level debug.
     ///   - budget: how long the stop may take. A group with a shorter `maximumGracefulShutdownDuration` gives up before.
-    ///   - onStop: called with what became of every service.
     ///   - onReady: called when every required service is ready and the connection is being opened. When it throws,
     ///     everything is stopped and the error goes to the group.
+    ///   - onStop: called with what became of every service.
     public init(
         _ plan: MessagingPlan, logger: Logger = Logger(label: "linkspan"), budget: Duration = .seconds(8),
-        onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in },
-        onReady: @escaping @Sendable (Messaging, ConnectionHandler) async throws -> Void = { _, _ in }
+        onReady: @escaping @Sendable (Messaging, ConnectionHandler) async throws -> Void = { _, _ in },
+        onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in }
     ) {
         self.residence = Residence(
             start: {
