@@ -64,7 +64,7 @@ struct TracedChannelTests {
         _ = try channel.onAnyOutgoing { recorder.note($0.event) }
         let task = Task { () -> LinkspanError? in
             do throws(LinkspanError) {
-                _ = try await channel.request("silence", timeout: .seconds(600))
+                _ = try await channel.request("silence", timeout: .seconds(20))
                 return nil
             } catch { return error }
         }

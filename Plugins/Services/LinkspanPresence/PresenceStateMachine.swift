@@ -43,10 +43,7 @@ struct PresenceStateMachine: Sendable {
         return self.announcement()
     }
 
-    mutating func disconnected() {
-        self.isUp = false
-        self.announced = nil
-    }
+    mutating func disconnected() { self.isUp = false }
 
     /// The user did something.
     mutating func active(now: ContinuousClock.Instant) -> PresenceService.Status? {
