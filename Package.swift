@@ -18,6 +18,9 @@ let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-col
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let openCombine: Target.Dependency = .product(
     name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
+let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// A target of `Sources/`: the SDK without any network.
@@ -50,6 +53,12 @@ let products: [Product] = [
     .library(name: "LinkspanSocketIO", targets: ["LinkspanSocketIO"]),
     .library(name: "LinkspanLogging", targets: ["LinkspanLogging"]),
     .library(name: "LinkspanPlatform", targets: ["LinkspanPlatform"]),
+    .library(name: "LinkspanMetrics", targets: ["LinkspanMetrics"]),
+    .library(name: "LinkspanTracing", targets: ["LinkspanTracing"]),
+    .library(name: "LinkspanPresence", targets: ["LinkspanPresence"]),
+    .library(name: "LinkspanTokenRefresh", targets: ["LinkspanTokenRefresh"]),
+    .library(name: "LinkspanJournal", targets: ["LinkspanJournal"]),
+    .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
     .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
     // For apps that run sockets on loops of their own.
     .library(name: "LinkspanLWS", targets: ["LinkspanLWS"]),
@@ -73,6 +82,12 @@ let plugins: [Target] = [
         ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
     plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", logging]),
     plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
+    plugin("Services", "LinkspanMetrics", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", metrics]),
+    plugin("Services", "LinkspanTracing", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", tracing]),
+    plugin("Services", "LinkspanPresence", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
+    plugin("Services", "LinkspanTokenRefresh", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
+    plugin("Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", deque]),
+    plugin("Bridges", "LinkspanServiceLifecycle", ["Linkspan", "LinkspanLifecycle", logging, serviceLifecycle]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanLock", deque, openCombine]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
@@ -120,6 +135,40 @@ let tests: [Target] = [
         "LinkspanLogging",
         ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanLock", logging]),
     test("LinkspanPlatform", ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle"]),
+    // What the tests of services share.
+    .target(
+        name: "ServiceFixtures", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanConfiguration"],
+        path: "Tests/ServiceFixtures", swiftSettings: settings),
+    test(
+        "LinkspanMetrics",
+        [
+            "LinkspanMetrics", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", metrics,
+            .product(name: "MetricsTestKit", package: "swift-metrics"),
+        ]),
+    test(
+        "LinkspanTracing",
+        [
+            "LinkspanTracing", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration",
+            "LinkspanInMemory", "LinkspanTesting", tracing,
+            .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+        ]),
+    test(
+        "LinkspanPresence",
+        [
+            "LinkspanPresence", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory",
+            "LinkspanTesting",
+        ]),
+    test(
+        "LinkspanTokenRefresh",
+        ["LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanLock", "LinkspanTesting"]),
+    test("LinkspanJournal", ["LinkspanJournal", "ServiceFixtures", "LinkspanLifecycle"]),
+    test(
+        "LinkspanServiceLifecycle",
+        [
+            "LinkspanServiceLifecycle", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanTesting", logging,
+            serviceLifecycle,
+            .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+        ]),
     test(
         "LinkspanCombine",
         ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanLock", "LinkspanTesting", openCombine]),
@@ -131,7 +180,10 @@ let tests: [Target] = [
         name: "DocumentationTests",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanSocketIO",
-            "LinkspanWebSocket", "LinkspanTesting", "LinkspanLock",
+            "LinkspanWebSocket", "LinkspanTesting", "LinkspanLock", "LinkspanLogging", "LinkspanMetrics",
+            "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
+            "LinkspanServiceLifecycle", logging, serviceLifecycle,
+            .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
     .testTarget(
@@ -185,6 +237,9 @@ let package = Package(
             url: "https://github.com/apple/swift-configuration", from: "1.4.0",
             traits: [.defaults, "YAML", "CommandLineArguments"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
     targets: sources + plugins + samples + benchmarks + tests + fuzzing

@@ -1,0 +1,56 @@
+public import Linkspan
+public import LinkspanLifecycle
+public import Logging
+public import ServiceLifecycle
+
+/// Runs a plan, with its services and its connection, in a `ServiceGroup`.
+///
+/// ```swift
+/// let messaging = MessagingService(plan) { messaging, connection in
+///     try connection.on("news") { message in … }
+/// }
+/// try await ServiceGroup(services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+/// ```
+///
+/// The services are started, the connection is opened and kept, and both end within the budget when the group shuts down
+/// gracefully; a cancellation takes the same way. A shutdown during the start gives the start up.
+public struct MessagingService: Service {
+    private struct Resident: Sendable {
+        var messaging: Messaging
+        /// Held, so that the connection is kept.
+        var connection: ConnectionHandler
+    }
+
+    private let residence: Residence<Resident>
+
+    /// Makes a service of a plan.
+    ///
+    /// - Parameters:
+    ///   - plan: what to run; its services run once.
+    ///   - logger: gets state changes of connections, at level debug.
+    ///   - budget: how long the stop may take. A group with a shorter `maximumGracefulShutdownDuration` gives up before.
+    ///   - onReady: called when every required service is ready and the connection is being opened. When it throws,
+    ///     everything is stopped and the error goes to the group.
+    ///   - onStop: called with what became of every service.
+    public init(
+        _ plan: MessagingPlan, logger: Logger = Logger(label: "linkspan"), budget: Duration = .seconds(8),
+        onReady: @escaping @Sendable (Messaging, ConnectionHandler) async throws -> Void = { _, _ in },
+        onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in }
+    ) {
+        self.residence = Residence(
+            start: {
+                let messaging = try await Messaging.start(plan, logger: logger)
+                do {
+                    return Resident(messaging: messaging, connection: try messaging.connect())
+                } catch {
+                    await onStop(await messaging.stop(within: budget))
+                    throw error
+                }
+            },
+            onReady: { try await onReady($0.messaging, $0.connection) },
+            stop: { await onStop(await $0.messaging.stop(within: budget)) })
+    }
+
+    /// Runs the plan until the group shuts down or the task is cancelled.
+    public func run() async throws { try await self.residence.run() }
+}

@@ -1,0 +1,39 @@
+public import LinkspanLifecycle
+public import ServiceLifecycle
+
+/// Runs a registry in a `ServiceGroup`.
+///
+/// ```swift
+/// let group = ServiceGroup(
+///     services: [RegistryService(registry)], gracefulShutdownSignals: [.sigterm], logger: logger)
+/// try await group.run()
+/// ```
+///
+/// The registry is started, and stopped within its budget when the group shuts down gracefully; a cancellation takes the
+/// same way. A shutdown during the start gives the start up, which stops what had been started.
+public struct RegistryService: Service {
+    private let residence: Residence<StartReport>
+
+    /// Makes a service of a registry.
+    ///
+    /// - Parameters:
+    ///   - registry: the registry; it runs once.
+    ///   - budget: how long the stop may take; nil for the registry's own
+    ///     ``/LinkspanLifecycle/ServiceRegistry/Options/shutdownBudget``. A group with a shorter
+    ///     `maximumGracefulShutdownDuration` gives up before.
+    ///   - onReady: called when every required service is ready, with how the start went: the place to tell a load
+    ///     balancer. When it throws, the registry is stopped and the error goes to the group.
+    ///   - onStop: called with what became of every service.
+    public init(
+        _ registry: ServiceRegistry, budget: Duration? = nil,
+        onReady: @escaping @Sendable (StartReport) async throws -> Void = { _ in },
+        onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in }
+    ) {
+        self.residence = Residence(
+            start: { try await registry.start() }, onReady: onReady,
+            stop: { _ in await onStop(await registry.stop(within: budget)) })
+    }
+
+    /// Runs the registry until the group shuts down or the task is cancelled.
+    public func run() async throws { try await self.residence.run() }
+}

@@ -1,0 +1,172 @@
+internal import DequeModule
+public import LinkspanLifecycle
+internal import LinkspanLock
+
+/// Keeps the latest lifecycle events in memory, for bug reports.
+///
+/// ```swift
+/// let journal = try messaging.services.service(of: JournalService.self)
+/// attach(journal.report)
+/// ```
+///
+/// Of every family there is one line for an event, made from what the event says of itself: states, codes, counts, times,
+/// names of events and endpoints without query and credentials. Payloads, credentials, names and digests of users, and
+/// the texts of errors that handlers threw are never kept. Messages that went well are counted and not kept, so that a
+/// busy connection does not push out what matters.
+///
+/// The journal emits nothing.
+public final class JournalService: LifecycleService {
+    /// The name in registries and configuration.
+    public let name: ServiceName = "journal"
+    /// Among the first, so that it sees the others start.
+    public let placement = Placement(phase: .core, priority: 80)
+
+    fileprivate struct State: Sendable {
+        var options: Options
+        var entries: Deque<Entry> = []
+        var summary = Summary()
+    }
+
+    private let state: Lock<State>
+    private let now: @Sendable () -> ContinuousClock.Instant
+
+    /// What can be chosen.
+    public struct Options: Sendable, Hashable {
+        /// How many entries are kept; the oldest make room.
+        ///
+        /// Default 256.
+        public var capacity: Int
+
+        /// Makes options; the defaults are those named at the properties.
+        public init(capacity: Int = 256) { self.capacity = capacity }
+    }
+
+    /// One event.
+    public struct Entry: Sendable, Hashable {
+        /// The place of the event in the order of the registry.
+        public var seq: UInt64
+        /// When it happened.
+        public var time: ContinuousClock.Instant
+        /// The number of the event that led to it, if the emitter told.
+        public var cause: UInt64?
+        /// Whether it happened before the journal was ready.
+        public var replayed: Bool
+        /// How many events of its family the journal missed just before it.
+        public var gap: Int
+        /// What happened, in one line.
+        public var text: String
+    }
+
+    /// What the entries leave out.
+    public struct Summary: Sendable, Hashable {
+        /// How many entries made room for others.
+        public var dropped = 0
+        /// How many events the journal was not given, because too many waited for it.
+        public var missed = 0
+        /// How many messages were sent.
+        public var sent = 0
+        /// How many messages came.
+        public var received = 0
+        /// How many messages the server confirmed.
+        public var acknowledged = 0
+
+        /// Nothing has happened.
+        public init() {}
+    }
+
+    /// Makes the service.
+    ///
+    /// - Parameters:
+    ///   - options: what can be chosen.
+    ///   - now: the time, from which ``report`` counts back.
+    public init(
+        options: Options = Options(), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        self.state = Lock(State(options: options))
+        self.now = now
+    }
+
+    /// What was chosen; a smaller capacity drops the oldest entries at once.
+    public var options: Options {
+        get { self.state.withLock { $0.options } }
+        set {
+            self.state.withLock { state in
+                state.options = newValue
+                state.makeRoom(for: 0)
+            }
+        }
+    }
+
+    /// The entries that are kept, the oldest first.
+    public var entries: [Entry] { self.state.withLock { Array($0.entries) } }
+
+    /// What the entries leave out.
+    public var summary: Summary { self.state.withLock { $0.summary } }
+
+    /// The journal as text, with the age of each entry in seconds.
+    public var report: String {
+        let now = self.now()
+        let (entries, summary) = self.state.withLock { (Array($0.entries), $0.summary) }
+        let head =
+            "\(entries.count) entries, \(summary.dropped) older ones dropped, \(summary.missed) events missed; messages: "
+            + "\(summary.sent) sent, \(summary.acknowledged) acknowledged, \(summary.received) received"
+        return ([head] + entries.map { $0.line(at: now) }).joined(separator: "\n")
+    }
+}
+
+extension JournalService: AnyEventObserving {
+    /// Keeps an event.
+    public func on(_ event: Stamped<LifecycleEvent>, _ scope: ServiceScope) async throws {
+        let text = JournalText.line(event.event)
+        self.state.withLock { state in
+            state.summary.missed += event.gap
+            if case .message(let message) = event.event, state.summary.count(message.kind) {
+                // What was missed before it would go unseen.
+                guard event.gap > 0 else { return }
+            }
+            state.makeRoom(for: 1)
+            guard state.options.capacity > 0 else { return }
+            state.entries.append(
+                Entry(
+                    seq: event.seq, time: event.time, cause: event.cause, replayed: event.replayed, gap: event.gap,
+                    text: text))
+        }
+    }
+}
+
+extension JournalService.State {
+    fileprivate mutating func makeRoom(for count: Int) {
+        while self.entries.count + count > self.options.capacity, !self.entries.isEmpty {
+            self.entries.removeFirst()
+            self.summary.dropped += 1
+        }
+    }
+}
+
+extension JournalService.Summary {
+    /// Counts a message that went well; false for any other.
+    fileprivate mutating func count(_ kind: MessageEvent.Kind) -> Bool {
+        switch kind {
+        case .sent: self.sent += 1
+        case .received: self.received += 1
+        case .acknowledged: self.acknowledged += 1
+        case .timedOut, .expired, .dropped: return false
+        @unknown default: return false
+        }
+        return true
+    }
+}
+
+extension JournalService.Entry {
+    /// The entry as a line of a report.
+    fileprivate func line(at now: ContinuousClock.Instant) -> String {
+        let (seconds, attoseconds) = self.time.duration(to: now).components
+        let milliseconds = abs(attoseconds / 1_000_000_000_000_000)
+        let padding = String(repeating: "0", count: milliseconds < 10 ? 2 : milliseconds < 100 ? 1 : 0)
+        var line = "-\(max(0, seconds)).\(padding)\(milliseconds)s #\(self.seq) \(self.text)"
+        if let cause = self.cause { line += " cause=#\(cause)" }
+        if self.replayed { line += " replayed" }
+        if self.gap > 0 { line += " gap=\(self.gap)" }
+        return line
+    }
+}

@@ -1,0 +1,132 @@
+internal import LinkspanLifecycle
+
+/// Says in one line what an event tells, without what is nobody's business.
+enum JournalText {
+    static func line(_ event: LifecycleEvent) -> String {
+        switch event {
+        case .app(let event): "app \(Self.app(event))"
+        case .network(let event): "network \(Self.network(event))"
+        case .connection(let event):
+            "connection \(event.connection) \(Self.connection(event.kind)) endpoint=\(event.endpoint)"
+        case .message(let event):
+            "message '\(event.event)' \(Self.message(event.kind)) connection=\(event.connection) bytes=\(event.bytes)"
+        case .buffer(let event): "queue \(event.queue.rawValue) \(Self.buffer(event))"
+        case .authentication(let event): "authentication \(Self.authentication(event))"
+        case .pressure(let event): "pressure \(Self.pressure(event))"
+        case .fault(let event): "fault \(Self.fault(event))"
+        case .registry(let event): "services \(Self.registry(event))"
+        @unknown default: "\(event.family)"
+        }
+    }
+
+    private static func app(_ event: AppEvent) -> String {
+        switch event {
+        case .launched(let reason): "launched reason=\(reason)"
+        case .didBecomeActive: "active"
+        case .willResignActive: "inactive"
+        case .willEnterForeground(let away): "foreground" + Self.given("away", away)
+        case .didEnterBackground(let grace): "background" + Self.given("grace", grace)
+        case .willTerminate(let reason, let grace): "terminates reason=\(reason)" + Self.given("grace", grace)
+        case .protectedData(let isAvailable): "protected data available=\(isAvailable)"
+        case .significantTimeChange(let offset): "clock changed" + Self.given("offset", offset)
+        @unknown default: "changed"
+        }
+    }
+
+    private static func network(_ event: NetworkEvent) -> String {
+        let interfaces = event.interfaces.map(\.rawValue).joined(separator: ",")
+        return "\(event.status.rawValue) interfaces=\(interfaces) expensive=\(event.isExpensive) "
+            + "constrained=\(event.isConstrained)"
+    }
+
+    private static func connection(_ kind: ConnectionEvent.Kind) -> String {
+        switch kind {
+        case .created: "created"
+        case .connecting(let attempt): "connecting attempt=\(attempt)"
+        case .connected(let attempt, let handshake, let isResumed, let transport):
+            "connected attempt=\(attempt) handshake=\(handshake) resumed=\(isResumed) transport=\(transport)"
+        case .disconnected(let reason, let code, let willRetry):
+            "disconnected code=\(code ?? "none") reason='\(reason)' willRetry=\(willRetry)"
+        case .reconnecting(let attempt, let delay): "reconnecting attempt=\(attempt) delay=\(delay)"
+        case .occupancyChanged(let from, let to): "holders from=\(from) to=\(to)"
+        case .released: "released"
+        @unknown default: "changed"
+        }
+    }
+
+    private static func message(_ kind: MessageEvent.Kind) -> String {
+        switch kind {
+        case .sent: "sent"
+        case .received: "received"
+        case .acknowledged(let roundTrip): "acknowledged roundTrip=\(roundTrip)"
+        case .timedOut(let limit): "timed out limit=\(limit)"
+        case .expired: "expired"
+        case .dropped(let reason): "dropped reason='\(reason)'"
+        @unknown default: "changed"
+        }
+    }
+
+    private static func buffer(_ event: BufferEvent) -> String {
+        let what =
+            switch event.kind {
+            case .level: "changed"
+            case .highWater: "nearly full"
+            case .lowWater: "has room"
+            case .overflow(let dropped): "overflowed dropped=\(dropped)"
+            case .flushed(let count, let time): "flushed count=\(count) time=\(time)"
+            @unknown default: "changed"
+            }
+        return "\(what) depth=\(event.depth) bytes=\(event.bytes) limit=\(event.limit)"
+            + Self.given("connection", event.connection)
+    }
+
+    private static func authentication(_ event: AuthenticationEvent) -> String {
+        switch event {
+        case .refreshed(let time, let attempt): "refreshed attempt=\(attempt)" + Self.given("validFor", time)
+        case .refreshFailed(let attempt, let reason, let delay):
+            "refresh failed attempt=\(attempt) reason='\(reason)'" + Self.given("retryAfter", delay)
+        case .revoked: "revoked"
+        case .userChanged(let old, let new): "user changed hadUser=\(old != nil) hasUser=\(new != nil)"
+        @unknown default: "changed"
+        }
+    }
+
+    private static func pressure(_ event: PressureEvent) -> String {
+        switch event {
+        case .memory(let level, let available): "memory \(level.rawValue)" + Self.given("available", available)
+        case .disk(let free, let threshold): "disk free=\(free) threshold=\(threshold)"
+        case .thermal(let level): "thermal \(level.rawValue)"
+        case .lowPower(let isOn): "low power \(isOn)"
+        @unknown default: "changed"
+        }
+    }
+
+    private static func fault(_ event: FaultEvent) -> String {
+        var line = "\(event.severity.rawValue) \(event.code.rawValue) path=\(event.path)"
+        // The registry's own sentences; those of other codes hold what foreign code threw, which may be anything.
+        let own: Set<FaultEvent.Code> = [.limitHit, .mailboxOverflow, .reentrantBarrier]
+        if own.contains(event.code) { line += " message='\(event.message)'" }
+        return line
+    }
+
+    private static func registry(_ event: RegistryEvent) -> String {
+        switch event {
+        case .willStart: "start"
+        case .started(let time): "started after=\(time)"
+        case .degraded(let paths): "degraded missing=\(paths.joined(separator: ","))"
+        case .serviceChanged(let path, let from, let to):
+            "changed path=\(path) from=\(Self.state(from)) to=\(Self.state(to))"
+        case .willStop(let budget): "stop budget=\(budget)"
+        @unknown default: "changed"
+        }
+    }
+
+    private static func state(_ state: ServiceState) -> String {
+        // Without the text of what a service threw.
+        if case .failed = state { "failed" } else { "\(state)" }
+    }
+
+    private static func given<Value>(_ name: String, _ value: Value?) -> String {
+        value.map { " \(name)=\($0)" } ?? ""
+    }
+}

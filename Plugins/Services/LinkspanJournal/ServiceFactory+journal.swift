@@ -1,0 +1,25 @@
+public import Linkspan
+
+extension ServiceFactory {
+    /// The service `journal`, which keeps the latest lifecycle events for bug reports; see ``JournalService``.
+    ///
+    /// Its option is `capacity`, how many entries are kept, 256 by default.
+    public static let journal = ServiceFactory(
+        "journal",
+        options: [
+            PluginOption("capacity", .number(1...100_000), fallback: "256", "How many of the latest events are kept.")
+        ]
+    ) { values throws(LinkspanError) in
+        JournalService(options: JournalService.Options(values))
+    }
+}
+
+extension JournalService.Options {
+    /// Reads the options that configuration has given.
+    ///
+    /// - Parameter values: the options, checked against their declarations.
+    public init(_ values: OptionValues) {
+        self.init()
+        if let capacity = values.number("capacity") { self.capacity = capacity }
+    }
+}

@@ -1,0 +1,154 @@
+internal import LinkspanLifecycle
+
+/// One number for the backend.
+struct Measurement: Sendable, Hashable {
+    enum Value: Sendable, Hashable {
+        case count(Int)
+        case time(Duration)
+        case level(Int)
+    }
+
+    struct Label: Sendable, Hashable {
+        var name: String
+        var value: String
+    }
+
+    /// The name without the prefix.
+    var name: String
+    var labels: [Label]
+    var value: Value
+
+    init(_ name: String, _ labels: KeyValuePairs<String, String>, _ value: Value = .count(1)) {
+        self.name = name
+        self.labels = labels.map { Label(name: $0.key, value: $0.value) }
+        self.value = value
+    }
+}
+
+/// Decides what is measured about events.
+///
+/// Pure: it remembers what the events of a connection leave out, and keeps labels within bounds.
+struct MetricsBook: Sendable {
+    private struct Known: Sendable {
+        var endpoint: String
+        var isUp = false
+        var hasBeenUp = false
+        var depths: [String: Int] = [:]
+    }
+
+    private var connections: [UInt64: Known] = [:]
+    private var endpoints = BoundedValues()
+    private var codes = BoundedValues()
+    private var queues = BoundedValues()
+
+    /// Events that were not heard.
+    func missed(_ count: Int, of family: EventFamily) -> [Measurement] {
+        count > 0 ? [Measurement("events_missed_total", ["family": "\(family)"], .count(count))] : []
+    }
+
+    mutating func note(_ event: ConnectionEvent, isReplayed: Bool) -> [Measurement] {
+        if case .released = event.kind { return self.forget(event.connection) }
+        let endpoint = self.endpoints.admit(event.endpoint)
+        var known = self.connections[event.connection] ?? Known(endpoint: endpoint)
+        // A connection can move.
+        known.endpoint = endpoint
+        let (wasUp, hadBeenUp) = (known.isUp, known.hasBeenUp)
+        switch event.kind {
+        case .connected: (known.isUp, known.hasBeenUp) = (true, true)
+        case .disconnected: known.isUp = false
+        default: ()
+        }
+        self.connections[event.connection] = known
+        guard !isReplayed else { return [] }
+        switch event.kind {
+        case .connected(_, let handshake, _, _):
+            return [
+                Measurement(hadBeenUp ? "reconnects_total" : "connects_total", ["endpoint": endpoint]),
+                Measurement("handshake_time", ["endpoint": endpoint], .time(handshake)),
+            ]
+        case .disconnected(_, let code, _):
+            let code = self.codes.admit(code ?? "requested")
+            return [
+                Measurement(
+                    wasUp ? "disconnects_total" : "failed_attempts_total", ["endpoint": endpoint, "code": code])
+            ]
+        case .created, .connecting, .reconnecting, .occupancyChanged, .released: return []
+        @unknown default: return []
+        }
+    }
+
+    /// The connection is gone, and with it what its queues held.
+    private mutating func forget(_ connection: UInt64) -> [Measurement] {
+        guard let known = self.connections.removeValue(forKey: connection) else { return [] }
+        return known.depths.keys.sorted().map { self.level(of: $0, at: known.endpoint) }
+    }
+
+    mutating func note(_ event: MessageEvent) -> [Measurement] {
+        let endpoint = self.endpoint(of: event.connection)
+        func count(_ name: String, _ number: Int = 1) -> Measurement {
+            Measurement(name, ["endpoint": endpoint], .count(number))
+        }
+        switch event.kind {
+        case .sent: return [count("sent_total"), count("sent_bytes_total", event.bytes)]
+        case .received: return [count("received_total"), count("received_bytes_total", event.bytes)]
+        case .acknowledged(let roundTrip):
+            return [
+                count("delivered_total"), Measurement("round_trip_time", ["endpoint": endpoint], .time(roundTrip)),
+            ]
+        case .timedOut: return [count("timed_out_total")]
+        case .expired: return [count("expired_total")]
+        case .dropped: return [count("dropped_total")]
+        @unknown default: return []
+        }
+    }
+
+    mutating func note(_ event: BufferEvent, isReplayed: Bool) -> [Measurement] {
+        let endpoint = self.endpoint(of: event.connection)
+        let queue = self.queues.admit(event.queue.rawValue)
+        var measurements: [Measurement] = []
+        if let connection = event.connection, self.connections[connection] != nil {
+            self.connections[connection]?.depths[queue] = event.depth
+            measurements.append(self.level(of: queue, at: endpoint))
+        } else {
+            measurements.append(
+                Measurement("queue_depth", ["endpoint": endpoint, "queue": queue], .level(event.depth)))
+        }
+        if case .overflow(let dropped) = event.kind, !isReplayed {
+            measurements.append(
+                Measurement("overflowed_total", ["endpoint": endpoint, "queue": queue], .count(dropped)))
+        }
+        return measurements
+    }
+
+    mutating func note(_ event: FaultEvent) -> [Measurement] {
+        let code = self.codes.admit(event.code.rawValue)
+        return [Measurement("faults_total", ["code": code, "severity": event.severity.rawValue])]
+    }
+
+    private func endpoint(of connection: UInt64?) -> String {
+        guard let connection else { return "none" }
+        return self.connections[connection]?.endpoint ?? "unknown"
+    }
+
+    /// The depth of a queue over all connections of an endpoint, which the labels do not tell apart.
+    private func level(of queue: String, at endpoint: String) -> Measurement {
+        let depth = self.connections.values.reduce(0) { sum, known in
+            known.endpoint == endpoint ? sum + (known.depths[queue] ?? 0) : sum
+        }
+        return Measurement("queue_depth", ["endpoint": endpoint, "queue": queue], .level(depth))
+    }
+}
+
+/// The values that a label may have: the first so many that come, and `other` for the rest.
+struct BoundedValues: Sendable {
+    static let limit = 64
+
+    private var known: Set<String> = []
+
+    mutating func admit(_ value: String) -> String {
+        if self.known.contains(value) { return value }
+        guard self.known.count < Self.limit else { return "other" }
+        self.known.insert(value)
+        return value
+    }
+}

@@ -1,0 +1,120 @@
+public import CoreMetrics
+public import LinkspanLifecycle
+internal import LinkspanLock
+
+/// Counts and times what connections, messages and queues do, for whatever backend swift-metrics was given.
+///
+/// Every name begins with the prefix, `linkspan` by default:
+///
+/// | name | kind | labels | what it tells |
+/// | --- | --- | --- | --- |
+/// | `connects_total` | counter | `endpoint` | a connection came up for the first time |
+/// | `reconnects_total` | counter | `endpoint` | a connection came up again |
+/// | `disconnects_total` | counter | `endpoint`, `code` | a connection that was up went down; `requested` without an error |
+/// | `failed_attempts_total` | counter | `endpoint`, `code` | a connection that was down stays so |
+/// | `handshake_time` | timer | `endpoint` | from the attempt to the open connection |
+/// | `sent_total`, `sent_bytes_total` | counter | `endpoint` | messages that a link took |
+/// | `received_total`, `received_bytes_total` | counter | `endpoint` | messages that came |
+/// | `delivered_total` | counter | `endpoint` | messages that the server confirmed |
+/// | `round_trip_time` | timer | `endpoint` | how long the confirmation took |
+/// | `timed_out_total` | counter | `endpoint` | messages without an answer in time |
+/// | `expired_total` | counter | `endpoint` | messages that waited too long to be sent |
+/// | `dropped_total` | counter | `endpoint` | messages that were given up |
+/// | `queue_depth` | gauge | `endpoint`, `queue` | messages in the queue when it was last heard of |
+/// | `overflowed_total` | counter | `endpoint`, `queue` | messages that a full queue lost |
+/// | `faults_total` | counter | `code`, `severity` | faults that were not returned to a caller |
+/// | `events_missed_total` | counter | `family` | events that this service missed, so that the others count too low |
+///
+/// Labels are bounded: endpoints are without query and credentials, names of events and texts are no labels at all, and
+/// the sixty-fifth value of a label becomes `other`. State that is told again to a late service is not counted again.
+public final class MetricsService: LifecycleService {
+    /// The name in registries and configuration.
+    public let name: ServiceName = "metrics"
+    /// Among the first, so that it sees the others start.
+    public let placement = Placement(phase: .core, priority: 90)
+
+    private struct State: Sendable {
+        var options: Options
+        var book = MetricsBook()
+        var instruments: Instruments
+    }
+
+    private let factory: any MetricsFactory
+    private let state: Lock<State>
+
+    /// What can be chosen.
+    public struct Options: Sendable, Hashable {
+        /// What every name begins with.
+        ///
+        /// Default `linkspan`.
+        public var prefix: String
+
+        /// Makes options; the defaults are those named at the properties.
+        public init(prefix: String = "linkspan") { self.prefix = prefix }
+    }
+
+    /// Makes the service.
+    ///
+    /// - Parameters:
+    ///   - options: what can be chosen.
+    ///   - factory: where measurements go; nil for the backend of the process, as it is now.
+    public init(options: Options = Options(), factory: (any MetricsFactory)? = nil) {
+        let factory = factory ?? MetricsSystem.factory
+        self.factory = factory
+        self.state = Lock(
+            State(options: options, instruments: Instruments(prefix: options.prefix, factory: factory)))
+    }
+
+    /// What was chosen; what is measured after a change has the new names.
+    public var options: Options {
+        get { self.state.withLock { $0.options } }
+        set {
+            let instruments = Instruments(prefix: newValue.prefix, factory: self.factory)
+            self.state.withLock { state in
+                guard state.options != newValue else { return }
+                state.options = newValue
+                state.instruments = instruments
+            }
+        }
+    }
+}
+
+extension MetricsService {
+    /// Decides under the lock what is measured, and tells the backend outside.
+    private func record<Event>(
+        _ event: Stamped<Event>, _ family: EventFamily, _ measure: (inout MetricsBook) -> [Measurement]
+    ) {
+        let (measurements, instruments) = self.state.withLock { state in
+            (state.book.missed(event.gap, of: family) + measure(&state.book), state.instruments)
+        }
+        for measurement in measurements { instruments.record(measurement) }
+    }
+}
+
+extension MetricsService: ConnectionObserving {
+    /// Counts connects, reconnects and disconnects, and times handshakes.
+    public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+        self.record(event, .connection) { $0.note(event.event, isReplayed: event.replayed) }
+    }
+}
+
+extension MetricsService: MessageObserving {
+    /// Counts messages by what became of them, and times round trips.
+    public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
+        self.record(event, .message) { $0.note(event.event) }
+    }
+}
+
+extension MetricsService: BufferObserving {
+    /// Follows the depth of queues, and counts what they lose.
+    public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
+        self.record(event, .buffer) { $0.note(event.event, isReplayed: event.replayed) }
+    }
+}
+
+extension MetricsService: FaultObserving {
+    /// Counts faults.
+    public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
+        self.record(event, .fault) { $0.note(event.event) }
+    }
+}

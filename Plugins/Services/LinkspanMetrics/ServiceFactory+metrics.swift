@@ -1,0 +1,45 @@
+public import CoreMetrics
+public import Linkspan
+
+extension ServiceFactory {
+    /// The service `metrics`, which counts and times into a backend of swift-metrics; see ``MetricsService`` for the names.
+    ///
+    /// Its option is `prefix`, what every name begins with, `linkspan` by default.
+    ///
+    /// - Parameter factory: where measurements go; nil for the backend of the process when the service is made.
+    /// - Returns: the factory.
+    public static func metrics(factory: (any MetricsFactory)? = nil) -> ServiceFactory {
+        ServiceFactory("metrics", options: Self.metricsOptions) { values throws(LinkspanError) in
+            MetricsService(options: try MetricsService.Options(values), factory: factory)
+        }
+    }
+
+    private static let metricsOptions = [
+        PluginOption("prefix", .text, fallback: "linkspan", "What the name of every metric begins with.")
+    ]
+}
+
+extension MetricsService.Options {
+    /// Reads the options that configuration has given.
+    ///
+    /// - Parameter values: the options, checked against their declarations.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for a prefix that backends do not take.
+    public init(_ values: OptionValues) throws(LinkspanError) {
+        self.init()
+        guard let prefix = values.text("prefix") else { return }
+        let isName = prefix.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        guard isName, let first = prefix.first, first.isLetter else {
+            throw LinkspanError(
+                .invalidConfiguration,
+                "'prefix' must begin with a letter and hold letters, digits, '_' and '.' only")
+        }
+        self.prefix = prefix
+    }
+}

@@ -1,0 +1,249 @@
+public import Linkspan
+public import LinkspanLifecycle
+internal import LinkspanLock
+
+/// Tells the server whether the user of this client is there.
+///
+/// It sends one event, `presence` unless told otherwise, whose argument is `{"status":"online"}`, `away` or `offline`:
+///
+/// - `online`: the app is in front, and the user did something within `awayAfter`;
+/// - `away`: the app is in the background, or the user did nothing for `awayAfter`;
+/// - `offline`: the app ends or the services stop, told while the connection is still open.
+///
+/// The status is told after every connect and reconnect and whenever it changes, at most once over one link. The user does
+/// something when the app comes to the front, when a message is sent (any but the announcements), and when the app says
+/// so by ``noteActivity()``. Where nobody tells of the app's phases, as on Linux, the app counts as being in front.
+///
+/// The service emits no lifecycle events.
+public final class PresenceService: ChannelUsing {
+    /// The name in registries and configuration.
+    public let name: ServiceName = "presence"
+
+    /// Whether the user is there.
+    public enum Status: String, Sendable, Hashable, Codable {
+        /// There.
+        case online
+        /// Connected, and not looking.
+        case away
+        /// Not there.
+        case offline
+    }
+
+    /// What is announced.
+    public struct Announcement: Sendable, Hashable, Codable {
+        /// Whether the user is there.
+        public var status: Status
+
+        /// Makes an announcement.
+        public init(status: Status) { self.status = status }
+    }
+
+    /// What can be chosen.
+    public struct Options: Sendable, Hashable {
+        /// How long the user may do nothing before being away.
+        ///
+        /// Default 300 s.
+        public var awayAfter: Duration
+        /// The name of the event that announces the status.
+        ///
+        /// Default `presence`.
+        public var event: String
+
+        /// Makes options; the defaults are those named at the properties.
+        public init(awayAfter: Duration = .seconds(300), event: String = "presence") {
+            self.awayAfter = awayAfter
+            self.event = event
+        }
+    }
+
+    fileprivate struct State: Sendable {
+        var options: Options
+        var machine: PresenceStateMachine
+        var channel: (any MessageChannel)?
+        var subscription: Subscription?
+        /// The timer that counts, by its number, and what calls it off.
+        var armed: (number: UInt64, deadline: ContinuousClock.Instant)?
+        var timers: UInt64 = 0
+        var timer: (any ScheduledWork)?
+        /// What is to be sent, in order, and whether somebody is at it.
+        var outgoing: [Outgoing] = []
+        var isSending = false
+    }
+
+    fileprivate struct Outgoing: Sendable {
+        var status: Status
+        var event: String
+        /// Called when it has left or has been given up.
+        var onEnd: (@Sendable () -> Void)?
+    }
+
+    private let state: Lock<State>
+
+    /// Makes the service.
+    ///
+    /// - Parameter options: what can be chosen.
+    public init(options: Options = Options()) {
+        self.state = Lock(
+            State(
+                options: options, machine: PresenceStateMachine(awayAfter: options.awayAfter, now: .now)))
+    }
+
+    /// What was chosen; changes hold at once.
+    public var options: Options {
+        get { self.state.withLock { $0.options } }
+        set {
+            self.change { state, now in
+                state.options = newValue
+                return state.machine.change(awayAfter: newValue.awayAfter, now: now)
+            }
+        }
+    }
+
+    /// What others see: offline while the connection is down.
+    public var status: Status { self.state.withLock { $0.machine.status } }
+
+    /// The user did something, such as typing or scrolling: is online again, and not idle before `awayAfter`.
+    public func noteActivity() { self.change { $0.machine.active(now: $1) } }
+
+    /// Announces the status over this channel from now on.
+    ///
+    /// - Parameter channel: the service's own handler of the connection.
+    /// - Throws: nothing.
+    public func use(_ channel: any MessageChannel) throws(LinkspanError) {
+        self.state.withLock { $0.channel = channel }
+        self.noteActivity()
+        let subscription = channel.onStateChange { [weak self] change in
+            self?.change { state, _ in
+                if change.to == .connected { return state.machine.connected() }
+                state.machine.disconnected()
+                return nil
+            }
+        }
+        self.state.withLock { $0.subscription = subscription }
+    }
+
+    /// Tells that the user goes, and waits until that is on its way.
+    public func quiesce(_ scope: ServiceScope) async throws {
+        // Ends when the task is cancelled, too.
+        let (wait, end) = AsyncStream<Void>.makeStream()
+        self.change(onEnd: { end.finish() }, { state, _ in state.machine.leave() })
+        for await _ in wait {}
+    }
+
+    /// Lets go of the connection.
+    public func stop(_ scope: ServiceScope) async throws {
+        let (channel, subscription, timer) = self.state.withLock { state in
+            defer { (state.channel, state.subscription, state.timer, state.armed) = (nil, nil, nil, nil) }
+            return (state.channel, state.subscription, state.timer)
+        }
+        subscription?.cancel()
+        timer?.cancel()
+        // Let go of outside the lock, because that may give the connection back.
+        _ = consume channel
+    }
+}
+
+extension PresenceService: AppObserving {
+    /// Follows whether the app is in front.
+    public func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws {
+        self.change { state, now in
+            switch event.event {
+            case .didBecomeActive, .willEnterForeground: state.machine.moved(toFront: true, now: now)
+            case .didEnterBackground: state.machine.moved(toFront: false, now: now)
+            case .willTerminate: state.machine.leave()
+            case .launched, .willResignActive, .protectedData, .significantTimeChange: nil
+            @unknown default: nil
+            }
+        }
+    }
+}
+
+extension PresenceService: MessageObserving {
+    /// Takes what is sent for activity, except the announcements.
+    public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
+        guard case .sent = event.event.kind else { return }
+        self.change { state, now in
+            event.event.event == state.options.event ? nil : state.machine.active(now: now)
+        }
+    }
+}
+
+// MARK: - Acting
+
+extension PresenceService {
+    /// Decides under the lock, then announces and sees to the timer.
+    ///
+    /// - Parameters:
+    ///   - onEnd: called when the announcement has left or has been given up; at once when there is none.
+    ///   - body: decides what is to be announced.
+    private func change(
+        onEnd: (@Sendable () -> Void)? = nil, _ body: (inout State, ContinuousClock.Instant) -> Status?
+    ) {
+        let channel = self.state.withLock { $0.channel }
+        let scheduler = channel?.scheduler
+        let now = scheduler?.now ?? .now
+        let (isAnnounced, timer) = self.state.withLock { state in
+            let status = body(&state, now)
+            if let status {
+                state.outgoing.append(Outgoing(status: status, event: state.options.event, onEnd: onEnd))
+            }
+            return (status != nil, state.nextTimer())
+        }
+        if !isAnnounced { onEnd?() }
+        if let channel { self.send(over: channel) }
+        if let scheduler, let (number, deadline) = timer { self.arm(number, deadline, scheduler) }
+    }
+
+    private func arm(_ number: UInt64, _ deadline: ContinuousClock.Instant, _ scheduler: any Scheduler) {
+        let timer = scheduler.schedule(at: deadline) { [weak self] in
+            self?.change { state, now in
+                guard state.armed?.number == number else { return nil }
+                state.armed = nil
+                return state.machine.timerFired(now: now)
+            }
+        }
+        let isKept = self.state.withLock { state in
+            guard state.armed?.number == number else { return false }
+            state.timer = timer
+            return true
+        }
+        if !isKept { timer.cancel() }
+    }
+
+    /// Sends what is to be announced, one thread at a time, so that the last announcement is the latest.
+    private func send(over channel: any MessageChannel) {
+        guard self.state.withLock({ $0.beginSending() }) else { return }
+        while let next = self.state.withLock({ $0.nextOutgoing() }) {
+            do throws(LinkspanError) {
+                let payload = try Payload(Announcement(status: next.status))
+                try channel.perform(Command(.send, event: next.event, payload: payload) { _ in next.onEnd?() })
+            } catch {
+                self.state.withLock { $0.machine.refused(next.status) }
+                next.onEnd?()
+            }
+        }
+    }
+}
+
+extension PresenceService.State {
+    /// The timer to be set, unless one that is set comes early enough.
+    fileprivate mutating func nextTimer() -> (number: UInt64, deadline: ContinuousClock.Instant)? {
+        guard self.channel != nil, let deadline = self.machine.deadline else { return nil }
+        if let armed, armed.deadline <= deadline { return nil }
+        self.timers += 1
+        self.armed = (self.timers, deadline)
+        return self.armed
+    }
+
+    fileprivate mutating func beginSending() -> Bool {
+        guard !self.isSending else { return false }
+        self.isSending = true
+        return true
+    }
+
+    fileprivate mutating func nextOutgoing() -> PresenceService.Outgoing? {
+        guard self.outgoing.isEmpty else { return self.outgoing.removeFirst() }
+        self.isSending = false
+        return nil
+    }
+}

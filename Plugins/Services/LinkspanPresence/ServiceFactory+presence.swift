@@ -1,0 +1,30 @@
+public import Linkspan
+
+extension ServiceFactory {
+    /// The service `presence`, which tells the server whether the user is there; see ``PresenceService``.
+    ///
+    /// Its options are `awayAfter`, how long the user may do nothing before being away, 300 s by default; and `event`, the
+    /// name of the event that announces it, `presence` by default.
+    public static let presence = ServiceFactory(
+        "presence",
+        options: [
+            PluginOption(
+                "awayAfter", .seconds(1...86_400), fallback: "300",
+                "How long the user may do nothing before being away."),
+            PluginOption("event", .text, fallback: "presence", "The name of the event that announces the status."),
+        ]
+    ) { values throws(LinkspanError) in
+        PresenceService(options: PresenceService.Options(values))
+    }
+}
+
+extension PresenceService.Options {
+    /// Reads the options that configuration has given.
+    ///
+    /// - Parameter values: the options, checked against their declarations.
+    public init(_ values: OptionValues) {
+        self.init()
+        if let time = values.duration("awayAfter") { self.awayAfter = time }
+        if let event = values.text("event") { self.event = event }
+    }
+}

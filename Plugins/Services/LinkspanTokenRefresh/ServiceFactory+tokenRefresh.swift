@@ -1,0 +1,36 @@
+public import Linkspan
+
+extension ServiceFactory {
+    /// The service `tokenrefresh`, which renews tokens before they expire; see ``TokenRefreshService``.
+    ///
+    /// Its options are `lead`, how long before its end a token is renewed, 60 s by default; `jitter`, how much earlier
+    /// chance may have it, 15 s by default; and `maxAttempts`, how many fetches in a row may fail, 5 by default.
+    ///
+    /// - Parameter tokens: where tokens come from; give its ``TokenSource/credentials`` to the plan.
+    /// - Returns: the factory.
+    public static func tokenRefresh(_ tokens: TokenSource) -> ServiceFactory {
+        ServiceFactory("tokenrefresh", options: Self.tokenRefreshOptions) { values throws(LinkspanError) in
+            TokenRefreshService(tokens, options: TokenRefreshService.Options(values))
+        }
+    }
+
+    private static let tokenRefreshOptions = [
+        PluginOption("lead", .seconds(0...86_400), fallback: "60", "How long before its end a token is renewed."),
+        PluginOption("jitter", .seconds(0...3_600), fallback: "15", "How much earlier than that chance may have it."),
+        PluginOption(
+            "maxAttempts", .number(1...1_000), fallback: "5",
+            "How many fetches in a row may fail before a connection has to ask."),
+    ]
+}
+
+extension TokenRefreshService.Options {
+    /// Reads the options that configuration has given.
+    ///
+    /// - Parameter values: the options, checked against their declarations.
+    public init(_ values: OptionValues) {
+        self.init()
+        if let lead = values.duration("lead") { self.lead = lead }
+        if let jitter = values.duration("jitter") { self.jitter = jitter }
+        if let maxAttempts = values.number("maxAttempts") { self.maxAttempts = maxAttempts }
+    }
+}

@@ -1,0 +1,96 @@
+public import LinkspanLifecycle
+internal import LinkspanLock
+
+/// Renews the tokens of a ``TokenSource`` before they expire, whether or not the connection is up.
+///
+/// Connections have their credentials renewed ahead themselves, but only while they are up. With this service a reconnect
+/// after a long outage finds a fresh token too, and the registry hears of what happens to tokens:
+///
+/// - `refreshed` for every token that comes, with its lifetime and how many fetches it took;
+/// - `refreshFailed` for every fetch that fails, with the code or the type of the error and never its text, and when the
+///   next one follows, if any;
+/// - `revoked` once, when the fetch throws ``TokenRevoked`` or a connection is refused for good.
+///
+/// A token is renewed `lead` and up to `jitter` before its end, after half of its time at the earliest, or when a
+/// connection asks before that. A renewal that fails is repeated after pauses that double from 1 s to 60 s, half of them
+/// left to chance, until `maxAttempts` have failed; from then on only a connection that asks begins a fetch. No token is
+/// in any event.
+public final class TokenRefreshService: LifecycleService {
+    /// The name in registries and configuration.
+    public let name: ServiceName = "tokenrefresh"
+    /// Before what uses connections.
+    public let placement = Placement(phase: .authentication)
+
+    private let tokens: TokenSource
+    private let state: Lock<(options: Options, events: AsyncStream<AuthenticationEvent>?)>
+
+    /// What can be chosen.
+    public struct Options: Sendable, Hashable {
+        /// How long before its end a token is renewed.
+        ///
+        /// Default 60 s.
+        public var lead: Duration
+        /// How much earlier than that chance may have it, so that many clients do not ask at once.
+        ///
+        /// Default 15 s.
+        public var jitter: Duration
+        /// How many fetches in a row may fail before the service waits for a connection to ask.
+        ///
+        /// Default 5.
+        public var maxAttempts: Int
+
+        /// Makes options; the defaults are those named at the properties.
+        public init(lead: Duration = .seconds(60), jitter: Duration = .seconds(15), maxAttempts: Int = 5) {
+            self.lead = lead
+            self.jitter = jitter
+            self.maxAttempts = maxAttempts
+        }
+    }
+
+    /// Makes the service.
+    ///
+    /// - Parameters:
+    ///   - tokens: the tokens to renew.
+    ///   - options: what can be chosen.
+    public init(_ tokens: TokenSource, options: Options = Options()) {
+        self.tokens = tokens
+        self.state = Lock((options, nil))
+    }
+
+    /// What was chosen; changes hold at once.
+    public var options: Options {
+        get { self.state.withLock { $0.options } }
+        set {
+            self.state.withLock { $0.options = newValue }
+            self.tokens.desk.apply(newValue)
+        }
+    }
+
+    /// Begins to renew ahead.
+    public func start(_ scope: ServiceScope) async throws {
+        let events = self.tokens.desk.start(self.options)
+        self.state.withLock { $0.events = events }
+    }
+
+    /// Tells what happens to tokens.
+    public func run(_ scope: ServiceScope) async throws {
+        guard let events = self.state.withLock({ $0.events }) else { return }
+        for await event in events { try scope.emit(event) }
+    }
+
+    /// Leaves tokens to whoever asks for them.
+    public func stop(_ scope: ServiceScope) async throws {
+        self.tokens.desk.stop()
+        self.state.withLock { $0.events = nil }
+    }
+}
+
+extension TokenRefreshService: ConnectionObserving {
+    /// Notices when a connection is refused for good.
+    public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+        guard case .disconnected(_, "credentialsRefused", willRetry: false) = event.event.kind, !event.replayed else {
+            return
+        }
+        self.tokens.desk.revoke()
+    }
+}

@@ -1,0 +1,41 @@
+public import Linkspan
+public import Tracing
+
+extension ServiceFactory {
+    /// The service `tracing`, which makes spans of what connections and messages do; see ``TracingService``.
+    ///
+    /// Its option is `spans`, what spans are made of: any of `connect`, `send`, `request`; all by default.
+    ///
+    /// - Parameter tracer: where spans go; nil for the tracer of the process when the service is made.
+    /// - Returns: the factory.
+    public static func tracing(tracer: (any Tracer)? = nil) -> ServiceFactory {
+        ServiceFactory("tracing", options: Self.tracingOptions) { values throws(LinkspanError) in
+            TracingService(options: try TracingService.Options(values), tracer: tracer)
+        }
+    }
+
+    private static let tracingOptions = [
+        PluginOption(
+            "spans", .list, fallback: "connect, send, request", "What spans are made of: connect, send, request.")
+    ]
+}
+
+extension TracingService.Options {
+    /// Reads the options that configuration has given.
+    ///
+    /// - Parameter values: the options, checked against their declarations.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for a subject that nobody has.
+    public init(_ values: OptionValues) throws(LinkspanError) {
+        self.init()
+        guard let names = values.list("spans") else { return }
+        self.spans = []
+        for name in names {
+            guard let subject = Subject(rawValue: name) else {
+                let known = Subject.allCases.map { $0.rawValue }.joined(separator: ", ")
+                throw LinkspanError(
+                    .invalidConfiguration, "unknown subject '\(name.prefix(60))' in 'spans' (known: \(known))")
+            }
+            self.spans.insert(subject)
+        }
+    }
+}

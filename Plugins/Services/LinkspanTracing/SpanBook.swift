@@ -1,0 +1,102 @@
+internal import LinkspanLifecycle
+internal import Tracing
+
+/// A span that is over.
+struct SpanDraft {
+    var subject: TracingService.Options.Subject
+    var start: ContinuousClock.Instant
+    var end: ContinuousClock.Instant
+    var attributes: SpanAttributes
+    /// The code of the failure.
+    var error: String?
+}
+
+/// Decides which spans events make.
+///
+/// Pure: it remembers what the events of a connection leave out.
+struct SpanBook: Sendable {
+    private struct Attempt: Sendable {
+        var number: Int
+        var began: ContinuousClock.Instant
+    }
+
+    private struct Known: Sendable {
+        var endpoint: String
+        var attempt: Attempt?
+    }
+
+    private var connections: [UInt64: Known] = [:]
+
+    mutating func note(_ stamped: Stamped<ConnectionEvent>) -> SpanDraft? {
+        let event = stamped.event
+        if case .released = event.kind {
+            self.connections[event.connection] = nil
+            return nil
+        }
+        let attempt = self.connections[event.connection]?.attempt
+        self.connections[event.connection] = Known(endpoint: event.endpoint, attempt: attempt)
+        switch event.kind {
+        case .connecting(let number):
+            self.connections[event.connection]?.attempt = Attempt(number: number, began: stamped.time)
+            return nil
+        case .connected(_, _, let isResumed, let transport):
+            return self.end(event, attempt, stamped) {
+                $0["linkspan.resumed"] = isResumed
+                $0["linkspan.transport"] = transport
+            }
+        case .disconnected(_, let code, _):
+            // Without a code it was called off.
+            return self.end(event, attempt, stamped, error: code ?? "cancelled") { _ in }
+        case .created, .reconnecting, .occupancyChanged, .released: return nil
+        @unknown default: return nil
+        }
+    }
+
+    private mutating func end(
+        _ event: ConnectionEvent, _ attempt: Attempt?, _ stamped: Stamped<ConnectionEvent>, error: String? = nil,
+        _ add: (inout SpanAttributes) -> Void
+    ) -> SpanDraft? {
+        self.connections[event.connection]?.attempt = nil
+        guard let attempt, !stamped.replayed else { return nil }
+        var attributes: SpanAttributes = [:]
+        attributes["messaging.system"] = "linkspan"
+        attributes["linkspan.endpoint"] = event.endpoint
+        attributes["linkspan.attempt"] = attempt.number
+        add(&attributes)
+        return SpanDraft(
+            subject: .connect, start: attempt.began, end: stamped.time, attributes: attributes, error: error)
+    }
+
+    func note(_ stamped: Stamped<MessageEvent>) -> SpanDraft? {
+        let event = stamped.event
+        func draft(
+            _ subject: TracingService.Options.Subject, lasting time: Duration = .zero, error: String? = nil
+        ) -> SpanDraft {
+            let endpoint = self.connections[event.connection]?.endpoint
+            return SpanDraft(
+                subject: subject, start: stamped.time - time, end: stamped.time,
+                attributes: .message(event.event, bytes: event.bytes, endpoint: endpoint), error: error)
+        }
+        switch event.kind {
+        case .sent: return draft(.send)
+        case .acknowledged(let roundTrip): return draft(.request, lasting: roundTrip)
+        case .timedOut(let limit): return draft(.request, lasting: limit, error: "timedOut")
+        case .expired: return draft(.send, error: "expired")
+        case .dropped: return draft(.send, error: "dropped")
+        case .received: return nil
+        @unknown default: return nil
+        }
+    }
+}
+
+extension SpanAttributes {
+    /// What all spans about messages tell.
+    static func message(_ event: String, bytes: Int, endpoint: String?) -> Self {
+        var attributes: Self = [:]
+        attributes["messaging.system"] = "linkspan"
+        attributes["messaging.destination.name"] = event
+        attributes["messaging.message.body.size"] = bytes
+        if let endpoint { attributes["linkspan.endpoint"] = endpoint }
+        return attributes
+    }
+}

@@ -1,0 +1,116 @@
+public import LinkspanLifecycle
+internal import LinkspanLock
+public import Tracing
+
+/// Makes spans of what lifecycle events tell, after the fact, for whatever tracer swift-distributed-tracing was given.
+///
+/// | span | from | to | error |
+/// | --- | --- | --- | --- |
+/// | `linkspan connect` | the beginning of an attempt | the open connection, or the end of the attempt | the code of the failure |
+/// | `linkspan send` | when the link took a message | the same | `expired`, `dropped` for one that was given up |
+/// | `linkspan request` | a round trip before the confirmation | the confirmation | `timedOut` |
+///
+/// All are of the kind `client` and begin a trace, because events do not know who called. Where that matters, wrap the
+/// channel in a ``TracedChannel`` and leave `send` and `request` out here.
+///
+/// Attributes are `messaging.system` (`linkspan`), `messaging.destination.name` (the name of the event),
+/// `messaging.message.body.size`, `linkspan.endpoint` (without query and credentials), `linkspan.attempt`,
+/// `linkspan.resumed`, `linkspan.transport`, and `error.type` on failure. Payloads and texts of errors are in no span.
+public final class TracingService: LifecycleService {
+    /// The name in registries and configuration.
+    public let name: ServiceName = "tracing"
+    /// Among the first, so that it sees the others start.
+    public let placement = Placement(phase: .core, priority: 70)
+
+    private struct State: Sendable {
+        var options: Options
+        var book = SpanBook()
+    }
+
+    private let tracer: any Tracer
+    private let state: Lock<State>
+
+    /// What can be chosen.
+    public struct Options: Sendable, Hashable {
+        /// What spans are made of.
+        ///
+        /// Default: everything.
+        public var spans: Set<Subject>
+
+        /// Makes options; the defaults are those named at the properties.
+        public init(spans: Set<Subject> = Set(Subject.allCases)) { self.spans = spans }
+
+        /// What a span is about.
+        public enum Subject: String, Sendable, Hashable, CaseIterable {
+            /// Attempts to connect.
+            case connect
+            /// Messages that were sent, or given up before.
+            case send
+            /// Messages that were answered, or not in time.
+            case request
+        }
+    }
+
+    /// Makes the service.
+    ///
+    /// - Parameters:
+    ///   - options: what can be chosen.
+    ///   - tracer: where spans go; nil for the tracer of the process, as it is now.
+    public init(options: Options = Options(), tracer: (any Tracer)? = nil) {
+        self.tracer = tracer ?? InstrumentationSystem.tracer
+        self.state = Lock(State(options: options))
+    }
+
+    /// What was chosen.
+    public var options: Options {
+        get { self.state.withLock { $0.options } }
+        set { self.state.withLock { $0.options = newValue } }
+    }
+
+    private func make(_ drafts: (inout SpanBook) -> SpanDraft?) {
+        let draft = self.state.withLock { state in
+            drafts(&state.book).flatMap { state.options.spans.contains($0.subject) ? $0 : nil }
+        }
+        guard let draft else { return }
+        // Wall time, reckoned back from the present: events know the monotonic clock alone.
+        let (wall, now) = (DefaultTracerClock.now, ContinuousClock.now)
+        let span = self.tracer.startSpan(
+            "linkspan \(draft.subject.rawValue)", context: .topLevel, ofKind: .client,
+            at: wall.reckonedBack(by: draft.start.duration(to: now)))
+        span.updateAttributes { $0.merge(draft.attributes) }
+        if let error = draft.error { span.fail(error) }
+        span.end(at: wall.reckonedBack(by: draft.end.duration(to: now)))
+    }
+}
+
+extension TracingService: ConnectionObserving {
+    /// Makes a span of an attempt that has ended.
+    public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+        self.make { $0.note(event) }
+    }
+}
+
+extension TracingService: MessageObserving {
+    /// Makes a span of what became of a message.
+    public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
+        self.make { $0.note(event) }
+    }
+}
+
+extension Span {
+    /// Marks the span as failed, by a code and without a text.
+    func fail(_ code: String) {
+        self.updateAttributes { $0["error.type"] = code }
+        self.setStatus(SpanStatus(code: .error, message: code))
+    }
+}
+
+extension DefaultTracerClock.Timestamp {
+    /// The moment so long before.
+    func reckonedBack(by duration: Duration) -> Self {
+        let (seconds, attoseconds) = max(.zero, duration).components
+        let (whole, isTooLong) = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let back = isTooLong ? .max : whole.addingReportingOverflow(UInt64(attoseconds / 1_000_000_000)).partialValue
+        return Self(nanosecondsSinceEpoch: self.nanosecondsSinceEpoch - min(back, self.nanosecondsSinceEpoch))
+    }
+}

@@ -1,0 +1,72 @@
+internal import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanJournal
+internal import LinkspanLifecycle
+internal import LinkspanLogging
+internal import LinkspanMetrics
+internal import LinkspanPresence
+internal import LinkspanServiceLifecycle
+internal import LinkspanTokenRefresh
+internal import LinkspanTracing
+internal import Logging
+internal import ServiceLifecycle
+internal import Testing
+internal import UnixSignals
+
+/// What the article about the services shows.
+@Suite("The article about services")
+struct ServicesExample {
+    private struct Session: Sendable {
+        func token(renewed: Bool) async throws -> (text: String, lifetime: Duration) { ("t0ken", .seconds(600)) }
+    }
+
+    private let session = Session()
+
+    private func attach(_ report: String) { #expect(report.contains("entries")) }
+
+    @Test("its services run", .timeLimit(.minutes(1)))
+    func services() async throws {
+        let session = self.session
+        var plan = MessagingPlan(url: "memory://lobby", transport: .inMemory(InMemoryHub()))
+        let tokens = TokenSource { reason in
+            let token = try await session.token(renewed: reason != .first)
+            return Credentials(
+                headers: [.init("Authorization", Secret("Bearer \(token.text)"))], validFor: token.lifetime)
+        }
+        plan.credentials = tokens.credentials
+        var catalog = Catalog()
+        catalog.add(.logging())
+        catalog.add(.metrics())
+        catalog.add(.tracing())
+        catalog.add(.journal)
+        catalog.add(.presence)
+        catalog.add(.tokenRefresh(tokens))
+        plan.services = try catalog.services.values.map { factory throws(LinkspanError) in try factory.make(.none) }
+
+        let messaging = try await Messaging.start(plan, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let connection = try messaging.connect()
+        let traced = connection.traced()
+        try traced.send("line", "Hello")
+        let presence = try messaging.services.service(of: PresenceService.self)
+        presence.noteActivity()
+        let journal = try messaging.services.service(of: JournalService.self)
+        attach(journal.report)
+        for await change in connection.stateChanges where change.to == .connected { break }
+        #expect(await messaging.stop().isClean)
+    }
+
+    @Test("its service group runs and ends", .timeLimit(.minutes(1)))
+    func group() async throws {
+        let plan = MessagingPlan(url: "memory://lobby", transport: .inMemory(InMemoryHub()))
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let task = Task {
+            let service = MessagingService(plan) { messaging, connection in
+                try connection.on("news") { message in print(message) }
+            }
+            let group = ServiceGroup(services: [service], gracefulShutdownSignals: [.sigterm], logger: logger)
+            try await group.run()
+        }
+        task.cancel()
+        _ = await task.result
+    }
+}

@@ -1,0 +1,122 @@
+internal import LinkspanJournal
+internal import LinkspanLifecycle
+internal import ServiceFixtures
+internal import Testing
+
+@Suite("Journal service")
+struct JournalServiceTests {
+    private func connection(_ kind: ConnectionEvent.Kind) -> ConnectionEvent {
+        ConnectionEvent(connection: 7, endpoint: "ws://chat.example/lobby", kind: kind)
+    }
+
+    private func message(_ kind: MessageEvent.Kind) -> MessageEvent {
+        MessageEvent(connection: 7, event: "chat", bytes: 10, kind: kind)
+    }
+
+    @Test("events of all families are kept in order", .timeLimit(.minutes(1)))
+    func order() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            registry.emit(self.connection(.connecting(attempt: 1)))
+            registry.emit(AppEvent.didBecomeActive)
+            registry.emit(NetworkEvent(status: .satisfied, interfaces: [.wifi]))
+            registry.emit(PressureEvent.lowPower(true))
+            registry.emit(self.message(.expired))
+            registry.emit(BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .highWater))
+            registry.emit(AuthenticationEvent.revoked)
+            registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
+        }
+        let told = journal.entries.map { $0.text }.filter { !$0.hasPrefix("services") }
+        #expect(
+            told == [
+                "connection 7 connecting attempt=1 endpoint=ws://chat.example/lobby", "app active",
+                "network satisfied interfaces=wifi expensive=false constrained=false", "pressure low power true",
+                "message 'chat' expired connection=7 bytes=10",
+                "queue outbound nearly full depth=9 bytes=0 limit=10 connection=7", "authentication revoked",
+                "connection 7 disconnected code=connectionLost reason='reset' willRetry=true "
+                    + "endpoint=ws://chat.example/lobby",
+            ])
+        #expect(journal.entries.contains { $0.text.hasPrefix("services started") })
+        #expect(journal.entries.map { $0.seq } == journal.entries.map { $0.seq }.sorted())
+    }
+
+    @Test("the oldest make room, and how many is known", .timeLimit(.minutes(1)))
+    func capacity() async throws {
+        let journal = JournalService(options: JournalService.Options(capacity: 3))
+        try await run([journal]) { registry in
+            for attempt in 1...10 { registry.emit(self.connection(.connecting(attempt: attempt))) }
+            await registry.barrier(AppEvent.didBecomeActive)
+            let entries = journal.entries
+            #expect(entries.count == 3)
+            #expect(entries.last?.text == "app active")
+            #expect(journal.summary.dropped >= 8)
+            #expect(journal.report.contains("3 entries, \(journal.summary.dropped) older ones dropped"))
+            journal.options = JournalService.Options(capacity: 1)
+            #expect(journal.entries.map { $0.text } == ["app active"])
+        }
+    }
+
+    @Test("messages that went well are counted and take no room", .timeLimit(.minutes(1)))
+    func messages() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            for _ in 0..<20 { registry.emit(self.message(.sent)) }
+            registry.emit(self.message(.received))
+            registry.emit(self.message(.acknowledged(roundTrip: .seconds(1))))
+            registry.emit(self.message(.dropped(reason: "full")))
+        }
+        let told = journal.entries.map { $0.text }.filter { $0.hasPrefix("message") }
+        #expect(told == ["message 'chat' dropped reason='full' connection=7 bytes=10"])
+        #expect(journal.summary.sent == 20)
+        #expect(journal.report.contains("20 sent, 1 acknowledged, 1 received"))
+    }
+
+    @Test("gaps are known", .timeLimit(.minutes(1)))
+    func gaps() async throws {
+        let journal = JournalService()
+        let registry = ServiceRegistry()
+        try registry.register(journal, settings: ServiceSettings(budgets: Budgets(mailbox: 4))).keep()
+        for _ in 0..<20 { registry.emit(self.message(.expired)) }
+        try await registry.start()
+        await registry.stop()
+        #expect(journal.summary.missed > 0)
+        #expect(journal.entries.contains { $0.gap > 0 })
+        #expect(journal.report.contains("gap="))
+    }
+
+    @Test("who the user is and what handlers threw is not kept", .timeLimit(.minutes(1)))
+    func secrets() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            registry.emit(AuthenticationEvent.userChanged(from: nil, to: "s3cret"))
+            registry.emit(FaultEvent(path: "chat", code: .handlerFailed, message: "threw: s3cret", hint: "s3cret"))
+            registry.emit(
+                RegistryEvent.serviceChanged(path: "chat", from: .ready, to: .failed("threw: s3cret")))
+        }
+        #expect(journal.entries.contains { $0.text == "authentication user changed hadUser=false hasUser=true" })
+        #expect(journal.entries.contains { $0.text == "fault warning handlerFailed path=chat" })
+        #expect(journal.entries.contains { $0.text == "services changed path=chat from=ready to=failed" })
+        #expect(!journal.report.contains("s3cret"))
+    }
+
+    @Test("the report tells the age of entries", .timeLimit(.minutes(1)))
+    func ages() async throws {
+        let later = ContinuousClock.now + .seconds(100)
+        let journal = JournalService(now: { later })
+        try await run([journal]) { registry in registry.emit(AppEvent.didBecomeActive) }
+        let line = journal.report.split(separator: "\n").first { $0.hasSuffix("app active") }
+        #expect(line?.hasPrefix("-9") == true, "\(journal.report)")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("configuration alone switches it on and sets its capacity", .timeLimit(.minutes(1)))
+    func fromConfiguration() async throws {
+        #expect(try services(.journal, nil).isEmpty)
+        let on = try services(.journal, "enabled: [journal]\njournal: {capacity: 2}")
+        let journal = try #require(on.first as? JournalService)
+        try await run(on) { registry in
+            for attempt in 1...10 { registry.emit(self.connection(.connecting(attempt: attempt))) }
+        }
+        #expect(journal.entries.count == 2)
+    }
+}

@@ -1,0 +1,193 @@
+internal import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanLifecycle
+internal import LinkspanServiceLifecycle
+internal import LinkspanTesting
+internal import Logging
+internal import ServiceLifecycle
+internal import ServiceLifecycleTestKit
+internal import Testing
+
+/// Writes down what a group does with it.
+private struct Witness: LifecycleService {
+    let name: ServiceName
+    let recorder: EventRecorder
+    var importance = Importance.required
+    var onStart: @Sendable () async throws -> Void = {}
+    var onStop: @Sendable () async throws -> Void = {}
+
+    func start(_ scope: ServiceScope) async throws {
+        self.recorder.note("\(self.name) starts")
+        try await self.onStart()
+    }
+
+    func quiesce(_ scope: ServiceScope) async throws { self.recorder.note("\(self.name) flushes") }
+
+    func stop(_ scope: ServiceScope) async throws {
+        self.recorder.note("\(self.name) stops")
+        try await self.onStop()
+    }
+}
+
+private struct Failure: Error {}
+
+@Suite("Services of a service group")
+struct RegistryServiceTests {
+    private let recorder = EventRecorder()
+
+    private func registry(_ witnesses: [Witness]) throws -> ServiceRegistry {
+        let registry = ServiceRegistry(options: ServiceRegistry.Options { $0.grace = .milliseconds(100) })
+        for witness in witnesses { try registry.register(witness).keep() }
+        return registry
+    }
+
+    private func service(_ witnesses: [Witness], budget: Duration? = nil) throws -> RegistryService {
+        let recorder = self.recorder
+        return RegistryService(
+            try self.registry(witnesses), budget: budget,
+            onReady: { recorder.note("ready \($0.isComplete)") },
+            onStop: { recorder.note("stopped \($0.isClean)") })
+    }
+
+    private func wait(for note: String) async throws {
+        try await self.recorder.wait(for: note) { entries in entries.contains { $0.summary == "note: \(note)" } }
+    }
+
+    private let whole = ["a starts", "ready true", "a flushes", "a stops", "stopped true"]
+
+    @Test("a graceful shutdown of the group stops the registry", .timeLimit(.minutes(1)))
+    func group() async throws {
+        let service = try self.service([Witness(name: "a", recorder: self.recorder)])
+        let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
+        async let run: Void = group.run()
+        try await self.wait(for: "ready true")
+        await group.triggerGracefulShutdown()
+        try await run
+        #expect(self.recorder.notes == self.whole)
+    }
+
+    @Test("alone, the trigger of the test kit does the same", .timeLimit(.minutes(1)))
+    func testKit() async throws {
+        let service = try self.service([Witness(name: "a", recorder: self.recorder)])
+        try await testGracefulShutdown { trigger in
+            async let run: Void = service.run()
+            try await self.wait(for: "ready true")
+            trigger.triggerGracefulShutdown()
+            try await run
+        }
+        #expect(self.recorder.notes == self.whole)
+    }
+
+    @Test("a cancellation takes the same way", .timeLimit(.minutes(1)))
+    func cancellation() async throws {
+        let service = try self.service([Witness(name: "a", recorder: self.recorder)])
+        let task = Task { try await service.run() }
+        try await self.wait(for: "ready true")
+        task.cancel()
+        try await task.value
+        #expect(self.recorder.notes == self.whole)
+    }
+
+    @Test("a shutdown during the start gives it up and stops what had started", .timeLimit(.minutes(1)))
+    func shutdownDuringStart() async throws {
+        let service = try self.service([
+            Witness(name: "a", recorder: self.recorder) { try await Task.sleep(for: .seconds(600)) }
+        ])
+        try await testGracefulShutdown { trigger in
+            async let run: Void = service.run()
+            try await self.wait(for: "a starts")
+            trigger.triggerGracefulShutdown()
+            try await run
+        }
+        #expect(self.recorder.notes == ["a starts", "a stops"])
+    }
+
+    @Test("a start that fails is the group's error", .timeLimit(.minutes(1)))
+    func failedStart() async throws {
+        let service = try self.service([Witness(name: "a", recorder: self.recorder) { throw Failure() }])
+        let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
+        let error = await #expect(throws: RegistryError.self) { try await group.run() }
+        #expect(error?.code == .startFailed)
+        #expect(self.recorder.notes == ["a starts", "a stops"])
+    }
+
+    @Test("a hook that throws stops the registry, and its error is the group's", .timeLimit(.minutes(1)))
+    func failedHook() async throws {
+        let registry = try self.registry([Witness(name: "a", recorder: self.recorder)])
+        let service = RegistryService(registry, onReady: { _ in throw Failure() })
+        await #expect(throws: Failure.self) { try await service.run() }
+        #expect(self.recorder.notes == ["a starts", "a flushes", "a stops"])
+    }
+
+    @Test("a service that does not stop holds nobody up past the budget", .timeLimit(.minutes(1)))
+    func budget() async throws {
+        let service = try self.service(
+            [
+                Witness(
+                    name: "a", recorder: self.recorder,
+                    onStop: {
+                        // Deaf to its cancellation.
+                        await Task { try? await Task.sleep(for: .seconds(5)) }.value
+                    })
+            ], budget: .milliseconds(200))
+        try await testGracefulShutdown { trigger in
+            async let run: Void = service.run()
+            try await self.wait(for: "ready true")
+            let start = ContinuousClock.now
+            trigger.triggerGracefulShutdown()
+            try await run
+            #expect(start.duration(to: .now) < .seconds(4))
+        }
+        #expect(self.recorder.notes.last == "stopped false")
+    }
+
+    @Test("services of a group stop in the reverse order", .timeLimit(.minutes(1)))
+    func order() async throws {
+        let first = try self.service([Witness(name: "a", recorder: self.recorder)])
+        let second = try self.service([Witness(name: "b", recorder: self.recorder)])
+        let group = ServiceGroup(services: [first, second], logger: Logger(label: "test"))
+        async let run: Void = group.run()
+        try await self.recorder.wait(for: "both") { entries in
+            entries.count { $0.summary == "note: ready true" } == 2
+        }
+        await group.triggerGracefulShutdown()
+        try await run
+        let stops = self.recorder.notes.filter { $0.hasSuffix("stops") }
+        #expect(stops == ["b stops", "a stops"])
+    }
+
+    @Test("a plan runs in a group, with its connection", .timeLimit(.minutes(1)))
+    func messaging() async throws {
+        let recorder = self.recorder
+        let hub = InMemoryHub()
+        hub.onConnect { peer in
+            recorder.note("peer")
+            peer.onEnd { recorder.note("peer ends") }
+        }
+        let plan = MessagingPlan(
+            url: "memory://a", transport: .inMemory(hub),
+            services: [Witness(name: "a", recorder: recorder)])
+        let service = MessagingService(
+            plan,
+            onReady: { _, connection in
+                for await change in connection.stateChanges where change.to == .connected { break }
+                recorder.note("connected")
+            }, onStop: { recorder.note("stopped \($0.isClean)") })
+        let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
+        async let run: Void = group.run()
+        try await self.wait(for: "connected")
+        await group.triggerGracefulShutdown()
+        try await run
+        try await self.wait(for: "peer ends")
+        #expect(recorder.notes.first == "a starts")
+        #expect(recorder.notes.contains("a stops"))
+        #expect(recorder.notes.contains("stopped true"))
+    }
+
+    @Test("a plan that cannot run is the group's error", .timeLimit(.minutes(1)))
+    func invalidPlan() async throws {
+        let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub()))
+        let error = await #expect(throws: LinkspanError.self) { try await MessagingService(plan).run() }
+        #expect(error?.code == .invalidURL)
+    }
+}

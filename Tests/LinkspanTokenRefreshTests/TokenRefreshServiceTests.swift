@@ -1,0 +1,197 @@
+internal import Linkspan
+internal import LinkspanLifecycle
+internal import LinkspanLock
+internal import LinkspanTesting
+internal import LinkspanTokenRefresh
+internal import ServiceFixtures
+internal import Testing
+
+/// Gives out numbered tokens, and writes down who asks and what is told.
+private final class TokenServer: Sendable {
+    let recorder = EventRecorder()
+    private let count = Lock(0)
+    private let error = Lock<(any Error)?>(nil)
+
+    func fail(_ error: (any Error)?) { self.error.withLock { $0 = error } }
+
+    func source(_ scheduler: VirtualScheduler) -> TokenSource {
+        TokenSource(scheduler: scheduler, random: { 0 }) { reason in
+            let error = self.error.withLock { $0 }
+            self.recorder.note("fetch \(reason)\(error == nil ? "" : " fails")")
+            if let error { throw error }
+            let number = self.count.withLock { count in
+                count += 1
+                return count
+            }
+            return Credentials(
+                headers: [.init("Authorization", Secret("s3cret-\(number)"))], validFor: .seconds(1_000))
+        }
+    }
+
+    /// Writes down what the registry hears of tokens.
+    func listen(to registry: ServiceRegistry) -> Registration {
+        registry.observe(weak: self, AuthenticationEvent.self) { server, stamped in
+            server.recorder.note("\(stamped.event)")
+        }
+    }
+
+    func wait(for note: String, count: Int = 1) async throws {
+        try await self.recorder.wait(for: note) { entries in
+            entries.count { $0.summary.hasPrefix("note: \(note)") } >= count
+        }
+    }
+}
+
+private struct ForeignError: Error {
+    var text = "s3cret"
+}
+
+@Suite("Token refresh service")
+struct TokenRefreshServiceTests {
+    private let scheduler = VirtualScheduler()
+    private let server = TokenServer()
+
+    /// A connection that is up.
+    private func connected(
+        _ tokens: TokenSource, _ transport: ScriptedTransport, _ scheduler: VirtualScheduler
+    ) async throws -> ConnectionHandler {
+        let manager = ConnectionManager(scheduler: scheduler, random: { 0 })
+        let configuration = try ConnectionBuilder("scripted://server").transport(any: transport)
+            .credentials(tokens.credentials).build()
+        let handler = try manager.connect(configuration)
+        try await Self.until("the connection is up", scheduler) { handler.state == .connected }
+        return handler
+    }
+
+    /// Lets other tasks run and the clock move by milliseconds, until a condition holds or the patience is over.
+    private static func until(
+        _ what: String, _ scheduler: VirtualScheduler, _ condition: () -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while !condition() {
+            try #require(ContinuousClock.now < deadline, "not in time: \(what)")
+            scheduler.advance(by: .milliseconds(1))
+            await Task.yield()
+        }
+    }
+
+    @Test("tokens are renewed while nothing is connected, and told of without secrets", .timeLimit(.minutes(1)))
+    func withoutConnection() async throws {
+        let tokens = self.server.source(self.scheduler)
+        let registry = ServiceRegistry()
+        let observation = self.server.listen(to: registry)
+        try registry.register(TokenRefreshService(tokens, options: .init(lead: .seconds(100), jitter: .zero))).keep()
+        try await registry.start()
+        let transport = ScriptedTransport(scheduler: self.scheduler)
+        let handler = try await self.connected(tokens, transport, self.scheduler)
+        try await self.server.wait(for: "refreshed")
+        try handler.disconnect()
+        self.scheduler.advance(by: .seconds(901))
+        try await self.server.wait(for: "refreshed", count: 2)
+        #expect(self.server.recorder.notes.filter { $0.hasPrefix("fetch") } == ["fetch first", "fetch expiring"])
+        #expect(!self.server.recorder.notes.contains { $0.contains("s3cret") })
+        await registry.stop()
+        self.scheduler.advance(by: .seconds(5_000))
+        #expect(self.server.recorder.notes.filter { $0.hasPrefix("fetch") }.count == 2)
+        observation.cancel()
+    }
+
+    @Test("a failure is told by its type and repeated; a revocation is told and ends it", .timeLimit(.minutes(1)))
+    func failures() async throws {
+        let tokens = self.server.source(self.scheduler)
+        let registry = ServiceRegistry()
+        let observation = self.server.listen(to: registry)
+        try registry.register(TokenRefreshService(tokens, options: .init(lead: .seconds(100), jitter: .zero))).keep()
+        try await registry.start()
+        let transport = ScriptedTransport(scheduler: self.scheduler)
+        let handler = try await self.connected(tokens, transport, self.scheduler)
+        try await self.server.wait(for: "refreshed")
+        try handler.disconnect()
+        self.server.fail(ForeignError())
+        self.scheduler.advance(by: .seconds(901))
+        try await self.server.wait(for: "refreshFailed")
+        #expect(self.server.recorder.notes.contains { $0.contains("ForeignError") })
+        #expect(!self.server.recorder.notes.contains { $0.contains("s3cret") })
+        self.server.fail(TokenRevoked())
+        self.scheduler.advance(by: .seconds(2))
+        try await self.server.wait(for: "revoked")
+        self.scheduler.advance(by: .seconds(5_000))
+        #expect(self.server.recorder.notes.count { $0.hasPrefix("fetch") } == 3)
+        await registry.stop()
+        observation.cancel()
+    }
+
+    @Test("a connection that is refused for good revokes the token", .timeLimit(.minutes(1)))
+    func refusedForGood() async throws {
+        let tokens = self.server.source(self.scheduler)
+        let registry = ServiceRegistry()
+        let observation = self.server.listen(to: registry)
+        try registry.register(TokenRefreshService(tokens)).keep()
+        try await registry.start()
+        let ends = [("credentialsRefused", true), ("closedByServer", false), ("credentialsRefused", false)]
+        for (code, willRetry) in ends {
+            let kind = ConnectionEvent.Kind.disconnected(reason: "no", code: code, willRetry: willRetry)
+            registry.emit(ConnectionEvent(connection: 1, endpoint: "scripted://server", kind: kind))
+        }
+        try await self.server.wait(for: "revoked")
+        await registry.stop()
+        #expect(self.server.recorder.notes == ["revoked"])
+        observation.cancel()
+    }
+
+    @Test("a connection that is up gets the renewed token, and nothing is fetched twice", .timeLimit(.minutes(1)))
+    func whileConnected() async throws {
+        let tokens = self.server.source(self.scheduler)
+        let registry = ServiceRegistry()
+        let observation = self.server.listen(to: registry)
+        try registry.register(TokenRefreshService(tokens, options: .init(lead: .seconds(400), jitter: .zero))).keep()
+        try await registry.start()
+        let transport = ScriptedTransport(scheduler: self.scheduler) { _ in
+            var script = LinkScript.perfect
+            script.showsRenewals = true
+            return script
+        }
+        let handler = try await self.connected(tokens, transport, self.scheduler)
+        self.scheduler.advance(by: .seconds(601))
+        try await self.server.wait(for: "refreshed", count: 2)
+        // After four fifths of the first token's time the connection asks, and finds what was fetched.
+        self.scheduler.advance(by: .seconds(198))
+        try await Self.until("the link has the renewed token", self.scheduler) {
+            transport.peers.first?.renewals.isEmpty == false
+        }
+        #expect(transport.peers.first?.renewals.count == 1)
+        #expect(transport.peers.first?.renewals.first?.headers.first?.value.exposed == "s3cret-2")
+        #expect(self.server.recorder.notes.count { $0.hasPrefix("fetch") } == 2)
+        try handler.disconnect()
+        await registry.stop()
+        observation.cancel()
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("configuration alone switches it on and sets its times", .timeLimit(.minutes(1)))
+    func fromConfiguration() async throws {
+        let tokens = self.server.source(self.scheduler)
+        #expect(try services(.tokenRefresh(tokens), nil).isEmpty)
+        let section = "enabled: [tokenrefresh]\ntokenrefresh: {lead: 90, jitter: 2.5, maxAttempts: 2}"
+        let on = try services(.tokenRefresh(tokens), section)
+        let service = try #require(on.first as? TokenRefreshService)
+        #expect(service.options == .init(lead: .seconds(90), jitter: .seconds(2.5), maxAttempts: 2))
+        // Off, the tokens are there all the same, and only when asked for.
+        for services in [[], on] {
+            let isOn = !services.isEmpty
+            let server = TokenServer()
+            let scheduler = VirtualScheduler()
+            let tokens = server.source(scheduler)
+            let plan = isOn ? [TokenRefreshService(tokens, options: service.options)] : []
+            try await run(plan) { _ in
+                let transport = ScriptedTransport(scheduler: scheduler)
+                let handler = try await self.connected(tokens, transport, scheduler)
+                try handler.disconnect()
+                // Behind the renewal, and before its time limit.
+                scheduler.advance(by: .seconds(915))
+                if isOn { try await server.wait(for: "fetch expiring") }
+            }
+            #expect(server.recorder.notes == (isOn ? ["fetch first", "fetch expiring"] : ["fetch first"]))
+        }
+    }
+}
