@@ -44,12 +44,32 @@ public struct ConfigurationLoader: Sendable {
         file: String? = nil, environment: [String: String]? = nil, arguments: [String] = [],
         overrides: [Override] = [], defaults: [Override] = []
     ) throws(ConfigurationError) -> LoadedPlan {
+        try self.load(
+            ConfigurationSources(
+                file: file, environment: environment, arguments: arguments, overrides: overrides, defaults: defaults))
+    }
+
+    /// Reads, merges and checks all sources.
+    ///
+    /// - Parameter sources: where to look.
+    /// - Returns: the plan, made and not started, with the origin of each value.
+    /// - Throws: ``ConfigurationError`` with everything that is wrong in any of the sources.
+    public func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> LoadedPlan {
+        try self.load(sources, file: sources.file.map { FileLayer.read($0, self.schema) })
+    }
+
+    /// Takes the file as it was read before.
+    func load(_ sources: ConfigurationSources, text: FileText) throws(ConfigurationError) -> LoadedPlan {
+        try self.load(sources, file: sources.file.map { FileLayer.read($0, self.schema, text) })
+    }
+
+    private func load(_ sources: ConfigurationSources, file: Layer?) throws(ConfigurationError) -> LoadedPlan {
         let text = TextLayers(schema: self.schema, spelling: self.spelling)
-        var layers = text.overrides(overrides)
-        layers.append(text.arguments(arguments))
-        layers.append(text.environment(environment ?? ProcessInfo.processInfo.environment))
-        if let file { layers.append(FileLayer.read(file, self.schema)) }
-        layers += text.overrides(defaults)
+        var layers = text.overrides(sources.overrides)
+        layers.append(text.arguments(sources.arguments))
+        layers.append(text.environment(sources.environment ?? ProcessInfo.processInfo.environment))
+        if let file { layers.append(file) }
+        layers += text.overrides(sources.defaults)
         var resolver = Resolver(self.catalog, self.schema, layers)
         let plan = resolver.plan()
         // From the bottom up: who mends the first line may have mended those behind it.
@@ -58,6 +78,15 @@ public struct ConfigurationLoader: Sendable {
         problems += resolver.problems
         guard problems.isEmpty, let plan else { throw ConfigurationError(problems: problems) }
         return plan
+    }
+
+    /// What is wrong with a key, with the nearest known name; nil for a key that may be given.
+    ///
+    /// - Parameter path: the key, such as `transport.adapter`; the root `linkspan.` may be left out.
+    public func diagnose(_ path: String) -> ConfigurationProblem? {
+        self.schema.diagnose(ConfigurationPath.withoutRoot(path)).map { wrong in
+            ConfigurationProblem(.unknownName, ConfigurationPath.full(wrong.path), wrong.message)
+        }
     }
 
     /// Every key that may be given, with its variable and flag, for a help text.

@@ -13,12 +13,22 @@ public struct MessagingPlan: Sendable {
     /// Where credentials come from.
     public var credentials: CredentialSource
     /// The services, in the order of their listing.
-    public var services: [any LifecycleService]
+    public var services: [PlannedService]
 
-    /// Makes a plan.
+    /// Makes a plan of services that stand as they say themselves.
     public init(
         url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
         credentials: CredentialSource = .none, services: [any LifecycleService] = []
+    ) {
+        self.init(
+            url: url, transport: transport, options: options, credentials: credentials,
+            planned: services.map { PlannedService($0) })
+    }
+
+    /// Makes a plan of services with what is decided about them.
+    public init(
+        url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
+        credentials: CredentialSource = .none, planned services: [PlannedService]
     ) {
         self.url = url
         self.transport = transport

@@ -15,12 +15,19 @@ struct FileLayer {
 
     /// The values of a file, and all that is wrong with it.
     static func read(_ path: String, _ schema: Schema) -> Layer {
-        var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
         do {
-            reader.read(try FileText(path: path), format: path)
+            return Self.read(path, schema, try FileText(path: path))
         } catch {
+            var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
             reader.fail(.unreadableFile, "cannot be read: \(error.reason)")
+            return reader.layer
         }
+    }
+
+    /// The values of a file that has been read.
+    static func read(_ path: String, _ schema: Schema, _ text: FileText) -> Layer {
+        var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
+        reader.read(text, format: path)
         return reader.layer
     }
 

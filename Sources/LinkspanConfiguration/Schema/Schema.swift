@@ -26,9 +26,7 @@ struct Schema: Sendable {
         for option in Self.lists { self.declare(option, in: "services") }
         for name in self.services {
             guard let factory = catalog.services[name], self.accept(name, as: "service") else { continue }
-            // A service without options may still have an empty section.
-            self.open("services.\(name)")
-            for option in factory.options { self.declare(option, in: "services.\(name)") }
+            for option in PlannedService.declared + factory.options { self.declare(option, in: "services.\(name)") }
         }
     }
 
@@ -95,6 +93,8 @@ struct Schema: Sendable {
     private mutating func declare(_ option: PluginOption, in section: String) {
         self.open(section)
         let path = "\(section).\(option.name)"
+        var option = option
+        option.reload = option.reload ?? Self.usualReload(in: section)
         guard self.keys.updateValue(option, forKey: path) == nil else {
             self.problems.append(
                 ConfigurationProblem(
@@ -102,6 +102,12 @@ struct Schema: Sendable {
             return
         }
         self.children[section, default: []].append(option.name)
+    }
+
+    /// What a change of an option does unless its declaration says otherwise.
+    private static func usualReload(in section: String) -> ReloadClass {
+        // The lists of services start and stop what they name, and nothing else.
+        section == "services" ? .hot : section.hasPrefix("services.") ? .restart : .reconnect
     }
 
     private static func adapter(_ names: [String]) -> PluginOption {

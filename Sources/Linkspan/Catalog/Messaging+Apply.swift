@@ -1,0 +1,110 @@
+internal import LinkspanLifecycle
+
+extension Messaging {
+    /// Changes what runs into another plan, as a whole or not at all.
+    ///
+    /// Services that go are stopped first, then those that change are restarted and new ones are started, one after the
+    /// other in the order of their needs; then hot options are taken over, and last of all the connection moves. What
+    /// waits and who listens at the connection stays. Credentials, greeting and store, which no configuration has, stay
+    /// as they are where the new plan has none.
+    ///
+    /// When a step fails, those before it are taken back: services that were stopped come back as new objects with their
+    /// former options.
+    ///
+    /// - Parameter difference: what to change about the plan that runs.
+    /// - Throws: ``LinkspanError``: `wrongState` while another change is made; else why the change failed, and whether
+    ///   the former plan runs on in full.
+    public func apply(_ difference: PlanDifference) async throws(LinkspanError) {
+        let (running, former) = try self.beginChange()
+        var transaction = PlanTransaction(running, in: self.services)
+        do throws(LinkspanError) {
+            let configuration = try Self.check(difference, former)
+            try await Self.change(difference, by: &transaction)
+            if let configuration { try self.move(from: former, to: configuration) }
+        } catch {
+            let failures = await transaction.rollBack()
+            self.endChange(transaction.running)
+            throw Self.explain(error, failures)
+        }
+        self.endChange(transaction.running)
+    }
+
+    /// Checks all that can be checked before anything is touched.
+    ///
+    /// - Returns: the new configuration of the connection; nil when it stays as it is.
+    private static func check(
+        _ difference: PlanDifference, _ former: ConnectionConfiguration
+    ) throws(LinkspanError) -> ConnectionConfiguration? {
+        do {
+            _ = try StartOrder(difference.plan.services.map { ($0.service, $0.settings) })
+        } catch {
+            throw LinkspanError(.invalidConfiguration, error.message, cause: error)
+        }
+        return difference.changesConnection ? try difference.plan.configuration(after: former) : nil
+    }
+
+    private static func change(
+        _ difference: PlanDifference, by transaction: inout PlanTransaction
+    ) async throws(LinkspanError) {
+        let effects = difference.services
+        for name in Self.order(transaction.running.planned).reversed()
+        where effects[name] == .stop || effects[name] == .restart {
+            await transaction.stop(name)
+        }
+        let wanted = Dictionary(difference.plan.services.map { ($0.name, $0) }) { first, _ in first }
+        let coming = Self.order(difference.plan.services).compactMap { wanted[$0] }
+        for planned in coming where effects[planned.name] == .start || effects[planned.name] == .restart {
+            try await transaction.start(planned)
+        }
+        for planned in coming where effects[planned.name] == .hot { try await transaction.reconfigure(planned) }
+    }
+
+    /// The names in the order of start; of a nested registry, the place of its first service.
+    private static func order(_ services: [PlannedService]) -> [ServiceName] {
+        let known = Set(services.map { $0.name })
+        // What runs has been ordered before.
+        let steps = (try? StartOrder(services.map { ($0.service, $0.settings) }))?.steps ?? []
+        var names = steps.compactMap { step in
+            step.name.split(separator: ".").first.map { ServiceName(rawValue: String($0)) }
+        }.filter { known.contains($0) }
+        names += known.subtracting(names).sorted()
+        var seen: Set<ServiceName> = []
+        return names.filter { seen.insert($0).inserted }
+    }
+
+    private static func explain(_ error: LinkspanError, _ failures: [String]) -> LinkspanError {
+        let fate =
+            failures.isEmpty
+            ? "the former plan runs on"
+            : "and what ran before could not be brought back in full: \(failures.joined(separator: "; "))"
+        var told = error
+        told.message = "the change of the plan failed: \(error.message); \(fate)"
+        return told
+    }
+}
+
+extension MessagingPlan {
+    /// The connection's part, with what only code can decide taken from the former one where the plan has nothing.
+    func configuration(after former: ConnectionConfiguration) throws(LinkspanError) -> ConnectionConfiguration {
+        var plan = self
+        if plan.credentials.isNone { plan.credentials = former.credentials }
+        plan.options.greeting = plan.options.greeting ?? former.options.greeting
+        plan.options.store = plan.options.store ?? former.options.store
+        return try plan.configuration()
+    }
+
+    /// The connection's part, checked.
+    func configuration() throws(LinkspanError) -> ConnectionConfiguration {
+        try ConnectionBuilder(self.url).transport(any: self.transport).credentials(self.credentials)
+            .options { $0 = self.options }.build()
+    }
+}
+
+extension CredentialSource {
+    /// Whether there is nothing to show.
+    fileprivate var isNone: Bool {
+        guard case .fixed(let credentials) = self.kind else { return false }
+        return credentials.auth == nil && credentials.url == nil && credentials.headers.isEmpty
+            && credentials.query.isEmpty
+    }
+}
