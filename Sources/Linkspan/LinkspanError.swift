@@ -100,6 +100,8 @@ extension LinkspanError.Code {
     public static let pathLost = Self(rawValue: "pathLost")
     /// The app has been in the background for a while, so the link was closed until it comes back.
     public static let suspended = Self(rawValue: "suspended")
+    /// The app has the connection lead somewhere else, so the link was closed; see ``ConnectionManager/move(_:to:)``.
+    public static let moved = Self(rawValue: "moved")
     /// The host name has no address.
     public static let nameNotResolved = Self(rawValue: "nameNotResolved")
     /// The peer was silent for longer than the heartbeat allows.

@@ -70,7 +70,7 @@ extension Resolver {
     mutating func order(of services: [PlannedService]) -> StartOrder? {
         guard self.problems.isEmpty else { return nil }
         do {
-            return try StartOrder(services.map { ($0.service, $0.settings) })
+            return try MessagingPlan.startOrder(of: services)
         } catch {
             for problem in error.problems.isEmpty ? [error.message] : error.problems {
                 // Whoever wrote an `after` can mend a cycle there; other needs are mended by the list.

@@ -104,6 +104,8 @@ extension LogLine {
 
     init(_ event: BufferEvent) {
         switch event.kind {
+        case .level:
+            self.init(.trace, "queue changed")
         case .highWater:
             self.init(.notice, "queue nearly full")
         case .lowWater:

@@ -16,17 +16,29 @@ extension Messaging {
     ///   the former plan runs on in full.
     public func apply(_ difference: PlanDifference) async throws(LinkspanError) {
         let (running, former) = try self.beginChange()
-        var transaction = PlanTransaction(running, in: self.services)
+        var transaction = PlanTransaction(running, of: self)
         do throws(LinkspanError) {
             let configuration = try Self.check(difference, former)
             try await Self.change(difference, by: &transaction)
-            if let configuration { try self.move(from: former, to: configuration) }
+            if let configuration { try self.change(former, to: configuration, difference) }
         } catch {
             let failures = await transaction.rollBack()
             self.endChange(transaction.running)
             throw Self.explain(error, failures)
         }
         self.endChange(transaction.running)
+    }
+
+    /// Has the connection, if there is one, and those to come be as `next` says.
+    private func change(
+        _ former: ConnectionConfiguration, to next: ConnectionConfiguration, _ difference: PlanDifference
+    ) throws(LinkspanError) {
+        if difference.movesConnection {
+            try self.manager.move(former.url, to: next)
+        } else {
+            try self.manager.adjust(former.url, next.options)
+        }
+        self.setConfiguration(next)
     }
 
     /// Checks all that can be checked before anything is touched.
@@ -36,7 +48,7 @@ extension Messaging {
         _ difference: PlanDifference, _ former: ConnectionConfiguration
     ) throws(LinkspanError) -> ConnectionConfiguration? {
         do {
-            _ = try StartOrder(difference.plan.services.map { ($0.service, $0.settings) })
+            _ = try difference.plan.startOrder
         } catch {
             throw LinkspanError(.invalidConfiguration, error.message, cause: error)
         }
@@ -47,29 +59,32 @@ extension Messaging {
         _ difference: PlanDifference, by transaction: inout PlanTransaction
     ) async throws(LinkspanError) {
         let effects = difference.services
-        for name in Self.order(transaction.running.planned).reversed()
+        let coming = try Self.order(difference.plan.services)
+        for name in try Self.order(transaction.running.planned).map(\.name).reversed()
         where effects[name] == .stop || effects[name] == .restart {
             await transaction.stop(name)
         }
-        let wanted = Dictionary(difference.plan.services.map { ($0.name, $0) }) { first, _ in first }
-        let coming = Self.order(difference.plan.services).compactMap { wanted[$0] }
         for planned in coming where effects[planned.name] == .start || effects[planned.name] == .restart {
             try await transaction.start(planned)
         }
         for planned in coming where effects[planned.name] == .hot { try await transaction.reconfigure(planned) }
     }
 
-    /// The names in the order of start; of a nested registry, the place of its first service.
-    private static func order(_ services: [PlannedService]) -> [ServiceName] {
-        let known = Set(services.map { $0.name })
-        // What runs has been ordered before.
-        let steps = (try? StartOrder(services.map { ($0.service, $0.settings) }))?.steps ?? []
-        var names = steps.compactMap { step in
-            step.name.split(separator: ".").first.map { ServiceName(rawValue: String($0)) }
-        }.filter { known.contains($0) }
-        names += known.subtracting(names).sorted()
-        var seen: Set<ServiceName> = []
-        return names.filter { seen.insert($0).inserted }
+    /// The services in the order of start; a nested registry where the first service in it is.
+    private static func order(_ services: [PlannedService]) throws(LinkspanError) -> [PlannedService] {
+        let steps: [StartOrder.Step]
+        do {
+            steps = try MessagingPlan.startOrder(of: services).steps
+        } catch {
+            throw LinkspanError(.invalidConfiguration, error.message, cause: error)
+        }
+        var ranks: [Substring: Int] = [:]
+        for (rank, step) in steps.enumerated() {
+            let name = step.name.prefix { $0 != "." }
+            ranks[name] = ranks[name] ?? rank
+        }
+        func rank(_ service: PlannedService) -> Int { ranks[Substring(service.name.rawValue)] ?? steps.count }
+        return services.sorted { rank($0) < rank($1) }
     }
 
     private static func explain(_ error: LinkspanError, _ failures: [String]) -> LinkspanError {
@@ -90,13 +105,7 @@ extension MessagingPlan {
         if plan.credentials.isNone { plan.credentials = former.credentials }
         plan.options.greeting = plan.options.greeting ?? former.options.greeting
         plan.options.store = plan.options.store ?? former.options.store
-        return try plan.configuration()
-    }
-
-    /// The connection's part, checked.
-    func configuration() throws(LinkspanError) -> ConnectionConfiguration {
-        try ConnectionBuilder(self.url).transport(any: self.transport).credentials(self.credentials)
-            .options { $0 = self.options }.build()
+        return try plan.configuration
     }
 }
 

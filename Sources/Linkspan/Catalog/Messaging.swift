@@ -11,17 +11,20 @@ public import Logging
 /// await messaging.stop()
 /// ```
 public final class Messaging: Sendable {
-    /// The services.
+    private struct State: Sendable {
+        /// What ``connect()`` connects to.
+        var configuration: ConnectionConfiguration
+        /// The services that have not got their channel yet; nil before anybody asked for the connection.
+        var waiting: [any ChannelUsing]?
+        /// The services of the plan; nil while they are being changed.
+        var running: RunningServices?
+    }
+
+    /// The services, with one of the SDK's own: `connections`, which closes the connections in its turn.
     public let services: ServiceRegistry
     /// The connections.
     public let manager: ConnectionManager
     private let state: Lock<State>
-
-    private struct State: Sendable {
-        var configuration: ConnectionConfiguration
-        /// Nil while it is being changed.
-        var running: RunningServices?
-    }
 
     private init(
         services: ServiceRegistry, manager: ConnectionManager, configuration: ConnectionConfiguration,
@@ -44,10 +47,12 @@ public final class Messaging: Sendable {
     public static func start(
         _ plan: MessagingPlan, logger: Logger = Logger(label: "linkspan")
     ) async throws(LinkspanError) -> Messaging {
-        let configuration = try plan.configuration()
+        let configuration = try plan.configuration
         let services = ServiceRegistry()
+        let manager = ConnectionManager(services: services, logger: logger)
         var running = RunningServices()
         do {
+            try services.register(ConnectionsService(manager: manager)).keep()
             for planned in plan.services {
                 let registration = try services.register(planned.service, settings: planned.settings)
                 registration.keep()
@@ -57,30 +62,69 @@ public final class Messaging: Sendable {
         } catch {
             throw LinkspanError(.invalidConfiguration, "the services cannot be started: \(error.message)", cause: error)
         }
-        let manager = ConnectionManager(services: services, logger: logger)
         return Messaging(services: services, manager: manager, configuration: configuration, running: running)
     }
 
     /// The plan's connection: made and connected by the first call, shared by the others.
     ///
-    /// - Throws: ``LinkspanError``; see ``ConnectionManager/connect(_:)``.
+    /// Services that adopt ``ChannelUsing`` get a handler of their own first.
+    ///
+    /// - Returns: a handler; the connection is kept while one is held.
+    /// - Throws: ``LinkspanError``; see ``ConnectionManager/connect(_:)`` and ``ChannelUsing/use(_:)``.
     public func connect() throws(LinkspanError) -> ConnectionHandler {
-        try self.manager.connect(self.state.withLock { $0.configuration })
+        let (handler, mustConnect) = try self.manager.hold(self.configuration)
+        let isFirst = try self.introduceServices()
+        if mustConnect || isFirst { try self.manager.open(handler) }
+        return handler
     }
 
-    /// Says goodbye on all connections, then stops the services.
+    /// Lets the services flush and the connections say goodbye, each in its turn, and stops the services.
     ///
-    /// - Parameter budget: how long both together may take.
+    /// - Parameter budget: how long that may take.
     /// - Returns: what became of every service.
     @discardableResult
     public func stop(within budget: Duration = .seconds(8)) async -> ShutdownReport {
-        let start = ContinuousClock.now
-        await self.manager.shutdown(within: budget / 2)
-        return await self.services.stop(within: max(.zero, budget - start.duration(to: .now)))
+        await self.services.stop(within: budget)
+    }
+}
+
+// MARK: - Channels of services
+
+extension Messaging {
+    /// What ``connect()`` connects to.
+    private var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
+
+    /// Gives each service that wants one a channel, if that has not been done.
+    ///
+    /// - Returns: whether it was done now.
+    private func introduceServices() throws(LinkspanError) -> Bool {
+        let known = self.services.services(of: (any ChannelUsing).self)
+        let isFirst = self.state.withLock { state in
+            guard state.waiting == nil else { return false }
+            state.waiting = known
+            return true
+        }
+        // One that throws is not asked again by the next call, but those behind it are.
+        while let service = self.state.withLock({ $0.waiting?.isEmpty == false ? $0.waiting?.removeFirst() : nil }) {
+            try self.introduce(service)
+        }
+        return isFirst
     }
 
-    // MARK: Changes of the plan
+    private func introduce(_ service: any ChannelUsing) throws(LinkspanError) {
+        try service.use(try self.manager.hold(self.configuration).handler)
+    }
 
+    /// Gives a service that is about to be added its channel, unless ``connect()`` will.
+    func introduce(added service: any LifecycleService) throws(LinkspanError) {
+        guard let service = service as? any ChannelUsing, self.state.withLock({ $0.waiting != nil }) else { return }
+        try self.introduce(service)
+    }
+}
+
+// MARK: - Changes of the plan
+
+extension Messaging {
     /// Takes what runs, for one change at a time.
     func beginChange() throws(LinkspanError) -> (running: RunningServices, configuration: ConnectionConfiguration) {
         let taken = self.state.withLock { state in
@@ -94,8 +138,16 @@ public final class Messaging: Sendable {
     /// Puts back what runs now.
     func endChange(_ running: RunningServices) { self.state.withLock { $0.running = running } }
 
-    /// Lets the connection and those to come be as `next` says.
-    func move(from former: ConnectionConfiguration, to next: ConnectionConfiguration) throws(LinkspanError) {
-        self.state.withLock { $0.configuration = next }
+    /// Sets what ``connect()`` connects to.
+    func setConfiguration(_ next: ConnectionConfiguration) { self.state.withLock { $0.configuration = next } }
+}
+
+extension MessagingPlan {
+    /// Where to connect to, checked.
+    var configuration: ConnectionConfiguration {
+        get throws(LinkspanError) {
+            try ConnectionBuilder(self.url).transport(any: self.transport).credentials(self.credentials)
+                .options { $0 = self.options }.build()
+        }
     }
 }

@@ -37,3 +37,23 @@ public struct MessagingPlan: Sendable {
         self.services = services
     }
 }
+
+extension MessagingPlan {
+    /// In which order the services start, and why; the SDK's own service `connections` is among them.
+    ///
+    /// - Throws: `RegistryError` with code `duplicateName`, or `invalidPlan` with all that is wrong with their needs.
+    public var startOrder: StartOrder {
+        get throws(RegistryError) { try Self.startOrder(of: self.services) }
+    }
+
+    /// In which order services would start in a plan.
+    package static func startOrder(of services: [PlannedService]) throws(RegistryError) -> StartOrder {
+        try StartOrder([(ConnectionsPlace(), ServiceSettings())] + services.map { ($0.service, $0.settings) })
+    }
+}
+
+/// Stands where ``ConnectionsService`` will.
+private struct ConnectionsPlace: LifecycleService {
+    let name: ServiceName = ConnectionsService.name
+    let placement: Placement = ConnectionsService.placement
+}

@@ -39,8 +39,11 @@ public struct PlanDifference: Sendable {
         return effects
     }
 
-    /// Whether the connection changes.
+    /// Whether something about the connection changes.
     var changesConnection: Bool { self.changes.contains { $0.subject == .connection } }
+
+    /// Whether the connection needs another link for that.
+    var movesConnection: Bool { self.changes.contains { $0.subject == .connection && $0.effect == .reconnect } }
 }
 
 extension PlanDifference: CustomStringConvertible {

@@ -21,12 +21,12 @@ struct PlanTransaction {
         case reconfigured(PlannedService)
     }
 
-    private let registry: ServiceRegistry
+    private let messaging: Messaging
     private(set) var running: RunningServices
     private var done: [Step] = []
 
-    init(_ running: RunningServices, in registry: ServiceRegistry) {
-        self.registry = registry
+    init(_ running: RunningServices, of messaging: Messaging) {
+        self.messaging = messaging
         self.running = running
     }
 
@@ -76,9 +76,10 @@ struct PlanTransaction {
     }
 
     private mutating func register(_ planned: PlannedService) async throws(LinkspanError) {
+        try self.messaging.introduce(added: planned.service)
         let registration: Registration
         do {
-            registration = try self.registry.register(planned.service, settings: planned.settings)
+            registration = try self.messaging.services.register(planned.service, settings: planned.settings)
         } catch {
             throw LinkspanError(
                 .invalidConfiguration, "service '\(planned.name)' cannot be registered: \(error.message)",
@@ -98,7 +99,7 @@ struct PlanTransaction {
     private func hand(_ planned: PlannedService) async throws(LinkspanError) {
         let options = planned.options
         do {
-            try await self.registry.call(planned.name) { service in
+            try await self.messaging.services.call(planned.name) { service in
                 guard let service = service as? any Reconfigurable else {
                     throw LinkspanError(.unsupported, "it takes no options over while it runs")
                 }

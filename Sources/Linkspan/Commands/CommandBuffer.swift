@@ -44,7 +44,8 @@ public struct BufferLimits: Sendable, Hashable {
 
 /// The commands that wait for a connection, first in, first out.
 struct CommandBuffer: Sendable {
-    private let limits: BufferLimits
+    /// What may be added; what waits already may go on waiting.
+    var limits: BufferLimits
     private var commands: Deque<Command> = []
     private(set) var byteCount = 0
 

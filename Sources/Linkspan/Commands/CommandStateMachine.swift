@@ -53,8 +53,8 @@ struct CommandStateMachine: Sendable {
         var isTurn = false
     }
 
-    private let pacing: FlushPacing
-    private let delivery: DeliveryOptions
+    private var pacing: FlushPacing
+    private var delivery: DeliveryOptions
     private var phase = Phase.down
     private var link: (any Link)?
     private var buffer: CommandBuffer
@@ -63,7 +63,7 @@ struct CommandStateMachine: Sendable {
     private var inHand = InHand()
     /// When commands have waited for too long.
     private var ages = DeadlineQueue()
-    private let maxAge: Duration?
+    private var maxAge: Duration?
     /// When commands expire.
     private var deadlines = DeadlineQueue()
     /// When deliveries are sent again over the same link.
@@ -78,8 +78,16 @@ struct CommandStateMachine: Sendable {
         self.delivery = options.deliveries
         self.buffer = CommandBuffer(limits: options.buffer)
         self.maxAge = options.buffer.maxAge
-        self.lanes = DeliveryLanes(
-            limits: BufferLimits(commands: options.deliveries.commands, bytes: options.deliveries.bytes))
+        self.lanes = DeliveryLanes(limits: options.deliveries.limits)
+    }
+
+    /// Goes by other limits from now on; what waits keeps its place and its deadlines.
+    mutating func adopt(_ options: ConnectionOptions) {
+        self.pacing = options.flush
+        self.delivery = options.deliveries
+        self.buffer.limits = options.buffer
+        self.maxAge = options.buffer.maxAge
+        self.lanes.limits = options.deliveries.limits
     }
 
     /// Takes what an earlier process left.

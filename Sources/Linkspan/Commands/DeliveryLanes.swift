@@ -31,7 +31,8 @@ struct DeliveryLanes: Sendable {
         }
     }
 
-    private let limits: BufferLimits
+    /// What may be added; what waits already may go on waiting.
+    var limits: BufferLimits
     private var lanes: [String: Lane] = [:]
     /// The lanes whose heads are not under way, so that a reply to one need not look at all others.
     private var ready: Deque<String> = []

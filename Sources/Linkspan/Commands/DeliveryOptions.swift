@@ -33,6 +33,9 @@ public struct DeliveryOptions: Sendable, Hashable {
         self.key = key
     }
 
+    /// What may wait for replies.
+    var limits: BufferLimits { BufferLimits(commands: self.commands, bytes: self.bytes) }
+
     /// Where the key goes by which a server recognises a delivery that it has had before.
     public enum KeyPlacement: String, Sendable, Hashable {
         /// Nowhere: the payload has one of the app's own, or the server does not mind.

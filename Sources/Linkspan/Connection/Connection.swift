@@ -146,6 +146,20 @@ public protocol Connection: MessageChannel {
     /// - Parameter spread: the span over which connections spread their attempts.
     func resume(within spread: Duration)
 
+    /// Goes by other options from now on, on the link it has; see ``ConnectionManager/adjust(_:_:)``.
+    ///
+    /// By default it is refused.
+    ///
+    /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
+    func adjust(_ options: ConnectionOptions) throws(LinkspanError)
+
+    /// Leaves for another endpoint or transport with its listeners and all that waits; see ``ConnectionManager/move(_:to:)``.
+    ///
+    /// By default it is refused.
+    ///
+    /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
+    func move(to configuration: ConnectionConfiguration) throws(LinkspanError)
+
     /// Returns when commands have their outcomes, or after `limit`; see ``ConnectionHandler/drain(within:)``.
     ///
     /// By default it returns at once.
@@ -161,6 +175,16 @@ extension Connection {
 
     /// Does nothing.
     public func resume(within spread: Duration) {}
+
+    /// Throws code `unsupported`.
+    public func adjust(_ options: ConnectionOptions) throws(LinkspanError) {
+        throw LinkspanError(.unsupported, "this kind of connection does not change its options")
+    }
+
+    /// Throws code `unsupported`.
+    public func move(to configuration: ConnectionConfiguration) throws(LinkspanError) {
+        throw LinkspanError(.unsupported, "this kind of connection does not move")
+    }
 
     /// Returns at once.
     public func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {}

@@ -33,6 +33,17 @@ struct ConnectionCore: Sendable {
 
     var isReleased: Bool { self.machine.state == .released }
 
+    /// Goes by other rules from now on.
+    mutating func adopt(
+        _ options: ConnectionOptions, _ timing: ConnectionStateMachine.Timing, canRenewCredentials: Bool
+    ) {
+        self.machine.adopt(timing, options.retry, canRenewCredentials: canRenewCredentials)
+        self.commands.adopt(options)
+        guard options.trace != self.trace.capacity else { return }
+        self.trace = FrameTrace(capacity: options.trace)
+        self.change(outgoingListeners: 0)
+    }
+
     /// Lets something happen to the commands.
     mutating func command<Result, Failure: Error>(
         _ event: (inout CommandStateMachine, inout Deque<Effect>) throws(Failure) -> Result

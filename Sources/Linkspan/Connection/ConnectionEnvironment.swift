@@ -16,6 +16,8 @@ struct ConnectionEnvironment: Sendable {
 protocol ConnectionObserver: AnyObject, Sendable {
     func changed(_ connection: PooledConnection, _ change: StateChange)
     func attempting(_ connection: PooledConnection, _ attempt: Int)
+    /// Something has begun to wait.
+    func queued(_ connection: PooledConnection)
     func sent(_ connection: PooledConnection, _ command: Command)
     func received(_ connection: PooledConnection, _ message: InboundMessage)
     func finished(_ connection: PooledConnection, _ command: Command, _ outcome: Result<Payload, LinkspanError>)

@@ -28,7 +28,7 @@ struct ConnectionStateMachine: Sendable {
     private enum Phase {
         case created(Attempt?)
         case connected(epoch: UInt64, since: ContinuousClock.Instant)
-        case disconnected
+        case disconnected(isGivenUp: Bool)
         case suspended(LinkspanError)
         case waiting(Wait)
         case attempting(Attempt)
@@ -48,9 +48,9 @@ struct ConnectionStateMachine: Sendable {
         var deadline: ContinuousClock.Instant
     }
 
-    private let timing: Timing
-    private let retry: RetryPolicy
-    private let canRenew: Bool
+    private var timing: Timing
+    private var retry: RetryPolicy
+    private var canRenew: Bool
     private var phase: Phase = .created(nil)
     private var lastEpoch: UInt64 = 0
     private var changes: UInt64 = 0
@@ -163,7 +163,7 @@ extension ConnectionStateMachine {
             return []
         case .suspended:
             // Nothing to announce: it is down already, but from now on by request.
-            self.phase = .disconnected
+            self.phase = .disconnected(isGivenUp: false)
             self.lastError = nil
             return []
         case .connected(let epoch, _):
@@ -333,7 +333,7 @@ extension ConnectionStateMachine {
         // While the path is away, failures say nothing about the server.
         self.failures = self.patience == nil ? self.failures + 1 : 1
         guard let delay = self.delay(after: error, now: now, random: random) else {
-            self.phase = .disconnected
+            self.phase = .disconnected(isGivenUp: true)
             return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
         }
         self.notBefore = error.retryAfter.map { now + $0 }
@@ -370,7 +370,7 @@ extension ConnectionStateMachine {
     ) -> [Action] {
         let change = self.change(from: self.state, to: .disconnected, reason, now: now)
         let unused = self.unusedAdmission
-        self.phase = .disconnected
+        self.phase = .disconnected(isGivenUp: false)
         let ending: [Action] = epoch.map { [.endLink(epoch: $0, politely: politely)] } ?? []
         return ending + unused + [.announce(change)]
     }
@@ -475,5 +475,61 @@ extension ConnectionStateMachine {
         case .created, .connected, .disconnected, .attempting, .released:
             return []
         }
+    }
+}
+
+// MARK: - Moving
+
+extension ConnectionStateMachine {
+    /// Goes by other times and rules from now on.
+    mutating func adopt(_ timing: Timing, _ retry: RetryPolicy, canRenewCredentials: Bool) {
+        self.timing = timing
+        self.retry = retry
+        self.canRenew = canRenewCredentials
+    }
+
+    /// Leaves its link or attempt for a first attempt somewhere else, at once.
+    ///
+    /// What is down on purpose stays down; what was given up tries there.
+    mutating func move(_ reason: LinkspanError, now: ContinuousClock.Instant) -> [Action] {
+        let from = self.state
+        var ending: [Action] = []
+        switch self.phase {
+        case .created(nil), .disconnected(isGivenUp: false), .suspended, .released:
+            self.forgetFormerPlace(now: now)
+            return []
+        case .disconnected(isGivenUp: true):
+            self.forgetFormerPlace(now: now)
+            let up = self.change(from: from, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)
+            return self.beginAttempt(now: now, announcing: up)
+        case .created(let attempt?):
+            // Still on its first way: nothing to announce.
+            self.phase = .created(nil)
+            ending = [.endLink(epoch: attempt.epoch, politely: false)]
+        case .attempting(let attempt):
+            ending = [.endLink(epoch: attempt.epoch, politely: false)]
+        case .waiting:
+            ending = self.unusedAdmission
+        case .connected(let epoch, _):
+            let down = self.change(from: from, to: .disconnected, .lost(reason), now: now)
+            ending = [.endLink(epoch: epoch, politely: true), .announce(down)]
+        }
+        self.forgetFormerPlace(now: now)
+        guard from == .connected else { return ending + self.beginAttempt(now: now, announcing: nil) }
+        let up = self.change(from: .disconnected, to: .reconnecting, .lost(reason), now: now, nextAttempt: now)
+        return ending + self.beginAttempt(now: now, announcing: up)
+    }
+
+    /// What was learned about one server says nothing about another.
+    private mutating func forgetFormerPlace(now: ContinuousClock.Instant) {
+        self.failures = 0
+        self.attempts = 0
+        self.refusals = 0
+        self.mustRenew = false
+        self.wasEverAttempted = false
+        self.patience = nil
+        self.notBefore = nil
+        self.outageStart = now
+        self.lastError = nil
     }
 }

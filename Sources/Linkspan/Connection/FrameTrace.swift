@@ -2,7 +2,7 @@
 ///
 /// A ring of fixed size; the connection records under the lock that it holds anyway.
 struct FrameTrace: Sendable {
-    private let capacity: Int
+    let capacity: Int
     private var ring: [TracedFrame] = []
     private var oldest = 0
 

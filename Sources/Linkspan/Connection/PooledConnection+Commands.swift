@@ -11,13 +11,13 @@ extension PooledConnection {
         var named = command
         let key = command.key ?? "\(prefix).\(command.id.number)"
         named.key = key
-        try self.options.store.map { store throws(LinkspanError) in try store.keep(named, key: key) }
+        try self.store.map { store throws(LinkspanError) in try store.keep(named, key: key) }
         do throws(LinkspanError) {
             try self.take(named) { machine, effects throws(LinkspanError) in
                 try machine.accept(named, now: { self.now }, effects: &effects)
             }
         } catch {
-            self.options.store?.forget(key: key)
+            self.store?.forget(key: key)
             throw error
         }
     }
@@ -36,6 +36,8 @@ extension PooledConnection {
         }
         if case .sendNow(let link, let outgoing, let writables) = acceptance {
             self.conclude(outgoing, link, link.send(outgoing.message), writables: writables)
+        } else {
+            self.environment.observer?.queued(self)
         }
         if mustDrain { self.drain() }
     }
@@ -83,7 +85,7 @@ extension PooledConnection {
     }
 
     private func resumeFlush(after pause: UInt64) {
-        _ = self.environment.scheduler.schedule(at: self.now + self.options.flush.pause) { [weak self] in
+        _ = self.environment.scheduler.schedule(at: self.now + self.destination.options.flush.pause) { [weak self] in
             self?.update { core in core.command { $0.resume(pause: pause, effects: &$1) } }
         }
     }
@@ -129,7 +131,7 @@ extension PooledConnection {
     }
 
     func finish(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
-        if case .deliver = command.kind, let store = self.options.store, let key = command.key {
+        if case .deliver = command.kind, let store = self.store, let key = command.key {
             store.forgetUnlessReleased(key, outcome)
         }
         self.environment.observer?.finished(self, command, outcome)
@@ -154,7 +156,7 @@ extension PooledConnection {
 
 extension PooledConnection {
     func greet(epoch: UInt64) {
-        guard let greeting = self.options.greeting else { return }
+        guard let greeting = self.greeting else { return }
         let deadline = self.environment.scheduler.schedule(at: self.now + greeting.deadline) { [weak self] in
             self?.greetingFailed(
                 epoch: epoch, LinkspanError(.timedOut, "the greeting '\(greeting.name)' took too long"))

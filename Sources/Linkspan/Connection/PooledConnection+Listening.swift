@@ -62,7 +62,7 @@ extension PooledConnection {
 
     /// Takes back the word about a command that the link did not take.
     func traceRefused(_ outgoing: CommandStateMachine.Outgoing) {
-        guard self.options.trace > 0 else { return }
+        guard self.destination.options.trace > 0 else { return }
         let now = self.scheduler.now
         self.core.withLock { $0.trace.record(TracedFrame(refused: outgoing.message, at: now)) }
     }

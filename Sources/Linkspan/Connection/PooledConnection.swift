@@ -7,11 +7,10 @@ internal import Logging
 /// Every input locks the core, lets it decide, and leaves effects in a queue. Whoever finds the queue unattended performs
 /// it, outside the lock and in order, so that two threads can neither overtake each other nor call anyone at once.
 final class PooledConnection: Connection {
-    let url: ConnectionURL
     let id: UInt64
-    private let transport: any Transport
-    let options: ConnectionOptions
-    let credentials: ConnectionCredentials
+    let place: Lock<Destination>
+    let greeting: Greeting?
+    let store: (any DeliveryStore)?
     let environment: ConnectionEnvironment
     /// Begins the keys of deliveries that have none of their own; nil when nobody asks for keys.
     let keyPrefix: String?
@@ -22,24 +21,18 @@ final class PooledConnection: Connection {
     let core: Lock<ConnectionCore>
     let drains = Lock(DrainWaiters())
     /// The latest link, which knows how the next one resumes its session.
-    private let latestLink = Lock<(any Link)?>(nil)
-    private let initialResumption: Resumption?
+    let latestLink = Lock<(any Link)?>(nil)
 
     init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
         self.id = id
-        self.url = configuration.url
-        self.transport = configuration.transport
-        self.options = configuration.options
-        self.initialResumption = configuration.resumption
-        self.credentials = ConnectionCredentials(configuration: configuration, environment: environment)
+        self.place = Lock(Destination(configuration, environment))
+        self.greeting = configuration.options.greeting
+        self.store = configuration.options.store
         self.environment = environment
-        let timing = ConnectionStateMachine.Timing(
-            credentialDeadline: configuration.options.credentialDeadline,
-            openDeadline: configuration.options.openDeadline, healthyAfter: configuration.options.healthyAfter,
-            attemptSpacing: environment.attempts.spacing)
         let machine = ConnectionStateMachine(
-            timing: timing, retry: configuration.options.retry,
-            canRenewCredentials: configuration.credentials.isRenewable)
+            timing: ConnectionStateMachine.Timing(
+                configuration.options, attemptSpacing: environment.attempts.spacing),
+            retry: configuration.options.retry, canRenewCredentials: configuration.credentials.isRenewable)
         var commands = CommandStateMachine(options: configuration.options)
         if let store = configuration.options.store { commands.restore(store.kept().map(Command.init(restored:))) }
         self.core = Lock(
@@ -50,6 +43,9 @@ final class PooledConnection: Connection {
         self.keyPrefix = names ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
     }
 
+    var destination: Destination { self.place.withLock { $0 } }
+    var url: ConnectionURL { self.destination.url }
+    var credentials: ConnectionCredentials { self.destination.credentials }
     var state: ConnectionState { self.core.withLock { $0.machine.state } }
     var progress: ConnectionProgress { self.core.withLock { $0.machine.progress } }
     var waitingCommands: Int { self.core.withLock { $0.commands.waitingCommands } }
@@ -69,12 +65,12 @@ final class PooledConnection: Connection {
     }
 
     var resumption: Resumption? {
-        guard let link = self.latestLink.withLock({ $0 }) else { return self.initialResumption }
+        guard let link = self.latestLink.withLock({ $0 }) else { return self.destination.resumption }
         // Left on purpose: it may still be on its way to the link.
         return self.core.withLock({ $0.machine.isLeft }) ? nil : link.resumption
     }
 
-    var transportName: String { self.transport.name }
+    var transportName: String { self.destination.transport.name }
 
     var now: ContinuousClock.Instant { self.environment.scheduler.now }
 }
@@ -338,12 +334,15 @@ extension PooledConnection {
     }
 
     private func open(epoch: UInt64, _ attempt: Int, _ credentials: Credentials) {
+        // Overtaken by a move: this place is no longer meant.
+        guard self.core.withLock({ $0.machine.isCurrent(epoch) }) else { return }
+        let destination = self.destination
         self.environment.observer?.attempting(self, attempt)
         let request = LinkRequest(
-            url: credentials.url ?? self.url, credentials: credentials, attempt: attempt,
-            deadline: self.options.openDeadline, resumption: self.resumption)
+            url: credentials.url ?? destination.url, credentials: credentials, attempt: attempt,
+            deadline: destination.options.openDeadline, resumption: self.resumption)
         let adapter = LinkAdapter(connection: self, epoch: epoch)
-        let link = self.transport.makeLink(request, receiver: adapter)
+        let link = destination.transport.makeLink(request, receiver: adapter)
         // Kept before it opens, because its first event may come from another thread at once.
         guard self.core.withLock({ $0.keep(link, epoch: epoch) }) else { return }
         self.latestLink.withLock { $0 = link }

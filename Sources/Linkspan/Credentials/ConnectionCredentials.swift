@@ -33,6 +33,9 @@ final class ConnectionCredentials: Sendable {
             State(schedule: RenewalSchedule(credentialDeadline: configuration.options.credentialDeadline)))
     }
 
+    /// Whether a refusal can be answered with other credentials.
+    var isRenewable: Bool { self.source.isRenewable }
+
     /// What the renewal ahead of the expiry waits for next: its time, or the provider's deadline.
     var renewalDeadline: ContinuousClock.Instant? { self.state.withLock { $0.schedule.deadline } }
 

@@ -15,7 +15,7 @@ public final class ConnectionManager: Sendable {
     private let keeperPeriod: Duration
     let backgroundLinger: Duration
     let surroundings = Lock(KeeperSurroundings())
-    private let pool = Lock(ConnectionPool())
+    let pool = Lock(ConnectionPool())
     /// The manager's ears in the registry, for as long as it lives.
     private let observations = Lock<[Registration]>([])
 
@@ -63,18 +63,28 @@ public final class ConnectionManager: Sendable {
     /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message names
     ///   them.
     public func connect(_ configuration: ConnectionConfiguration) throws(LinkspanError) -> ConnectionHandler {
+        let (handler, mustConnect) = try self.hold(configuration)
+        if mustConnect { try self.open(handler) }
+        return handler
+    }
+
+    /// Gets the connection for a configuration's URL, and tells whether it has to be opened.
+    func hold(
+        _ configuration: ConnectionConfiguration
+    ) throws(LinkspanError) -> (handler: ConnectionHandler, mustConnect: Bool) {
         let (connection, mustConnect) = try self.occupy(configuration)
         // The handler keeps the manager, so that a connection that is held is also looked after.
-        let handler = ConnectionHandler(connection: connection) { self.vacate(connection) }
-        if mustConnect {
-            do throws(LinkspanError) {
-                try connection.connect()
-            } catch  where error.code == .wrongState {
-                // The keeper or another holder was faster.
-            }
-            self.keep()
+        return (ConnectionHandler(connection: connection) { self.vacate(connection) }, mustConnect)
+    }
+
+    /// Connects a connection that is held, and looks after it from now on.
+    func open(_ handler: ConnectionHandler) throws(LinkspanError) {
+        do throws(LinkspanError) {
+            try handler.connect()
+        } catch  where error.code == .wrongState {
+            // The keeper or another holder was faster.
         }
-        return handler
+        self.keep()
     }
 
     private func occupy(
@@ -125,7 +135,7 @@ public final class ConnectionManager: Sendable {
     private func vacate(_ connection: any Connection) {
         self.pool.withLock { $0.vacate(connection, now: self.scheduler.now) }
         self.look(for: .look)
-        let linger = self.pool.withLock { $0.entries[connection.url]?.linger }
+        let linger = self.pool.withLock { $0.entry(of: connection)?.linger }
         guard let linger else { return }
         self.scanLater(after: linger)
     }

@@ -4,8 +4,8 @@
 struct ConnectionPool: Sendable {
     struct Entry: Sendable {
         let connection: any Connection
-        let described: [String: String]
-        let linger: Duration
+        var described: [String: String]
+        var linger: Duration
         var holders = 0
         /// Since when nobody holds it.
         var idleSince: ContinuousClock.Instant?
@@ -65,19 +65,68 @@ struct ConnectionPool: Sendable {
 
     /// One holder less.
     mutating func vacate(_ connection: any Connection, now: ContinuousClock.Instant) {
-        guard var entry = self.entries[connection.url], entry.connection === connection else { return }
+        guard let url = self.url(of: connection), var entry = self.entries[url] else { return }
         entry.holders -= 1
         if entry.holders == 0 { entry.idleSince = now }
-        self.entries[connection.url] = entry
+        self.entries[url] = entry
     }
 
     /// Forgets a connection, if nobody holds it.
     mutating func remove(_ connection: any Connection) -> Bool {
-        guard let entry = self.entries[connection.url], entry.connection === connection, entry.holders == 0 else {
-            return false
-        }
-        self.entries[connection.url] = nil
+        guard let url = self.url(of: connection), self.entries[url]?.holders == 0 else { return false }
+        self.entries[url] = nil
         return true
+    }
+
+    /// The connection for a URL, unless it is finished.
+    func connection(of url: ConnectionURL) -> (any Connection)? {
+        self.entries[url].flatMap { $0.connection.state == .released ? nil : $0.connection }
+    }
+
+    func entry(of connection: any Connection) -> Entry? { self.url(of: connection).flatMap { self.entries[$0] } }
+
+    /// Under which URL a connection is kept; for a moment, one that moves is elsewhere than it says.
+    private func url(of connection: any Connection) -> ConnectionURL? {
+        let url = connection.url
+        if self.entries[url]?.connection === connection { return url }
+        return self.entries.first { $0.value.connection === connection }?.key
+    }
+
+    /// Notes that a connection goes by other options.
+    mutating func adjust(_ connection: any Connection, _ options: ConnectionOptions) {
+        guard let url = self.url(of: connection), var entry = self.entries[url] else { return }
+        entry.described.merge(options.described) { $1 }
+        entry.linger = options.linger
+        self.entries[url] = entry
+    }
+
+    /// Keeps the connection of a URL under another one.
+    ///
+    /// - Returns: the connection and its former entry; nil when there is none.
+    /// - Throws: `conflictingOptions` when there is another connection already.
+    mutating func move(
+        _ url: ConnectionURL, to configuration: ConnectionConfiguration
+    ) throws(LinkspanError) -> (connection: any Connection, former: Entry)? {
+        guard let former = self.entries[url], former.connection.state != .released else { return nil }
+        if let other = self.connection(of: configuration.url), other !== former.connection {
+            throw LinkspanError(
+                .conflictingOptions, "there is a connection to \(configuration.url.redacted) already")
+        }
+        var entry = former
+        entry.described = configuration.described
+        entry.linger = configuration.options.linger
+        self.entries[url] = nil
+        self.entries[configuration.url] = entry
+        return (former.connection, former)
+    }
+
+    /// Takes a move back that the connection refused.
+    mutating func moveBack(_ connection: any Connection, to url: ConnectionURL, _ former: Entry) {
+        guard let refused = self.url(of: connection), var entry = self.entries[refused] else { return }
+        entry.described = former.described
+        entry.linger = former.linger
+        self.entries[refused] = nil
+        self.entries[url] = entry
     }
 
     private static func compare(

@@ -5,20 +5,25 @@ internal import LinkspanLock
 final class LifecycleReporter: ConnectionObserver {
     private let services: ServiceRegistry
     private let scheduler: any Scheduler
+    private let messages: MessageReporter
     private let attempts = Lock<[UInt64: (began: ContinuousClock.Instant, number: Int)]>([:])
 
     init(services: ServiceRegistry, scheduler: any Scheduler) {
         self.services = services
         self.scheduler = scheduler
+        self.messages = MessageReporter(services: services, scheduler: scheduler)
     }
 
     func attempting(_ connection: PooledConnection, _ attempt: Int) {
+        // A first attempt is the first that anybody hears of the connection.
+        if attempt == 1, connection.state == .created { self.emit(connection, .created) }
         let now = self.scheduler.now
         self.attempts.withLock { $0[connection.id] = (now, attempt) }
         self.emit(connection, .connecting(attempt: attempt))
     }
 
     func changed(_ connection: PooledConnection, _ change: StateChange) {
+        self.messages.changed(connection, change)
         switch change.to {
         case .created:
             ()
@@ -49,11 +54,17 @@ final class LifecycleReporter: ConnectionObserver {
         }
     }
 
-    func sent(_ connection: PooledConnection, _ command: Command) {}
+    func queued(_ connection: PooledConnection) { self.messages.queued(connection) }
 
-    func received(_ connection: PooledConnection, _ message: InboundMessage) {}
+    func sent(_ connection: PooledConnection, _ command: Command) { self.messages.sent(connection, command) }
 
-    func finished(_ connection: PooledConnection, _ command: Command, _ outcome: Result<Payload, LinkspanError>) {}
+    func received(_ connection: PooledConnection, _ message: InboundMessage) {
+        self.messages.received(connection, message)
+    }
+
+    func finished(_ connection: PooledConnection, _ command: Command, _ outcome: Result<Payload, LinkspanError>) {
+        self.messages.finished(connection, command, outcome)
+    }
 
     private func emit(_ connection: PooledConnection, _ kind: ConnectionEvent.Kind) {
         self.services.emit(

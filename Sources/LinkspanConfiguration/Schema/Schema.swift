@@ -106,8 +106,12 @@ struct Schema: Sendable {
 
     /// What a change of an option does unless its declaration says otherwise.
     private static func usualReload(in section: String) -> ReloadClass {
+        switch section {
+        case "connection": .hot
         // The lists of services start and stop what they name, and nothing else.
-        section == "services" ? .hot : section.hasPrefix("services.") ? .restart : .reconnect
+        case "services": .hot
+        default: section.hasPrefix("services.") ? .restart : .reconnect
+        }
     }
 
     private static func adapter(_ names: [String]) -> PluginOption {

@@ -17,6 +17,14 @@ extension RegistryCore {
         }
     }
 
+    func hasAudience(for family: EventFamily) -> Bool {
+        switch self.fanout.withLock({ $0.audience(of: family) }) {
+        case .nobody: false
+        case .somebody: true
+        case .elsewhere(let home): home.hasAudience(for: family)
+        }
+    }
+
     func post(
         _ event: LifecycleEvent, cause: UInt64?, receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
     ) -> UInt64 {

@@ -19,6 +19,8 @@ public struct BufferEvent: Sendable, Hashable {
     /// What happened.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
+        /// The queue has about doubled or halved since it was last told of.
+        case level
         /// The queue grew past its upper mark.
         case highWater
         /// The queue fell below its lower mark.
@@ -56,7 +58,7 @@ public struct BufferEvent: Sendable, Hashable {
         switch self.kind {
         case .highWater: .keep(.buffer(self.connection, self.queue))
         case .lowWater: .forget(.buffer(self.connection, self.queue))
-        case .overflow, .flushed: .none
+        case .level, .overflow, .flushed: .none
         }
     }
 }

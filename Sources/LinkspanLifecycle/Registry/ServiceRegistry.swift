@@ -213,6 +213,11 @@ extension ServiceRegistry {
         self.core.emit(event(), cause: cause)
     }
 
+    /// Whether an event of a family would reach anybody, or be remembered for those who come later.
+    ///
+    /// For those who have to collect facts before they can emit.
+    public func hasAudience(for family: EventFamily) -> Bool { self.core.home.hasAudience(for: family) }
+
     /// Tells everybody who is interested and waits until all have handled it, each within its own budget and `limit`.
     ///
     /// Services get it in order with all other events. Those that are not ready are not waited for.

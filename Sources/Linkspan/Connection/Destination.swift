@@ -1,0 +1,37 @@
+/// Where a connection leads, over what, and by which rules.
+///
+/// It never changes; a connection that moves gets another one.
+final class Destination: Sendable {
+    let url: ConnectionURL
+    let transport: any Transport
+    let options: ConnectionOptions
+    let credentials: ConnectionCredentials
+    /// What a former process left to resume its session from.
+    let resumption: Resumption?
+
+    init(_ configuration: ConnectionConfiguration, _ environment: ConnectionEnvironment) {
+        self.url = configuration.url
+        self.transport = configuration.transport
+        self.options = configuration.options
+        self.resumption = configuration.resumption
+        self.credentials = ConnectionCredentials(configuration: configuration, environment: environment)
+    }
+
+    /// The same place by other rules.
+    init(_ former: Destination, options: ConnectionOptions) {
+        self.url = former.url
+        self.transport = former.transport
+        self.options = options
+        self.resumption = former.resumption
+        self.credentials = former.credentials
+    }
+}
+
+extension ConnectionStateMachine.Timing {
+    /// The times of these options.
+    init(_ options: ConnectionOptions, attemptSpacing: Duration) {
+        self.init(
+            credentialDeadline: options.credentialDeadline, openDeadline: options.openDeadline,
+            healthyAfter: options.healthyAfter, attemptSpacing: attemptSpacing)
+    }
+}
