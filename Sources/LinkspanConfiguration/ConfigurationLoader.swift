@@ -55,15 +55,14 @@ public struct ConfigurationLoader: Sendable {
     /// - Returns: the plan, made and not started, with the origin of each value.
     /// - Throws: ``ConfigurationError`` with everything that is wrong in any of the sources.
     public func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> LoadedPlan {
-        try self.load(sources, file: sources.file.map { FileLayer.read($0, self.schema) })
+        try self.load(sources, sources.file.map { FileLook.Content($0) })
     }
 
     /// Takes the file as it was read before.
-    func load(_ sources: ConfigurationSources, text: FileText) throws(ConfigurationError) -> LoadedPlan {
-        try self.load(sources, file: sources.file.map { FileLayer.read($0, self.schema, text) })
-    }
-
-    private func load(_ sources: ConfigurationSources, file: Layer?) throws(ConfigurationError) -> LoadedPlan {
+    func load(
+        _ sources: ConfigurationSources, _ content: FileLook.Content?
+    ) throws(ConfigurationError) -> LoadedPlan {
+        let file = sources.file.flatMap { path in content.map { FileLayer.read(path, self.schema, $0) } }
         let text = TextLayers(schema: self.schema, spelling: self.spelling)
         var layers = text.overrides(sources.overrides)
         layers.append(text.arguments(sources.arguments))
@@ -76,7 +75,8 @@ public struct ConfigurationLoader: Sendable {
         var problems = self.schema.problems + self.spelling.problems
         for layer in layers.reversed() { problems += layer.problems }
         problems += resolver.problems
-        guard problems.isEmpty, let plan else { throw ConfigurationError(problems: problems) }
+        guard problems.isEmpty, var plan else { throw ConfigurationError(problems: problems) }
+        plan.content = content
         return plan
     }
 

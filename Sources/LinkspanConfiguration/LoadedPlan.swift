@@ -4,6 +4,7 @@ public import LinkspanLifecycle
 /// A checked configuration, ready to run, with where each of its values came from.
 ///
 /// Transport and services are made, not started. Services are used up by running them: load again to run again.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct LoadedPlan: Sendable {
     /// What to run; its credentials are for the app to set.
     public var plan: MessagingPlan
@@ -19,6 +20,8 @@ public struct LoadedPlan: Sendable {
     let values: [String: OptionValue]
     /// Every declared key, without the root.
     let keys: [String: PluginOption]
+    /// What stood in the file; nil without one.
+    var content: FileLook.Content?
 
     /// Tells what holds for a key and why, or nil for a key that nobody declares; the root `linkspan.` may be left out.
     public func explain(_ path: String) -> Setting? {

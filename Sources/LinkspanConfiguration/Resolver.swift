@@ -1,6 +1,7 @@
 internal import Linkspan
 
 /// Picks the value of each key from the layers, checks it, and collects everything that is wrong.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct Resolver {
     let catalog: Catalog
     let schema: Schema
@@ -44,6 +45,7 @@ struct Resolver {
 
 // MARK: - Values
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     /// The given values of a key, the strongest first.
     private func candidates(_ path: String, _ option: PluginOption) -> [Layer.Entry] {
@@ -120,6 +122,7 @@ extension Resolver {
 
 // MARK: - Transport
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     private mutating func adapter() -> String? {
         let path = "transport.adapter"
@@ -186,6 +189,7 @@ extension Resolver {
 
 // MARK: - Making
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     mutating func makeTransport(_ name: String) -> (any Transport)? {
         guard let factory = self.catalog.transports[name] else { return nil }

@@ -68,7 +68,7 @@ struct LayerTests {
         #expect(plan.plan.options.openDeadline == .seconds(7))
         #expect(plan.plan.options.linger == .milliseconds(500))
         #expect(plan.services == ["logging", "presence"])
-        #expect((plan.plan.services.first as? OptionService)?.values.text("level") == "debug")
+        #expect((plan.plan.services.first?.service as? OptionService)?.values.text("level") == "debug")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -140,7 +140,7 @@ struct LayerTests {
             "LINKSPAN_CONNECTION_BUFFER_OVERFLOW": "dropOldest",
         ])
         #expect(plan.services == ["presence", "logging"])
-        #expect((plan.plan.services.last as? OptionService)?.values.text("level") == "trace")
+        #expect((plan.plan.services.last?.service as? OptionService)?.values.text("level") == "trace")
         #expect(plan.plan.options.buffer.overflow == .dropOldest)
     }
 
@@ -230,8 +230,8 @@ struct LayerTests {
             #expect(left.plan.options.openDeadline == right.plan.options.openDeadline)
             #expect(left.plan.options.linger == right.plan.options.linger)
             #expect(
-                left.plan.services.map { ($0 as? OptionService)?.values }
-                    == right.plan.services.map { ($0 as? OptionService)?.values })
+                left.plan.services.map { ($0.service as? OptionService)?.values }
+                    == right.plan.services.map { ($0.service as? OptionService)?.values })
         }
     }
 

@@ -115,7 +115,7 @@ struct LoggingServiceTests {
                 "LINKSPAN_SERVICES_ENABLED": "logging", "LINKSPAN_SERVICES_LOGGING_LEVEL": "debug",
                 "LINKSPAN_SERVICES_LOGGING_FAMILIES": "connection",
             ]) { $1 }
-        let service = try #require(try loader.load(environment: on).plan.services.first)
+        let service = try #require(try loader.load(environment: on).plan.services.first?.service)
         let lines = try await self.lines(service, recorder) { registry in
             registry.emit(self.connection(.occupancyChanged(from: 0, to: 1)))
             registry.emit(self.connection(.created))

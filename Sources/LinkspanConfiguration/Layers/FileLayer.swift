@@ -14,20 +14,12 @@ struct FileLayer {
     private var layer = Layer(isFile: true)
 
     /// The values of a file, and all that is wrong with it.
-    static func read(_ path: String, _ schema: Schema) -> Layer {
-        do {
-            return Self.read(path, schema, try FileText(path: path))
-        } catch {
-            var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
-            reader.fail(.unreadableFile, "cannot be read: \(error.reason)")
-            return reader.layer
-        }
-    }
-
-    /// The values of a file that has been read.
-    static func read(_ path: String, _ schema: Schema, _ text: FileText) -> Layer {
+    static func read(_ path: String, _ schema: Schema, _ content: FileLook.Content) -> Layer {
         var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
-        reader.read(text, format: path)
+        switch content {
+        case .text(let text): reader.read(text, format: path)
+        case .failure(let reason): reader.fail(.unreadableFile, "cannot be read: \(reason)")
+        }
         return reader.layer
     }
 
