@@ -18,16 +18,15 @@ struct ChatConfiguration {
     /// What `--url` says.
     var url: String?
 
-    /// Makes the plan for a visitor, and names the chosen transport.
+    /// Makes the plan for a visitor.
     ///
     /// - Throws: the exit with status 64, after everything that is wrong was printed.
-    func plan(for visitor: Visitor) throws -> (plan: MessagingPlan, transport: String) {
+    func plan(for visitor: Visitor, _ news: ChatNews) throws -> LoadedPlan {
         do {
-            let loaded = try ConfigurationLoader(catalog: Self.catalog())
+            var loaded = try ConfigurationLoader(catalog: Self.catalog(for: visitor, news))
                 .load(file: self.file, overrides: self.overrides, defaults: Self.defaults)
-            var plan = loaded.plan
-            plan.credentials = visitor.credentials
-            return (plan, loaded.adapter)
+            loaded.plan.credentials = visitor.credentials
+            return loaded
         } catch {
             LineOutput.complain("\(error)")
             throw ExitCode.validationFailure
@@ -37,7 +36,7 @@ struct ChatConfiguration {
     /// What may be named in the configuration.
     ///
     /// An app adds its own transports and services here.
-    private static func catalog() -> Catalog {
+    private static func catalog(for visitor: Visitor, _ news: ChatNews) -> Catalog {
         var logger = Logger(label: "chat") { StreamLogHandler.standardError(label: $0) }
         // Which lines are written is the service's option.
         logger.logLevel = .trace
@@ -46,6 +45,7 @@ struct ChatConfiguration {
         catalog.add(.socketIO)
         catalog.add(.webSocket)
         catalog.add(.logging(logger: logger))
+        catalog.addFeatures(for: visitor, news)
         return catalog
     }
 
@@ -53,7 +53,7 @@ struct ChatConfiguration {
     private static let defaults = [
         Override(path: "transport.adapter", value: "memory", origin: "default"),
         Override(path: "transport.memory.url", value: "memory://lobby", origin: "default"),
-        Override(path: "services.enabled", value: "logging", origin: "default"),
+        Override(path: "services.enabled", value: "logging,rooms,presence,typing", origin: "default"),
         Override(path: "services.logging.level", value: "warning", origin: "default"),
     ]
 

@@ -1,6 +1,7 @@
 import Linkspan
 
 /// One person's visit: lines from a source go to the room, what happens goes to the output, until the source ends.
+@available(macOS 15, *)
 struct ChatSession: Sendable {
     /// How a visit ended.
     enum Ending: Sendable {
@@ -10,16 +11,9 @@ struct ChatSession: Sendable {
         case failed(LinkspanError)
     }
 
-    private let room: ChatRoom
-    private let channel: any MessageChannel
-    private let transport: String
+    private let visit: Visit
 
-    /// Prepares a visit.
-    init(_ visitor: Visitor, over channel: any MessageChannel, transport: String) throws(LinkspanError) {
-        self.room = try ChatRoom(visitor, over: channel)
-        self.channel = channel
-        self.transport = transport
-    }
+    init(_ visit: Visit) { self.visit = visit }
 
     /// Visits.
     ///
@@ -29,15 +23,15 @@ struct ChatSession: Sendable {
     /// - Returns: how the visit ended.
     func run(lines: AsyncStream<String>, patience: Duration) async -> Ending {
         let (failures, failed) = AsyncStream<LinkspanError>.makeStream()
-        let transport = self.transport
-        let news = self.channel.onStateChange { change in
+        let transport = self.visit.transport
+        let news = self.visit.connection.onStateChange { change in
             if let sentence = ConnectionNews.sentence(for: change, over: transport) { LineOutput.news(sentence) }
             if case .failed(let error) = change.reason { failed.yield(error) }
         }
         defer { news.cancel() }
         return await withTaskGroup(of: Ending?.self) { group in
             group.addTask {
-                await self.room.follow(Self.show)
+                for await event in self.visit.news.events { Self.show(event) }
                 return nil
             }
             group.addTask { await self.talk(lines, patience: patience) }
@@ -45,7 +39,7 @@ struct ChatSession: Sendable {
                 for await error in failures { return .failed(error) }
                 return nil
             }
-            // The first real ending counts; following the room never ends by itself.
+            // The first real ending counts; following the news never ends by itself.
             var ending: Ending?
             while ending == nil, let result = await group.next() { ending = result }
             group.cancelAll()
@@ -55,23 +49,23 @@ struct ChatSession: Sendable {
 
     private func talk(_ lines: AsyncStream<String>, patience: Duration) async -> Ending? {
         do throws(LinkspanError) {
-            for await line in lines where !line.isEmpty { try await self.room.say(line) }
+            for await line in lines where !line.isEmpty { try await self.visit.rooms.say(line) }
         } catch {
             return .failed(error)
         }
         guard !Task.isCancelled else { return nil }
-        return .finished(undelivered: await self.room.drain(within: patience))
+        return .finished(undelivered: await self.visit.rooms.drain(within: patience))
     }
 
-    private static func show(_ event: ChatRoom.Event) {
+    private static func show(_ event: ChatEvent) {
         switch event {
         case .line(let line): LineOutput.show("\(line.from): \(line.text)")
-        case .joined(let name): LineOutput.news("\(name) joined")
-        case .left(let name): LineOutput.news("\(name) left")
-        case .missed(let lines):
+        case .joined(_, let name): LineOutput.news("\(name) joined")
+        case .left(_, let name): LineOutput.news("\(name) left")
+        case .missed(_, let lines):
             LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
-        case .rejected(let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
-        case .confirmed: ()
+        case .rejected(_, let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
+        case .confirmed, .entered, .out, .members, .typing: ()
         }
     }
 }

@@ -53,7 +53,7 @@ struct DemoTour {
 @available(macOS 15, *)
 private struct DemoGuest {
     private let name: String
-    private let room: ChatRoom
+    private let rooms: RoomsService
     private let messaging: Messaging
     private let news: Subscription
     private let following: Task<Void, Never>
@@ -62,7 +62,10 @@ private struct DemoGuest {
     static func enter(_ name: String, _ server: ChatHub) async throws -> DemoGuest {
         var plan = MessagingPlan(url: "memory://lobby", transport: InMemoryTransport(hub: server.hub))
         let visitor = Visitor(name: name, room: "lobby")
+        let chatNews = ChatNews()
+        let rooms = RoomsService(visitor, chatNews)
         plan.credentials = visitor.credentials
+        plan.services = [rooms]
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }
@@ -70,20 +73,22 @@ private struct DemoGuest {
             let sentence = ConnectionNews.sentence(for: change, over: "memory")
             if let sentence { LineOutput.news("\(name): \(sentence)") }
         }
-        return DemoGuest(name: name, room: try ChatRoom(visitor, over: connection), messaging: messaging, news: news)
+        return DemoGuest(name: name, rooms: rooms, chatNews, messaging: messaging, news: news)
     }
 
-    private init(name: String, room: ChatRoom, messaging: Messaging, news: Subscription) {
+    private init(
+        name: String, rooms: RoomsService, _ chatNews: ChatNews, messaging: Messaging, news: Subscription
+    ) {
         self.name = name
-        self.room = room
+        self.rooms = rooms
         self.messaging = messaging
         self.news = news
         let (heard, ear) = AsyncStream<String>.makeStream()
         self.heard = heard
         // No parent can own this task: it has the life of the guest, and `leave` ends it.
         self.following = Task {
-            await room.follow { event in
-                guard case .line(let line) = event else { return }
+            for await event in chatNews.events {
+                guard case .line(let line) = event else { continue }
                 LineOutput.show("  \(name)'s screen   \(line.from): \(line.text)")
                 ear.yield(line.text)
             }
@@ -92,7 +97,7 @@ private struct DemoGuest {
 
     func say(_ text: String) async throws {
         LineOutput.show("  \(self.name) types      \(text)")
-        try await self.room.say(text)
+        try await self.rooms.say(text)
     }
 
     /// The next lines that come to this guest.
@@ -106,7 +111,7 @@ private struct DemoGuest {
     }
 
     func leave() async {
-        _ = await self.room.drain(within: .seconds(2))
+        _ = await self.rooms.drain(within: .seconds(2))
         self.following.cancel()
         await self.messaging.stop()
     }

@@ -40,17 +40,17 @@ struct JoinCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = ChatConfiguration(file: self.config, transport: self.transport, url: self.url)
         let visitor = Visitor(name: self.name, room: self.room)
-        let (plan, transport) = try configuration.plan(for: visitor)
-        let messaging: Messaging
+        let news = ChatNews()
+        let plan = try configuration.plan(for: visitor, news)
+        let visit: Visit
         do {
-            messaging = try await Messaging.start(plan)
+            visit = try await Visit.begin(visitor, news, plan)
         } catch {
             LineOutput.complain(error.message)
             throw ExitCode(64)
         }
-        let session = try ChatSession(visitor, over: try messaging.connect(), transport: transport)
-        let ending = await session.run(lines: LineInput.lines(), patience: .seconds(self.drain))
-        await messaging.stop()
+        let ending = await ChatSession(visit).run(lines: LineInput.lines(), patience: .seconds(self.drain))
+        await visit.messaging.stop()
         switch ending {
         case .finished(undelivered: 0):
             ()

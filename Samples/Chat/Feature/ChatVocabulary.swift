@@ -1,3 +1,5 @@
+import Linkspan
+
 /// The payloads of PROTOCOL.md.
 enum ChatVocabulary {
     /// Who enters, and where.
@@ -23,6 +25,12 @@ enum ChatVocabulary {
         var id: String
         /// Counts the lines of the room, from 1.
         var seq: Int
+    }
+
+    /// A room that is asked for, and the number of the last line that was seen of it.
+    struct Place: Codable, Sendable {
+        var room: String
+        var seen: Int?
     }
 
     /// Where a room's conversation stands.
@@ -54,5 +62,15 @@ enum ChatVocabulary {
         var ok: Bool
         var error: Problem?
         var members: [String]?
+
+        /// Why something did not work, or nil if it did.
+        static func refusal(in outcome: Result<Payload, LinkspanError>) -> String? {
+            do throws(LinkspanError) {
+                let answer = try outcome.get().decode(Self.self)
+                return answer.ok ? nil : answer.error?.message ?? "the server gave no reason"
+            } catch {
+                return error.message
+            }
+        }
     }
 }

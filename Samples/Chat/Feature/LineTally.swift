@@ -1,35 +1,52 @@
+import Synchronization
+
 /// Counts the lines under way, and lets others wait for them to become fewer.
-actor LineTally {
+@available(macOS 15, *)
+final class LineTally: Sendable {
     /// Lines that may be under way at a time: below what the connection keeps for us.
     private static let limit = 2_000
 
-    private var begun = 0
-    private var ended = 0
-    private var waiters: [Int: (threshold: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
-    private var lastWaiter = 0
+    private struct State: Sendable {
+        var begun = 0
+        var ended = 0
+        var lastWaiter = 0
+        var waiters: [Int: (threshold: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+
+        var open: Int { self.begun - self.ended }
+    }
+
+    private let state = Mutex(State())
 
     /// One more line, as soon as there are fewer than the limit.
     ///
     /// - Returns: its number, from 1.
     func begin() async -> Int {
-        while self.begun - self.ended >= Self.limit { await self.wait(for: Self.limit - 1) }
-        self.begun += 1
-        return self.begun
+        while true {
+            let number = self.state.withLock { state -> Int? in
+                guard state.open < Self.limit || Task.isCancelled else { return nil }
+                state.begun += 1
+                return state.begun
+            }
+            if let number { return number }
+            await self.wait(for: Self.limit - 1)
+        }
     }
 
     /// One less.
     func end() {
-        self.ended += 1
-        let open = self.begun - self.ended
-        for (id, waiter) in self.waiters where open <= waiter.threshold {
-            self.waiters[id] = nil
-            waiter.continuation.resume()
+        let ready = self.state.withLock { state in
+            state.ended += 1
+            let ready = state.waiters.filter { state.open <= $0.value.threshold }
+            for id in ready.keys { state.waiters[id] = nil }
+            return ready.values.map(\.continuation)
         }
+        for continuation in ready { continuation.resume() }
     }
 
     /// Waits until none is under way, or the time is up.
     ///
     /// - Returns: how many still are.
+    @discardableResult
     func drain(within limit: Duration) async -> Int {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.wait(for: 0) }
@@ -37,20 +54,25 @@ actor LineTally {
             await group.next()
             group.cancelAll()
         }
-        return self.begun - self.ended
+        return self.state.withLock { $0.open }
     }
 
     private func wait(for threshold: Int) async {
-        guard self.begun - self.ended > threshold, !Task.isCancelled else { return }
-        self.lastWaiter += 1
-        let id = self.lastWaiter
+        let id = self.state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { self.waiters[id] = (threshold, $0) }
+            await withCheckedContinuation { continuation in
+                let isKept = self.state.withLock { state in
+                    guard state.open > threshold, !Task.isCancelled else { return false }
+                    state.waiters[id] = (threshold, continuation)
+                    return true
+                }
+                if !isKept { continuation.resume() }
+            }
         } onCancel: {
-            // The handler is not on the actor, and what it does takes one step: no parent is left to own it.
-            Task { await self.giveUp(id) }
+            self.state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume()
         }
     }
-
-    private func giveUp(_ id: Int) { self.waiters.removeValue(forKey: id)?.continuation.resume() }
 }

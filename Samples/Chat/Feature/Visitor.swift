@@ -1,29 +1,58 @@
 import Linkspan
+import Synchronization
 
-/// Somebody who visits a room, and how much of its conversation they have seen.
-struct Visitor: Sendable {
-    let name: String
-    let room: String
-    let bookmark = Bookmark()
+/// Somebody who visits, the rooms they are in, and how much of each conversation they have seen.
+@available(macOS 15, *)
+final class Visitor: Sendable {
+    private struct State: Sendable {
+        var name: String
+        /// In the order of entering; the last one is where lines are said.
+        var rooms: [String]
+        /// The number of the last line that was seen, by room.
+        var seen: [String: Int] = [:]
+    }
+
     /// Tells this visit's lines from all others.
     let session = String(UInt64.random(in: .min ... .max), radix: 36)
+    private let state: Mutex<State>
 
-    /// What the server is told at each entry: who comes, and which line they saw last.
-    var credentials: CredentialSource {
-        let (name, room, bookmark) = (self.name, self.room, self.bookmark)
-        return .provider { _ in
-            let seen = await bookmark.position.map { [room: $0] }
-            return try Credentials(auth: ChatVocabulary.Entry(name: name, rooms: [room], seen: seen))
+    init(name: String, room: String) { self.state = Mutex(State(name: name, rooms: [room])) }
+
+    var name: String { self.state.withLock { $0.name } }
+    /// Where lines are said; nil after leaving the last room.
+    var room: String? { self.state.withLock { $0.rooms.last } }
+    var rooms: [String] { self.state.withLock { $0.rooms } }
+
+    func isIn(_ room: String) -> Bool { self.state.withLock { $0.rooms.contains(room) } }
+    func seen(in room: String) -> Int? { self.state.withLock { $0.seen[room] } }
+
+    func rename(to name: String) { self.state.withLock { $0.name = name } }
+
+    /// Enters a room, or comes back to it.
+    func enter(_ room: String) {
+        self.state.withLock { state in
+            state.rooms.removeAll { $0 == room }
+            state.rooms.append(room)
         }
     }
-}
 
-/// The number of the last line that was seen.
-actor Bookmark {
-    private(set) var position: Int?
+    func leave(_ room: String) { self.state.withLock { state in state.rooms.removeAll { $0 == room } } }
 
-    /// The server says where we stand, or a line was seen.
+    /// The server says where a room stands, or a line was seen.
     ///
     /// What it says counts, even if it goes back: then the server has lost its history and begins anew.
-    func move(to position: Int) { self.position = position }
+    func move(to position: Int, in room: String) { self.state.withLock { $0.seen[room] = position } }
+
+    /// What the server is told at each entry: who comes, where to, and which lines they saw last.
+    ///
+    /// So a visitor is in their rooms again after every outage, and hears what was said meanwhile.
+    var credentials: CredentialSource {
+        .provider { _ in
+            let entry = self.state.withLock { state in
+                ChatVocabulary.Entry(
+                    name: state.name, rooms: state.rooms, seen: state.seen.filter { state.rooms.contains($0.key) })
+            }
+            return try Credentials(auth: entry)
+        }
+    }
 }

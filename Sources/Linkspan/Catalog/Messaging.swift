@@ -78,6 +78,20 @@ public final class Messaging: Sendable {
         return handler
     }
 
+    /// Has the plan's connection lead somewhere else, with its holders, its listeners and all that waits; what calls to
+    /// ``connect()`` get from now on leads there, too.
+    ///
+    /// Services of the plan are not looked at.
+    ///
+    /// - Parameter plan: the endpoint, transport, credentials and options.
+    /// - Throws: ``LinkspanError`` with code `invalidURL` or `invalidConfiguration`, or what
+    ///   ``ConnectionManager/move(_:to:)`` throws; nothing has changed then.
+    public func move(to plan: MessagingPlan) throws(LinkspanError) {
+        let next = try plan.configuration
+        try self.manager.move(self.configuration.url, to: next)
+        self.state.withLock { $0.configuration = next }
+    }
+
     /// Lets the services flush and the connections say goodbye, each in its turn, and stops the services.
     ///
     /// - Parameter budget: how long that may take.

@@ -18,6 +18,8 @@ struct SimulatedWorld {
     private let transport: ScriptedTransport
     private let manager: ConnectionManager
     private let faultyUntil: Duration
+    /// What the connection was made by.
+    private let plan = Lock<ConnectionConfiguration?>(nil)
 
     /// Makes a world.
     ///
@@ -91,6 +93,7 @@ struct SimulatedWorld {
             $0.isPaced = configuration.options.flush != FlushPacing()
         }
         self.serve(demanding: isProvided)
+        self.plan.withLock { $0 = configuration }
         let handler = try self.manager.connect(configuration)
         _ = handler.onStateChange { [book, scheduler] change in
             book.withLock { $0.record(change, at: scheduler.elapsed) }
@@ -171,7 +174,7 @@ extension SimulatedWorld {
 
 extension SimulatedWorld {
     private func act(on handler: ConnectionHandler) {
-        switch self.chance.number(0...107) {
+        switch self.chance.number(0...110) {
         case 0..<33: self.perform(.send, on: handler)
         case 33..<58: self.perform(.request, on: handler)
         case 58..<86: self.perform(self.delivery, on: handler)
@@ -181,11 +184,31 @@ extension SimulatedWorld {
         case 95..<98: try? handler.connect()
         case 98..<101: self.manager.signal(self.chance.element(KeeperSignal.allCases))
         case 101..<103: self.burst(on: handler)
+        case 108..<110: self.move(handler)
+        case 110: self.adjust(handler)
         default: self.transport.openPeers.last?.read()
         }
     }
 
     private var delivery: Command.Kind { .deliver(lane: "lane\(self.chance.number(0...2))") }
+
+    /// To the other of two addresses of the same server.
+    private func move(_ handler: ConnectionHandler) {
+        guard let plan = self.plan.withLock({ $0 }) else { return }
+        let text = handler.url.text.hasSuffix("elsewhere") ? "scripted://server" : "scripted://server/elsewhere"
+        guard let url = try? ConnectionURL(text) else { return }
+        let next = ConnectionConfiguration(
+            url: url, transport: plan.transport, options: plan.options, credentials: plan.credentials)
+        // Refused only when it is released.
+        _ = try? self.manager.move(handler.url, to: next)
+    }
+
+    private func adjust(_ handler: ConnectionHandler) {
+        guard var options = self.plan.withLock({ $0 })?.options else { return }
+        options.buffer.commands = self.chance.number(5...80)
+        options.retry = self.chance.element([.standard, .backoff(Backoff(), limit: 200)])
+        _ = try? self.manager.adjust(handler.url, options)
+    }
 
     /// More at once than a turn of a flush takes, and sometimes than there is room for.
     private func burst(on handler: ConnectionHandler) {

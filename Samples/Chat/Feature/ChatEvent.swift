@@ -1,0 +1,33 @@
+import Linkspan
+
+/// What happens in the chat, for whoever shows it.
+enum ChatEvent: Sendable {
+    /// Somebody said something.
+    case line(ChatVocabulary.Line)
+    /// A line of ours is in its room.
+    case confirmed(id: String)
+    /// A line of ours was refused or given up.
+    case rejected(id: String, text: String, why: String)
+    /// Lines that were said while we were away and are gone; nil when their number is not known.
+    case missed(room: String, lines: Int?)
+    /// We are in a room.
+    case entered(room: String)
+    /// We may not enter a room, or left it.
+    case out(room: String, why: String?)
+    case joined(room: String, name: String)
+    case left(room: String, name: String)
+    /// Who is in a room now.
+    case members(room: String, names: [String])
+    case typing(room: String, name: String)
+}
+
+/// The chat's news: the features write, one reader shows.
+struct ChatNews: Sendable {
+    /// Everything in order, for one reader.
+    let events: AsyncStream<ChatEvent>
+    private let writer: AsyncStream<ChatEvent>.Continuation
+
+    init() { (self.events, self.writer) = AsyncStream.makeStream() }
+
+    func post(_ event: ChatEvent) { self.writer.yield(event) }
+}

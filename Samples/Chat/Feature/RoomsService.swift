@@ -1,0 +1,144 @@
+import Linkspan
+import LinkspanLifecycle
+import Synchronization
+
+/// The feature `rooms`: says lines and hears what is said, in as many rooms as one likes.
+///
+/// It knows a message channel and nothing of what carries it: lines may be said at any time, and arrive in order, once
+/// the connection allows. The model for a feature of an app: a lifecycle service that is switched on in configuration,
+/// gets its channel before anything can come through it, and has time to finish when everything stops.
+@available(macOS 15, *)
+final class RoomsService: ChannelUsing {
+    let name: ServiceName = "rooms"
+    /// Lines under way may take their time when the chat ends.
+    let budgets = Budgets(quiesce: .seconds(10))
+
+    private let visitor: Visitor
+    private let news: ChatNews
+    private let tally = LineTally()
+    private let recent = Mutex(RecentLines())
+    private let channel = Mutex<(any MessageChannel)?>(nil)
+
+    init(_ visitor: Visitor, _ news: ChatNews) {
+        self.visitor = visitor
+        self.news = news
+    }
+
+    func use(_ channel: any MessageChannel) throws(LinkspanError) {
+        self.channel.withLock { $0 = channel }
+        let (visitor, news) = (self.visitor, self.news)
+        try channel.on("message", as: ChatVocabulary.Line.self) { line in
+            if case .success(let line) = line { self.hear(line) }
+        }
+        try channel.on("room", as: ChatVocabulary.Position.self) { position in
+            guard case .success(let position) = position, visitor.isIn(position.room) else { return }
+            visitor.move(to: position.seq, in: position.room)
+        }
+        try channel.on("gap", as: ChatVocabulary.Gap.self) { gap in
+            guard case .success(let gap) = gap, visitor.isIn(gap.room) else { return }
+            news.post(.missed(room: gap.room, lines: gap.lines))
+        }
+    }
+
+    /// Waits until every line is confirmed or given up, as long as the registry allows.
+    func quiesce(_ scope: ServiceScope) async throws {
+        guard let deadline = scope.deadline else { return }
+        await self.tally.drain(within: ContinuousClock.now.duration(to: deadline) - .milliseconds(200))
+    }
+
+    /// Waits until every line is confirmed or given up, or the time is up.
+    ///
+    /// - Returns: how many lines are still open.
+    func drain(within limit: Duration) async -> Int { await self.tally.drain(within: limit) }
+}
+
+// MARK: - Lines
+
+@available(macOS 15, *)
+extension RoomsService {
+    /// Says a line in the visitor's room: now, or as soon as it can be.
+    ///
+    /// Waits only while very many are under way.
+    ///
+    /// - Returns: the line's key, by which it is confirmed or rejected later.
+    @discardableResult
+    func say(_ text: String) async throws(LinkspanError) -> String {
+        guard let room = self.visitor.room else { throw LinkspanError(.wrongState, "you are in no room") }
+        let number = await self.tally.begin()
+        let id = "\(self.visitor.session)-\(number)"
+        do throws(LinkspanError) {
+            let payload = try Payload(ChatVocabulary.Say(room: room, text: text, id: id))
+            try self.live().perform(
+                Command(.deliver(lane: "say"), event: "say", payload: payload) { self.ended(id, text, $0) })
+        } catch {
+            self.tally.end()
+            throw error
+        }
+        return id
+    }
+
+    private func ended(_ id: String, _ text: String, _ outcome: Result<Payload, LinkspanError>) {
+        if let why = ChatVocabulary.Answer.refusal(in: outcome) {
+            self.news.post(.rejected(id: id, text: text, why: why))
+        } else {
+            self.news.post(.confirmed(id: id))
+        }
+        self.tally.end()
+    }
+
+    private func hear(_ line: ChatVocabulary.Line) {
+        guard self.visitor.isIn(line.room) else { return }
+        self.visitor.move(to: line.seq, in: line.room)
+        // The server repeats what we may have missed: our own lines, and lines that we have seen after all.
+        let isOwn = line.id.hasPrefix("\(self.visitor.session)-")
+        if !isOwn, self.recent.withLock({ $0.isNew(line) }) { self.news.post(.line(line)) }
+    }
+
+    private func live() throws(LinkspanError) -> any MessageChannel {
+        guard let channel = self.channel.withLock({ $0 }) else {
+            throw LinkspanError(.wrongState, "the chat is not connected to anything yet")
+        }
+        return channel
+    }
+}
+
+// MARK: - Rooms
+
+@available(macOS 15, *)
+extension RoomsService {
+    /// Goes to a room; while the connection is down, as soon as it is back.
+    func join(_ room: String) throws(LinkspanError) {
+        self.visitor.enter(room)
+        let ask = ChatVocabulary.Place(room: room, seen: self.visitor.seen(in: room))
+        try self.ask("join", ask) { why in
+            guard let why else { return self.news.post(.entered(room: room)) }
+            self.visitor.leave(room)
+            self.news.post(.out(room: room, why: why))
+        }
+    }
+
+    /// Leaves the room one is in.
+    ///
+    /// - Returns: the room that was left.
+    @discardableResult
+    func leave() throws(LinkspanError) -> String {
+        guard let room = self.visitor.room else { throw LinkspanError(.wrongState, "you are in no room") }
+        self.visitor.leave(room)
+        try self.ask("leave", ChatVocabulary.Place(room: room)) { _ in
+            self.news.post(.out(room: room, why: nil))
+        }
+        return room
+    }
+
+    private func ask(
+        _ event: String, _ place: ChatVocabulary.Place, _ ended: @escaping @Sendable (String?) -> Void
+    ) throws(LinkspanError) {
+        let payload = try Payload(place)
+        try self.live().perform(
+            Command(.request, event: event, payload: payload) { outcome in
+                // What is lost on the way is made good by the next entry, which names all rooms.
+                if case .failure(let error) = outcome, error.code == .disconnected { return ended(nil) }
+                ended(ChatVocabulary.Answer.refusal(in: outcome))
+            })
+    }
+}

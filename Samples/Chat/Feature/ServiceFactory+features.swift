@@ -1,0 +1,11 @@
+import Linkspan
+
+@available(macOS 15, *)
+extension Catalog {
+    /// Adds the chat's features, so that configuration can name them.
+    mutating func addFeatures(for visitor: Visitor, _ news: ChatNews) {
+        self.add(ServiceFactory("rooms") { _ in RoomsService(visitor, news) })
+        self.add(ServiceFactory("presence") { _ in PresenceService(visitor, news) })
+        self.add(ServiceFactory("typing") { _ in TypingService(visitor, news) })
+    }
+}

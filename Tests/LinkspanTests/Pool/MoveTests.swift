@@ -1,0 +1,136 @@
+@testable import Linkspan
+internal import LinkspanLock
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Moving", .timeLimit(.minutes(1)))
+struct MoveTests {
+    private let harness = PoolHarness()
+    private let recorder = EventRecorder()
+
+    private func url(_ text: String) throws -> ConnectionURL { try ConnectionURL(text) }
+
+    private func deliver(_ event: String, over handler: ConnectionHandler) throws {
+        try handler.perform(
+            Command(
+                .deliver(lane: "say"), event: event, payload: .empty, completion: self.recorder.completion(event)))
+    }
+
+    @Test
+    func `a connection that is up moves at once, with its listeners and holders`() throws {
+        let handler = try self.harness.connect()
+        self.harness.scheduler.settle()
+        let heard = Lock<[String]>([])
+        try handler.on("news") { message in heard.withLock { $0.append(message.event) } }
+        let states = Lock<[String]>([])
+        let news = handler.onStateChange { change in
+            states.withLock { $0.append("\(change.to.rawValue) \(change.reason.error?.code.rawValue ?? "-")") }
+        }
+        let next = try self.harness.configuration("scripted://other")
+        #expect(try self.harness.manager.move(handler.url, to: next))
+        self.harness.scheduler.settle()
+        #expect(handler.url.text == "scripted://other/")
+        #expect(handler.state == .connected)
+        #expect(states.withLock { $0 } == ["connected -", "disconnected moved", "reconnecting moved", "connected -"])
+        let urls = self.harness.transport.peers.map { $0.request.url.text }
+        #expect(urls == ["scripted://server/", "scripted://other/"])
+        #expect(self.harness.transport.openPeers.count == 1)
+        self.harness.transport.openPeers.first?.emit("news", .empty)
+        self.harness.scheduler.settle()
+        #expect(heard.withLock { $0 } == ["news"])
+        #expect(self.harness.manager.statistics.map(\.holders) == [1])
+        #expect(self.harness.manager.statistics.map { $0.url.text } == ["scripted://other/"])
+        news.cancel()
+    }
+
+    @Test
+    func `what waits is delivered at the new place, in order and once`() throws {
+        self.harness.transport.onMessage { $0.reply($0.payload) }
+        let handler = try self.harness.connect()
+        self.harness.scheduler.settle()
+        try handler.disconnect()
+        for number in 1...20 { try self.deliver("line \(number)", over: handler) }
+        let next = try self.harness.configuration("scripted://other")
+        try self.harness.manager.move(handler.url, to: next)
+        self.harness.scheduler.settle()
+        #expect(handler.state == .disconnected, "down on purpose stays down")
+        #expect(self.harness.transport.received.isEmpty)
+        try handler.connect()
+        self.harness.scheduler.advance(by: .seconds(1))
+        #expect(self.harness.transport.received.map(\.event) == (1...20).map { "line \($0)" })
+        for number in 1...20 { #expect(self.recorder.outcomes("line \(number)").count == 1) }
+    }
+
+    @Test
+    func `a move in the middle of an attempt leaves it, and one that was given up tries again`() throws {
+        let harness = PoolHarness { link in link < 3 ? .hanging : .perfect }
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        #expect(handler.state == .created)
+        try harness.manager.move(handler.url, to: try harness.configuration("scripted://second"))
+        harness.scheduler.settle()
+        #expect(handler.state == .created)
+        try harness.manager.move(handler.url, to: try harness.configuration("scripted://third"))
+        harness.scheduler.settle()
+        #expect(handler.state == .connected)
+        #expect(harness.transport.openPeers.map { $0.request.url.text } == ["scripted://third/"])
+
+        let refusing = PoolHarness { link in link == 1 ? .refusing(.permanent) : .perfect }
+        let failed = try refusing.connect()
+        refusing.scheduler.settle()
+        #expect(failed.state == .disconnected)
+        try refusing.manager.move(failed.url, to: try refusing.configuration("scripted://second"))
+        refusing.scheduler.settle()
+        #expect(failed.state == .connected)
+    }
+
+    @Test
+    func `a move goes to nobody else's connection, and changes nothing when it is refused`() throws {
+        let handler = try self.harness.connect()
+        let other = try self.harness.connect("scripted://other")
+        self.harness.scheduler.settle()
+        let taken = #expect(throws: LinkspanError.self) {
+            try self.harness.manager.move(handler.url, to: try self.harness.configuration("scripted://other"))
+        }
+        #expect(taken?.code == .conflictingOptions)
+        let fixed = #expect(throws: LinkspanError.self) {
+            let next = try self.harness.configuration("scripted://new") { $0.deliveries.key = .lastArgument }
+            try self.harness.manager.move(handler.url, to: next)
+        }
+        #expect(fixed?.message == "a connection keeps for life: deliveries.key")
+        #expect(self.harness.manager.statistics.map { $0.url.text } == ["scripted://other/", "scripted://server/"])
+        #expect(self.harness.transport.peers.count == 2)
+        #expect(try !self.harness.manager.move(self.url("scripted://nobody"), to: try self.harness.configuration()))
+        withExtendedLifetime(other) {}
+    }
+
+    @Test
+    func `the last holder of a connection that moved still lets it go`() throws {
+        let handler = try self.harness.connect()
+        self.harness.scheduler.settle()
+        try self.harness.manager.move(handler.url, to: try self.harness.configuration("scripted://other"))
+        handler.release()
+        self.harness.scheduler.advance(by: .seconds(6))
+        #expect(self.harness.manager.statistics.isEmpty)
+        #expect(self.harness.transport.openPeers.isEmpty)
+    }
+
+    @Test
+    func `other limits hold at once, on the link there is`() throws {
+        let handler = try self.harness.connect()
+        self.harness.scheduler.settle()
+        try handler.disconnect()
+        var options = ConnectionOptions.defaults()
+        options.buffer.commands = 2
+        #expect(try self.harness.manager.adjust(handler.url, options))
+        for _ in 1...2 { try handler.send("kept") }
+        let full = #expect(throws: LinkspanError.self) { try handler.send("refused") }
+        #expect(full?.code == .bufferFull)
+        #expect(self.harness.transport.peers.count == 1)
+        let again = try self.harness.connect { $0.buffer.commands = 2 }
+        #expect(again.waitingCommands == 2)
+        options.buffer.commands = 0
+        let invalid = #expect(throws: LinkspanError.self) { try self.harness.manager.adjust(handler.url, options) }
+        #expect(invalid?.code == .invalidConfiguration)
+    }
+}
