@@ -58,7 +58,7 @@ extension Resolver {
 
     private mutating func check(_ path: String, _ option: PluginOption) {
         let candidates = self.candidates(path, option)
-        self.refuseSecretsInFiles(path, option)
+        self.refuseExposedSecrets(path, option)
         let hidden = candidates.dropFirst().map {
             Setting.Hidden(value: self.shown($0.value, path, option), origin: $0.origin)
         }
@@ -80,15 +80,19 @@ extension Resolver {
         }
     }
 
-    private mutating func refuseSecretsInFiles(_ path: String, _ option: PluginOption) {
+    private mutating func refuseExposedSecrets(_ path: String, _ option: PluginOption) {
         guard option.isSecret else { return }
-        for layer in self.layers where layer.isFile {
-            guard let entry = layer.entries[path] else { continue }
+        for layer in self.layers {
+            guard let exposure = layer.exposure, let entry = layer.entries[path] else { continue }
+            let (code, place): (ConfigurationProblem.Code, String) =
+                switch exposure {
+                case .file: (.secretInFile, "stand in a file")
+                case .arguments: (.secretInArguments, "stand on a command line, which other users can read")
+                }
             self.problems.append(
                 ConfigurationProblem(
-                    .secretInFile, ConfigurationPath.full(path),
-                    "is a secret and must not stand in a file; give it by an environment variable",
-                    origin: entry.origin))
+                    code, ConfigurationPath.full(path),
+                    "is a secret and must not \(place); give it by an environment variable", origin: entry.origin))
         }
     }
 

@@ -11,7 +11,7 @@ struct FileLayer {
 
     private let name: String
     private let schema: Schema
-    private var layer = Layer(isFile: true)
+    private var layer = Layer(exposure: .file)
 
     /// The values of a file, and all that is wrong with it.
     static func read(_ path: String, _ schema: Schema, _ content: FileLook.Content) -> Layer {

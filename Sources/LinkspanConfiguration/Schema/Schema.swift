@@ -98,7 +98,10 @@ struct Schema: Sendable {
         guard self.keys.updateValue(option, forKey: path) == nil else {
             self.problems.append(
                 ConfigurationProblem(
-                    .ambiguous, ConfigurationPath.full(path), "the option is declared twice", origin: "the catalog"))
+                    .ambiguous, ConfigurationPath.full(path),
+                    PlannedService.declared.contains { $0.name == option.name } && section.hasPrefix("services.")
+                        ? "every service has an option of this name already" : "the option is declared twice",
+                    origin: "the catalog"))
             return
         }
         self.children[section, default: []].append(option.name)
