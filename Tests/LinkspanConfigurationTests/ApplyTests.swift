@@ -254,6 +254,31 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("one change is made at a time")
+    func twoAtOnce() async throws {
+        let stage = Stage()
+        let (starts, started) = AsyncStream<Void>.makeStream()
+        let (gate, opened) = AsyncStream<Void>.makeStream()
+        try await stage.run { messaging, plan in
+            let slow = PlannedService(SlowService(started: started, gate: gate))
+            let first = PlanDifference(
+                to: MessagingPlan(
+                    url: plan.plan.url, transport: plan.plan.transport, planned: plan.plan.services + [slow]),
+                [PlanChange(.service("slow"), "slow", .start)])
+            let second = plan.difference(to: try stage.load(["LINKSPAN_SERVICES_ROOMS_MOOD": "wild"]))
+            async let change: Void = messaging.apply(first)
+            for await _ in starts { break }
+            let error = await #expect(throws: LinkspanError.self) { try await messaging.apply(second) }
+            #expect(error?.code == .wrongState)
+            opened.yield()
+            try await change
+            #expect(messaging.services.state(of: "services.slow") == .ready)
+            try await messaging.apply(second)
+            #expect(stage.journal == ["change rooms 1 wild"])
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("after the stop nothing is changed any more")
     func afterStop() async throws {
         let stage = Stage()
@@ -266,5 +291,17 @@ struct RollbackTests {
             }
             #expect(stage.journal.isEmpty)
         }
+    }
+}
+
+/// A service that is not ready before it is let.
+private struct SlowService: LifecycleService {
+    let name: ServiceName = "slow"
+    let started: AsyncStream<Void>.Continuation
+    let gate: AsyncStream<Void>
+
+    func start(_ scope: ServiceScope) async throws {
+        self.started.yield()
+        for await _ in self.gate { return }
     }
 }

@@ -79,6 +79,26 @@ struct LoggingServiceTests {
         #expect(lines.last?.metadata["dropped"] == "3")
     }
 
+    @Test("level and families can be changed while it runs, all or nothing", .timeLimit(.minutes(1)))
+    func reconfiguration() async throws {
+        let recorder = Recorder()
+        let service = LoggingService(logger: recorder.logger(), level: .info, families: [.connection])
+        let registry = ServiceRegistry()
+        try registry.register(service).keep()
+        try await registry.start()
+        await registry.barrier(self.connection(.created))
+        try await service.reconfigure(OptionValues(["level": .text("debug"), "families": .list(["connection"])]))
+        await registry.barrier(self.connection(.created))
+        await #expect(throws: LinkspanError.self) {
+            try await service.reconfigure(OptionValues(["level": .text("error"), "families": .list(["weather"])]))
+        }
+        await registry.barrier(self.connection(.released))
+        try await service.reconfigure(.none)
+        #expect(service.families == LoggingService.Family.standard)
+        await registry.stop()
+        #expect(recorder.lines.map { $0.sentence }.prefix(2) == ["connection created", "connection released"])
+    }
+
     @Test("the registry's start and stop are written", .timeLimit(.minutes(1)))
     func registry() async throws {
         let recorder = Recorder()
