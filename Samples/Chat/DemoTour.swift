@@ -55,7 +55,8 @@ private struct DemoGuest {
     private let name: String
     private let rooms: RoomsService
     private let messaging: Messaging
-    private let news: Subscription
+    /// Held so that its listener goes on.
+    private let connection: ConnectionHandler
     private let following: Task<Void, Never>
     private let heard: AsyncStream<String>
 
@@ -69,20 +70,20 @@ private struct DemoGuest {
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }
-        let news = connection.onStateChange { change in
+        _ = connection.onStateChange { change in
             let sentence = ConnectionNews.sentence(for: change, over: "memory")
             if let sentence { LineOutput.news("\(name): \(sentence)") }
         }
-        return DemoGuest(name: name, rooms: rooms, chatNews, messaging: messaging, news: news)
+        return DemoGuest(name: name, rooms: rooms, chatNews, messaging: messaging, connection: connection)
     }
 
     private init(
-        name: String, rooms: RoomsService, _ chatNews: ChatNews, messaging: Messaging, news: Subscription
+        name: String, rooms: RoomsService, _ chatNews: ChatNews, messaging: Messaging, connection: ConnectionHandler
     ) {
         self.name = name
         self.rooms = rooms
         self.messaging = messaging
-        self.news = news
+        self.connection = connection
         let (heard, ear) = AsyncStream<String>.makeStream()
         self.heard = heard
         // No parent can own this task: it has the life of the guest, and `leave` ends it.
