@@ -266,6 +266,33 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test(
+        "known sections may be empty, and values null",
+        arguments: [
+            "connection: {}", "connection:", "services: { logging: {}, presence: }", "services: { add: }",
+            "connection: { linger: null }", "transport: { websocket: {}, adapter: ~ }",
+        ])
+    func emptySections(text: String) throws {
+        let plan = try load(
+            "linkspan: { \(text) }\n",
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"])
+        #expect(plan.plan.options.linger == .seconds(5))
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a section may be written once and merged in another place")
+    func merge() throws {
+        let plan = try load(
+            """
+            common: &common { linger: 9 }
+            linkspan:
+              transport: { adapter: memory, url: memory://a }
+              connection: *common
+            """)
+        #expect(plan.plan.options.linger == .seconds(9))
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("secrets and queries of URLs are never shown")
     func redaction() throws {
         let plan = try load(

@@ -95,22 +95,49 @@ struct FileLayer {
     ) {
         var reported: Set<String> = []
         for key in Set(content.keys).sorted() {
-            let origin = self.origin(key, locator)
             guard Self.isOurs(key) else {
                 self.checkRoot(key, locator, &reported)
                 continue
             }
             let path = ConfigurationPath.withoutRoot(key)
-            guard let value = Self.value(key, content.snapshot, format) else { continue }
+            let value = Self.value(key, content.snapshot, format)
             if let wrong = self.schema.diagnose(path) {
-                let full = ConfigurationPath.full(wrong.path)
-                guard reported.insert(full).inserted else { continue }
-                self.layer.problems.append(
-                    ConfigurationProblem(.unknownName, full, wrong.message, origin: self.origin(full, locator)))
-            } else {
-                self.layer.entries[path] = Layer.Entry(value: value, origin: origin)
+                // An empty section is a section.
+                if value != nil || wrong.isUnknown { self.report(wrong, locator, &reported) }
+            } else if let value {
+                self.layer.entries[path] = Layer.Entry(value: value, origin: self.origin(key, locator))
             }
         }
+        self.checkEmptySections(content.keys, locator, &reported)
+    }
+
+    /// The library tells only of keys that lead to a value; `conection: {}` is a slip all the same.
+    private mutating func checkEmptySections(
+        _ keys: [String], _ locator: KeyLocator, _ reported: inout Set<String>
+    ) {
+        let known = Set(keys.flatMap { Self.sections(above: $0) + [$0] })
+        for key in locator.lines.keys.sorted() where Self.isOurs(key) && !known.contains(key) {
+            // Not read as the parser reads it: an escape, or YAML's sign for merging.
+            guard !key.contains("\\"), !key.hasSuffix(".<<") else { continue }
+            guard let wrong = self.schema.diagnose(ConfigurationPath.withoutRoot(key)), wrong.isUnknown else { continue }
+            self.report(wrong, locator, &reported)
+        }
+    }
+
+    private static func sections(above key: String) -> [String] {
+        var names = ConfigurationPath.components(key)
+        var sections: [String] = []
+        while names.popLast() != nil, !names.isEmpty { sections.append(names.joined(separator: ".")) }
+        return sections
+    }
+
+    private mutating func report(
+        _ wrong: Schema.Diagnosis, _ locator: KeyLocator, _ reported: inout Set<String>
+    ) {
+        let full = ConfigurationPath.full(wrong.path)
+        guard reported.insert(full).inserted else { return }
+        self.layer.problems.append(
+            ConfigurationProblem(.unknownName, full, wrong.message, origin: self.origin(full, locator)))
     }
 
     /// The file may belong to others too, but `linkspam:` is a slip.

@@ -30,23 +30,34 @@ struct Schema: Sendable {
         }
     }
 
+    /// What is wrong with a key.
+    struct Diagnosis {
+        /// The shortest part of the key that is wrong.
+        var path: String
+        var message: String
+        /// Whether nobody has the name; otherwise it is a section where a value is wanted, or the reverse.
+        var isUnknown = false
+    }
+
     /// What is wrong with a key that was given; nil if it is declared.
-    ///
-    /// - Returns: the shortest part of the key that is wrong, and why.
-    func diagnose(_ path: String) -> (path: String, message: String)? {
+    func diagnose(_ path: String) -> Diagnosis? {
         var prefix = ""
         for name in ConfigurationPath.components(path) {
-            if let option = self.keys[prefix] { return (prefix, "expected \(option.expectation), found a section") }
+            if let option = self.keys[prefix] {
+                return Diagnosis(path: prefix, message: "expected \(option.expectation), found a section")
+            }
             let known = self.children[prefix] ?? []
             let own = ConfigurationPath.join(prefix, name)
             guard known.contains(name) else {
-                return (Wording.shown(own), Wording.unknown(Self.noun(in: prefix), name, known: known))
+                return Diagnosis(
+                    path: Wording.shown(own), message: Wording.unknown(Self.noun(in: prefix), name, known: known),
+                    isUnknown: true)
             }
             prefix = own
         }
         guard self.keys[prefix] == nil else { return nil }
         let known = (self.children[prefix] ?? []).sorted().joined(separator: ", ")
-        return (prefix, "expected a section (known: \(known)), found a value")
+        return Diagnosis(path: prefix, message: "expected a section (known: \(known)), found a value")
     }
 
     private static func noun(in prefix: String) -> String {

@@ -49,7 +49,7 @@ extension BrokenConfiguration {
                 + "  from chat.yaml:5"),
         Self(
             mistake: "unknown option of the connection",
-            file: Self.good("  connection:\n    opendeadline: 3\n    x: {}"),
+            file: Self.good("  connection:\n    opendeadline: 3"),
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
@@ -64,6 +64,25 @@ extension BrokenConfiguration {
             mistake: "unknown section", file: Self.good("  conection: { linger: 1 }"),
             says: "linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
                 + "known: connection, services, transport)  from chat.yaml:5"),
+        Self(
+            mistake: "unknown section with nothing in it", file: Self.good("  conection: {}"),
+            says: "linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
+                + "known: connection, services, transport)  from chat.yaml:5"),
+        Self(
+            mistake: "unknown service with nothing in its section",
+            file: Self.good("  services:\n    enabled: [presence]\n    presense:"),
+            says: "linkspan.services.presense  unknown service or key 'presense' (did you mean 'presence'? "
+                + "known: add, enabled, logging, outbox, presence, remove)  from chat.yaml:7"),
+        Self(
+            mistake: "unknown key without a value in JSON",
+            file: "{\"linkspan\": {\"transport\": {\"adapter\": \"memory\", \"url\": \"memory://a\"},\n"
+                + "\"connection\": {\"lingr\": null}}}",
+            name: "chat.json",
+            says: "linkspan.connection.lingr  unknown option 'lingr' (did you mean 'linger'? "
+                + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
+                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
+                + "flushPause, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.json:2"),
         Self(
             mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { linger: 1 } }",
             says: "linkspam  unknown section (did you mean 'linkspan'?)  from chat.yaml:6"),
