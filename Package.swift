@@ -118,8 +118,8 @@ let tests: [Target] = [
     test(
         "LinkspanConfiguration",
         [
-            "LinkspanConfiguration", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanLogging", "LinkspanLock",
-            "LinkspanTesting", logging,
+            "LinkspanConfiguration", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanLogging",
+            "LinkspanLock", "LinkspanTesting", logging,
         ]),
     test(
         "LinkspanLogging",

@@ -80,9 +80,10 @@ public struct ConfigurationLoader: Sendable {
         return plan
     }
 
-    /// What is wrong with a key, with the nearest known name; nil for a key that may be given.
+    /// Tells what is wrong with a key, with the nearest known name.
     ///
     /// - Parameter path: the key, such as `transport.adapter`; the root `linkspan.` may be left out.
+    /// - Returns: the problem; nil for a key that may be given.
     public func diagnose(_ path: String) -> ConfigurationProblem? {
         self.schema.diagnose(ConfigurationPath.withoutRoot(path)).map { wrong in
             ConfigurationProblem(.unknownName, ConfigurationPath.full(wrong.path), wrong.message)

@@ -29,8 +29,9 @@ extension Chat {
                 let other = try await bench.runChat(["config", "check", "--config", path])
                 #expect(other.status == 0)
                 #expect(
-                    other.output == ["fine: websocket to ws://127.0.0.1:9/, services logging, connections, rooms, typing"]
-                )
+                    other.output == [
+                        "fine: websocket to ws://127.0.0.1:9/, services logging, connections, rooms, typing"
+                    ])
             }
         }
 
@@ -100,7 +101,9 @@ extension Chat {
                         "  a change while running: hot", "  variable: LINKSPAN_CONNECTION_LINGER",
                     ])
                 let section = try await bench.runChat(["config", "explain", "services.logging", "--config", path])
-                #expect(section.output.contains("linkspan.services.logging.level = info  from \(path):9; hides warning in default"))
+                #expect(
+                    section.output.contains(
+                        "linkspan.services.logging.level = info  from \(path):9; hides warning in default"))
                 let unknown = try await bench.runChat(["config", "explain", "connection.lingr"])
                 #expect(unknown.status == 64)
                 #expect(unknown.errors.first?.contains("unknown option 'lingr' (did you mean 'linger'?") == true)

@@ -48,7 +48,8 @@ struct PlacementTests {
     func order() async throws {
         let section = "    presence: { after: [logging] }\n"
         let plan = try load(Self.file + section, catalog: Self.catalog())
-        #expect(plan.order.waves.map { $0.map { $0.name } } == [["connections"], ["logging"], ["presence"], ["typing"]])
+        let waves = plan.order.waves.map { $0.map { $0.name } }
+        #expect(waves == [["connections"], ["logging"], ["presence"], ["typing"]])
         #expect(plan.order.steps.last?.needs == [.hard("presence")])
         #expect(plan.order.dependants(of: ["logging"]) == ["presence", "typing"])
         let registry = ServiceRegistry()

@@ -119,8 +119,8 @@ struct FileLayer {
         for key in locator.lines.keys.sorted() where Self.isOurs(key) && !known.contains(key) {
             // Not read as the parser reads it: an escape, or YAML's sign for merging.
             guard !key.contains("\\"), !key.hasSuffix(".<<") else { continue }
-            guard let wrong = self.schema.diagnose(ConfigurationPath.withoutRoot(key)), wrong.isUnknown else { continue }
-            self.report(wrong, locator, &reported)
+            let wrong = self.schema.diagnose(ConfigurationPath.withoutRoot(key))
+            if let wrong, wrong.isUnknown { self.report(wrong, locator, &reported) }
         }
     }
 

@@ -22,7 +22,8 @@ extension LoadedPlan {
         }
         if self.plan.url != next.plan.url {
             let change = PlanChange(
-                .connection, "endpoint", old: Self.redacted(self.plan.url), new: Self.redacted(next.plan.url), .reconnect)
+                .connection, "endpoint", old: Self.redacted(self.plan.url), new: Self.redacted(next.plan.url),
+                .reconnect)
             changes.insert(change, at: self.adapter == next.adapter ? 0 : 1)
         }
         return changes

@@ -8,7 +8,8 @@ extension PlannedService {
             "importance", .choice([Importance.required.rawValue, Importance.optional.rawValue]),
             fallback: "as the service says", "Whether nothing starts unless the service does."),
         PluginOption(
-            "after", .list, fallback: "none", "Services that must be ready before this one starts, besides those it needs."),
+            "after", .list, fallback: "none",
+            "Services that must be ready before this one starts, besides those it needs."),
         PluginOption(
             "priority", .number(-1_000...1_000), fallback: "as the service says",
             "Who is first among services that may start together; higher is earlier."),

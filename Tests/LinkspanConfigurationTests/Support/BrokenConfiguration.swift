@@ -238,7 +238,8 @@ extension BrokenConfiguration {
                 + "known: logging, outbox, presence)  from chat.yaml:8"),
         Self(
             mistake: "start after a service that is not enabled",
-            file: Self.good("  services:\n    enabled: [logging, presence]\n    presence: { after: [logging, outbox] }"),
+            file: Self.good(
+                "  services:\n    enabled: [logging, presence]\n    presence: { after: [logging, outbox] }"),
             says: "linkspan.services.presence.after[1]  service 'outbox' is not enabled (enabled: logging)"
                 + "  from chat.yaml:7"),
         Self(
