@@ -127,6 +127,21 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a service that had failed to start is started with its new options, hot or not")
+    func degraded() async throws {
+        let stage = Stage()
+        stage.fail("start presence")
+        try await stage.run { messaging, plan in
+            #expect(messaging.services.degraded.keys.sorted() == ["services.presence"])
+            stage.fail()
+            let next = try stage.load(["LINKSPAN_SERVICES_PRESENCE_MOOD": "wild"])
+            try await messaging.apply(plan.difference(to: next))
+            #expect(stage.journal == ["stop presence 1 calm", "start presence 1 wild"])
+            #expect(messaging.services.degraded.isEmpty)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a service that is added to a connected plan has its channel when it starts")
     func channels() async throws {
         let stage = Stage()
@@ -234,6 +249,21 @@ struct RollbackTests {
                 error?.message == "the change of the plan failed: service 'metrics' did not start: "
                     + "unsupported: start metrics is told to fail; and what ran before could not be brought back in "
                     + "full: service 'presence' did not start: unsupported: start presence is told to fail")
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("what had failed before may fail again on the way back")
+    func degraded() async throws {
+        let stage = Stage()
+        stage.fail("start presence", "start metrics")
+        try await stage.run { messaging, plan in
+            let next = try stage.load(["LINKSPAN_SERVICES_ENABLED": "rooms,metrics"])
+            let error = await #expect(throws: LinkspanError.self) {
+                try await messaging.apply(plan.difference(to: next))
+            }
+            #expect(error?.message.hasSuffix("; the former plan runs on") == true)
+            #expect(messaging.services.degraded.keys.sorted() == ["services.presence"])
         }
     }
 

@@ -58,7 +58,10 @@ extension Messaging {
     private static func change(
         _ difference: PlanDifference, by transaction: inout PlanTransaction
     ) async throws(LinkspanError) {
-        let effects = difference.services
+        let effects = difference.services.reduce(into: [:]) { effects, effect in
+            // What does not run can take nothing over, but may run with the new options.
+            effects[effect.key] = effect.value == .hot && !transaction.isReady(effect.key) ? .restart : effect.value
+        }
         let coming = try Self.order(difference.plan.services)
         for name in try Self.order(transaction.running.planned).map(\.name).reversed()
         where effects[name] == .stop || effects[name] == .restart {

@@ -16,7 +16,7 @@ struct RunningServices: Sendable {
 /// Changes the services of a registry step by step, and takes the steps back when one fails.
 struct PlanTransaction {
     private enum Step {
-        case stopped(PlannedService)
+        case stopped(PlannedService, wasReady: Bool)
         case started(ServiceName)
         case reconfigured(PlannedService)
     }
@@ -32,14 +32,15 @@ struct PlanTransaction {
 
     /// Stops a service, and waits until it has stopped or its budget has passed.
     mutating func stop(_ name: ServiceName) async {
+        let wasReady = self.isReady(name)
         guard let member = self.running.members.removeValue(forKey: name) else { return }
         await member.registration.cancelAndDrain()
-        self.done.append(.stopped(member.planned))
+        self.done.append(.stopped(member.planned, wasReady: wasReady))
     }
 
     /// Starts a service, and waits until it is ready.
     mutating func start(_ planned: PlannedService) async throws(LinkspanError) {
-        try await self.register(planned)
+        try await self.register(planned, mustBeReady: true)
         self.done.append(.started(planned.name))
     }
 
@@ -60,8 +61,8 @@ struct PlanTransaction {
         while let step = self.done.popLast() {
             do throws(LinkspanError) {
                 switch step {
-                case .stopped(let planned):
-                    try await self.register(try planned.renewed())
+                case .stopped(let planned, let wasReady):
+                    try await self.register(try planned.renewed(), mustBeReady: wasReady)
                 case .started(let name):
                     await self.running.members.removeValue(forKey: name)?.registration.cancelAndDrain()
                 case .reconfigured(let former):
@@ -75,7 +76,15 @@ struct PlanTransaction {
         return failures
     }
 
-    private mutating func register(_ planned: PlannedService) async throws(LinkspanError) {
+    /// Whether a service works; one that failed to start may be part of what runs, too.
+    func isReady(_ name: ServiceName) -> Bool {
+        let services = self.messaging.services
+        return services.state(of: "\(services.name).\(name)") == .ready
+    }
+
+    private mutating func register(
+        _ planned: PlannedService, mustBeReady: Bool
+    ) async throws(LinkspanError) {
         try self.messaging.introduce(added: planned.service)
         let registration: Registration
         do {
@@ -88,7 +97,7 @@ struct PlanTransaction {
         registration.keep()
         let state = await registration.settled()
         // A registry inside the registry has no state of its own, and an empty one none at all.
-        guard state == .ready || planned.service is ServiceRegistry else {
+        guard state == .ready || !mustBeReady || planned.service is ServiceRegistry else {
             await registration.cancelAndDrain()
             throw LinkspanError(
                 .invalidConfiguration, "service '\(planned.name)' did not start: \(Self.words(state))")
