@@ -13,7 +13,7 @@ extension Chat {
               services:
                 enabled: [typing, rooms, logging]
                 typing: { after: [logging], handleLimit: 0.5 }
-                logging: { level: info }
+                logging: { level: debug }
             """
 
         @Test("a configuration without mistakes is fine", .timeLimit(.minutes(2)))
@@ -73,7 +73,7 @@ extension Chat {
                         "transport: websocket, from \(path):3", "endpoint: ws://127.0.0.1:9/, from \(path):4",
                         "option: transport.websocket.pingInterval = 3, from \(path):4",
                         "option: connection.linger = 6, from \(path):5", "start 1:", "  logging",
-                        "      services.logging.level = info, from \(path):9", "start 2:", "  connections",
+                        "      services.logging.level = debug, from \(path):9", "start 2:", "  connections",
                         "start 3:", "  rooms", "  typing after logging: need, from \(path):8",
                         "      services.typing.handleLimit = 0.5, from \(path):8",
                     ])
@@ -103,7 +103,7 @@ extension Chat {
                 let section = try await bench.runChat(["config", "explain", "services.logging", "--config", path])
                 #expect(
                     section.output.contains(
-                        "linkspan.services.logging.level = info  from \(path):9; hides warning in default"))
+                        "linkspan.services.logging.level = debug  from \(path):9; hides warning in default"))
                 let unknown = try await bench.runChat(["config", "explain", "connection.lingr"])
                 #expect(unknown.status == 64)
                 #expect(unknown.errors.first?.contains("unknown option 'lingr' (did you mean 'linger'?") == true)

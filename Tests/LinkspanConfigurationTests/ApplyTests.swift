@@ -4,7 +4,7 @@ internal import LinkspanInMemory
 internal import LinkspanLifecycle
 internal import Testing
 
-@Suite("Changes of a running plan", .timeLimit(.minutes(1)))
+@Suite("Changes of a running plan", .timeLimit(.minutes(2)))
 struct ApplyTests {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a hot option is taken over, and nothing is interrupted")
@@ -55,6 +55,25 @@ struct ApplyTests {
             let another = try messaging.connect()
             #expect(another.url == channel.url)
             #expect(stage.connects(to: "second") == 1)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("an option of the transport, or another endpoint, takes a new link of the same transport")
+    func newLink() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            let paced = try stage.load(["LINKSPAN_TRANSPORT_FIRST_PACE": "3"])
+            try await messaging.apply(plan.difference(to: paced))
+            let moved = try stage.load([
+                "LINKSPAN_TRANSPORT_FIRST_PACE": "3", "LINKSPAN_TRANSPORT_FIRST_URL": "first://attic",
+            ])
+            try await messaging.apply(paced.difference(to: moved))
+            try channel.send("say", 1)
+            #expect(try messaging.connect().url.text.hasPrefix("first://attic"))
+            #expect(await channel.drain(within: .seconds(20)).isEmpty)
+            #expect(stage.heard(by: "first") == [1] && stage.connects(to: "first") == 3)
         }
     }
 
@@ -156,7 +175,7 @@ struct ApplyTests {
     }
 }
 
-@Suite("Changes that fail", .timeLimit(.minutes(1)))
+@Suite("Changes that fail", .timeLimit(.minutes(2)))
 struct RollbackTests {
     /// Every kind of change at once.
     private static let everything = [
@@ -327,6 +346,7 @@ struct RollbackTests {
 /// A service that is not ready before it is let.
 private struct SlowService: LifecycleService {
     let name: ServiceName = "slow"
+    let budgets = Budgets.generous
     let started: AsyncStream<Void>.Continuation
     let gate: AsyncStream<Void>
 

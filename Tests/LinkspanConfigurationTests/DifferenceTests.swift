@@ -19,6 +19,9 @@ struct DifferenceTests {
             what: "a value that is the default", after: ["LINKSPAN_CONNECTION_LINGER": "5.0"],
             lines: ["nothing changes"]),
         Row(
+            what: "a list that is as empty as before", after: ["LINKSPAN_SERVICES_PRESENCE_AFTER": ""],
+            lines: ["nothing changes"]),
+        Row(
             what: "options of what is not in use",
             after: ["LINKSPAN_TRANSPORT_SECOND_PACE": "3", "LINKSPAN_SERVICES_METRICS_SIZE": "3"],
             lines: ["nothing changes"]),

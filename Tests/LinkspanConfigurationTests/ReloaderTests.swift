@@ -5,7 +5,7 @@ internal import LinkspanLifecycle
 internal import LinkspanTesting
 internal import Testing
 
-@Suite("Following a file", .timeLimit(.minutes(1)))
+@Suite("Following a file", .timeLimit(.minutes(2)))
 struct ReloaderTests {
     private static let good = text(mood: "calm")
 

@@ -38,7 +38,7 @@ struct PlanReport: Encodable {
         self.transport = Item(key: "transport", value: plan.adapter, origin: adapter?.origin ?? "code")
         self.endpoint = Self.endpoint(of: plan)
         self.options = ["transport.\(plan.adapter)", "connection"].flatMap { section in
-            plan.settings(in: section).filter { !$0.path.hasSuffix(".url") }.compactMap { Item(given: $0) }
+            plan.settings(in: section).filter { !$0.path.hasSuffix(".url") }.compactMap { Item(changed: $0) }
         }
         self.waves = plan.order.waves.map { $0.map { Service($0, in: plan) } }
     }
@@ -54,9 +54,9 @@ struct PlanReport: Encodable {
 
 @available(macOS 15, *)
 extension PlanReport.Item {
-    /// Nil for what nobody has said anything about.
-    fileprivate init?(given setting: Setting) {
-        guard setting.origin != "default" else { return nil }
+    /// Nil for what is as it would be if nobody had said anything.
+    fileprivate init?(changed setting: Setting) {
+        guard setting.value != setting.fallback else { return nil }
         let key = setting.path.split(separator: ".").dropFirst().joined(separator: ".")
         self.init(key: key, value: setting.value ?? "(none)", origin: setting.origin)
     }
@@ -74,7 +74,7 @@ extension PlanReport.Service {
                 origin: own.contains(need) ? "the service" : after?.origin ?? "the service")
         }
         self.settings = plan.settings(in: "services.\(step.name)").filter { !$0.path.hasSuffix(".after") }
-            .compactMap { PlanReport.Item(given: $0) }
+            .compactMap { PlanReport.Item(changed: $0) }
     }
 
     fileprivate var lines: [String] {

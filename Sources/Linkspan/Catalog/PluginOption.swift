@@ -10,8 +10,10 @@ public struct PluginOption: Sendable, Hashable {
     public var summary: String
     /// Whether it must be kept out of files and logs.
     public var isSecret: Bool
-    /// What a change of the value does to what runs; nil for what is usual where the option belongs: a transport's
-    /// reconnects, a service's restarts the service.
+    /// What a change of the value does to what runs.
+    ///
+    /// Counts for services, whose options restart them unless they are ``ReloadClass/hot``. A transport's always
+    /// reconnect.
     public var reload: ReloadClass?
 
     /// Declares an option.

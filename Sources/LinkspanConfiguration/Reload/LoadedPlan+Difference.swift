@@ -97,6 +97,8 @@ extension LoadedPlan {
     private func value(_ path: String) -> OptionValue? {
         if let value = self.values[path] { return value }
         guard let option = self.keys[path], let fallback = option.fallback else { return nil }
+        // The word for nothing; other words are not what anybody gives as a value.
+        guard fallback != "none" else { return option.kind == .list ? .list([]) : nil }
         return option.parse(option.kind == .list ? Layer.split(fallback) : .text(fallback))
     }
 

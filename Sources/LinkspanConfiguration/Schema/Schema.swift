@@ -105,7 +105,7 @@ struct Schema: Sendable {
         self.open(section)
         let path = "\(section).\(option.name)"
         var option = option
-        option.reload = option.reload ?? Self.usualReload(in: section)
+        option.reload = Self.reload(of: option, in: section)
         guard self.keys.updateValue(option, forKey: path) == nil else {
             self.problems.append(
                 ConfigurationProblem(
@@ -118,13 +118,13 @@ struct Schema: Sendable {
         self.children[section, default: []].append(option.name)
     }
 
-    /// What a change of an option does unless its declaration says otherwise.
-    private static func usualReload(in section: String) -> ReloadClass {
+    /// What a change of an option does: what its declaration says, where that can be.
+    private static func reload(of option: PluginOption, in section: String) -> ReloadClass {
         switch section {
-        case "connection": .hot
+        case "connection": option.reload ?? .hot
         // The lists of services start and stop what they name, and nothing else.
         case "services": .hot
-        default: section.hasPrefix("services.") ? .restart : .reconnect
+        default: section.hasPrefix("services.") ? option.reload == .hot ? .hot : .restart : .reconnect
         }
     }
 

@@ -57,16 +57,17 @@ extension Stage {
     func catalog() -> Catalog {
         var catalog = Catalog()
         for (name, hub) in self.hubs {
-            let option = PluginOption("pace", .number(1...9), fallback: "1", "How fast.")
+            // A transport cannot be told of a change, whatever it says.
+            let option = PluginOption("pace", .number(1...9), fallback: "1", reload: .hot, "How fast.")
             catalog.add(
                 TransportFactory(name, schemes: [name], options: [option]) { values in
                     HubTransport(name: name, pace: values.number("pace") ?? 1, transport: InMemoryTransport(hub: hub))
                 })
         }
         let options = [
-            PluginOption("size", .number(1...99), fallback: "1", "Not to be changed while it runs."),
+            PluginOption(
+                "size", .number(1...99), fallback: "1", reload: .reconnect, "Not to be changed while it runs."),
             PluginOption("mood", .text, fallback: "calm", reload: .hot, "May be changed at any time."),
-            PluginOption("stubborn", .text, fallback: "no", reload: .hot, "Said to be hot."),
         ]
         for name in ["rooms", "metrics", "history"] {
             catalog.add(
@@ -124,10 +125,17 @@ struct HubTransport: Transport {
     }
 }
 
+extension Budgets {
+    /// More time than any machine needs, however busy.
+    static let generous = Budgets(
+        start: .seconds(50), handle: .seconds(50), quiesce: .seconds(50), stop: .seconds(50))
+}
+
 /// A service that writes down what is done with it.
 final class JournalService: Reconfigurable {
     let name: ServiceName
     let placement: Placement
+    let budgets = Budgets.generous
     private let stage: Stage
     private let values: Lock<OptionValues>
 
@@ -162,6 +170,7 @@ struct PlainService: LifecycleService {
 /// A service that talks over the connection.
 final class TalkingService: ChannelUsing {
     let name: ServiceName = "talker"
+    let budgets = Budgets.generous
     private let stage: Stage
     private let channel = Lock<(any MessageChannel)?>(nil)
 
