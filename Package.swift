@@ -80,7 +80,7 @@ let plugins: [Target] = [
     plugin(
         "Transports", "LinkspanSocketIO",
         ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
-    plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", logging]),
+    plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", logging]),
     plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
     plugin("Services", "LinkspanMetrics", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", metrics]),
     plugin("Services", "LinkspanTracing", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", tracing]),
@@ -130,7 +130,12 @@ let tests: [Target] = [
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanLock"]),
     test(
         "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanLock", logging]),
-    test("LinkspanConfiguration", ["LinkspanConfiguration", "Linkspan", "LinkspanLifecycle"]),
+    test(
+        "LinkspanConfiguration",
+        [
+            "LinkspanConfiguration", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanLogging",
+            "LinkspanLock", "LinkspanTesting", logging,
+        ]),
     test(
         "LinkspanLogging",
         ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanLock", logging]),

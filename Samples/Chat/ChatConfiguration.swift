@@ -23,14 +23,30 @@ struct ChatConfiguration {
     /// - Throws: the exit with status 64, after everything that is wrong was printed.
     func plan(for visitor: Visitor, _ news: ChatNews) throws -> LoadedPlan {
         do {
-            var loaded = try ConfigurationLoader(catalog: Self.catalog(for: visitor, news))
-                .load(file: self.file, overrides: self.overrides, defaults: Self.defaults)
+            var loaded = try self.loader(for: visitor, news).load(self.sources)
             loaded.plan.credentials = visitor.credentials
             return loaded
         } catch {
-            LineOutput.complain("\(error)")
-            throw ExitCode.validationFailure
+            throw Self.complain(error)
         }
+    }
+
+    /// Reads the configuration of a visitor.
+    func loader(for visitor: Visitor, _ news: ChatNews) -> ConfigurationLoader {
+        ConfigurationLoader(catalog: Self.catalog(for: visitor, news))
+    }
+
+    /// Where the configuration comes from.
+    var sources: ConfigurationSources {
+        ConfigurationSources(file: self.file, overrides: self.overrides, defaults: Self.defaults)
+    }
+
+    /// Prints everything that is wrong.
+    ///
+    /// - Returns: the exit with status 64.
+    static func complain(_ error: ConfigurationError) -> ExitCode {
+        for line in error.description.split(separator: "\n") { LineOutput.complain(String(line)) }
+        return .validationFailure
     }
 
     /// What may be named in the configuration.

@@ -66,7 +66,7 @@ private struct DemoGuest {
         let chatNews = ChatNews()
         let rooms = RoomsService(visitor, chatNews)
         plan.credentials = visitor.credentials
-        plan.services = [rooms]
+        plan.services = [PlannedService(rooms)]
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }

@@ -67,6 +67,8 @@ public struct ConfigurationProblem: Sendable, Hashable {
         public static let missing = Self(rawValue: "missing")
         /// A secret stands in a file.
         public static let secretInFile = Self(rawValue: "secretInFile")
+        /// A secret stands on a command line.
+        public static let secretInArguments = Self(rawValue: "secretInArguments")
         /// The key is given twice, or two keys have one spelling.
         public static let ambiguous = Self(rawValue: "ambiguous")
         /// The transport or service refused its options.

@@ -44,20 +44,50 @@ public struct ConfigurationLoader: Sendable {
         file: String? = nil, environment: [String: String]? = nil, arguments: [String] = [],
         overrides: [Override] = [], defaults: [Override] = []
     ) throws(ConfigurationError) -> LoadedPlan {
+        try self.load(
+            ConfigurationSources(
+                file: file, environment: environment, arguments: arguments, overrides: overrides, defaults: defaults))
+    }
+
+    /// Reads, merges and checks all sources.
+    ///
+    /// - Parameter sources: where to look.
+    /// - Returns: the plan, made and not started, with the origin of each value.
+    /// - Throws: ``ConfigurationError`` with everything that is wrong in any of the sources.
+    public func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> LoadedPlan {
+        try self.load(sources, sources.file.map { FileLook.Content($0) })
+    }
+
+    /// Takes the file as it was read before.
+    func load(
+        _ sources: ConfigurationSources, _ content: FileLook.Content?
+    ) throws(ConfigurationError) -> LoadedPlan {
+        let file = sources.file.flatMap { path in content.map { FileLayer.read(path, self.schema, $0) } }
         let text = TextLayers(schema: self.schema, spelling: self.spelling)
-        var layers = text.overrides(overrides)
-        layers.append(text.arguments(arguments))
-        layers.append(text.environment(environment ?? ProcessInfo.processInfo.environment))
-        if let file { layers.append(FileLayer.read(file, self.schema)) }
-        layers += text.overrides(defaults)
+        var layers = text.overrides(sources.overrides)
+        layers.append(text.arguments(sources.arguments))
+        layers.append(text.environment(sources.environment ?? ProcessInfo.processInfo.environment))
+        if let file { layers.append(file) }
+        layers += text.overrides(sources.defaults)
         var resolver = Resolver(self.catalog, self.schema, layers)
         let plan = resolver.plan()
         // From the bottom up: who mends the first line may have mended those behind it.
         var problems = self.schema.problems + self.spelling.problems
         for layer in layers.reversed() { problems += layer.problems }
         problems += resolver.problems
-        guard problems.isEmpty, let plan else { throw ConfigurationError(problems: problems) }
+        guard problems.isEmpty, var plan else { throw ConfigurationError(problems: problems) }
+        plan.content = content
         return plan
+    }
+
+    /// Tells what is wrong with a key, with the nearest known name.
+    ///
+    /// - Parameter path: the key, such as `transport.adapter`; the root `linkspan.` may be left out.
+    /// - Returns: the problem; nil for a key that may be given.
+    public func diagnose(_ path: String) -> ConfigurationProblem? {
+        self.schema.diagnose(ConfigurationPath.withoutRoot(path)).map { wrong in
+            ConfigurationProblem(.unknownName, ConfigurationPath.full(wrong.path), wrong.message)
+        }
     }
 
     /// Every key that may be given, with its variable and flag, for a help text.

@@ -1,8 +1,10 @@
 public import Linkspan
+public import LinkspanLifecycle
 
 /// A checked configuration, ready to run, with where each of its values came from.
 ///
 /// Transport and services are made, not started. Services are used up by running them: load again to run again.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct LoadedPlan: Sendable {
     /// What to run; its credentials are for the app to set.
     public var plan: MessagingPlan
@@ -12,6 +14,14 @@ public struct LoadedPlan: Sendable {
     public let services: [String]
     /// Every declared key in alphabetical order, with its value and origin.
     public let settings: [Setting]
+    /// In which order the services start, and why.
+    public let order: StartOrder
+    /// The checked values of the given keys, without the root.
+    let values: [String: OptionValue]
+    /// Every declared key, without the root.
+    let keys: [String: PluginOption]
+    /// What stood in the file; nil without one.
+    var content: FileLook.Content?
 
     /// Tells what holds for a key and why, or nil for a key that nobody declares; the root `linkspan.` may be left out.
     public func explain(_ path: String) -> Setting? {
@@ -32,6 +42,12 @@ public struct Setting: Sendable, Hashable {
     public let hidden: [Hidden]
     /// What the key is for.
     public let summary: String
+    /// What values look like.
+    public let expectation: String
+    /// What holds when nobody says otherwise; nil when it must be given.
+    public let fallback: String?
+    /// What a change of the value does to what runs.
+    public let reload: ReloadClass
 
     /// A value that lost to another.
     public struct Hidden: Sendable, Hashable {

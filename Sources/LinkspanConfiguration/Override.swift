@@ -5,6 +5,8 @@ public struct Override: Sendable, Hashable {
     /// The value as text; lists are separated by commas.
     public var value: String
     /// Where the value was given, for messages: the flag's name, such as `--transport`.
+    ///
+    /// Secrets are refused from an origin that begins with a dash: other users can read command lines.
     public var origin: String
 
     /// Makes an override.

@@ -1,18 +1,18 @@
 internal import Linkspan
-internal import LinkspanLifecycle
 
 /// Picks the value of each key from the layers, checks it, and collects everything that is wrong.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct Resolver {
-    private let catalog: Catalog
-    private let schema: Schema
+    let catalog: Catalog
+    let schema: Schema
     /// The sources, the strongest first.
-    private let layers: [Layer]
-    private(set) var problems: [ConfigurationProblem] = []
+    let layers: [Layer]
+    var problems: [ConfigurationProblem] = []
     private(set) var settings: [Setting] = []
     /// The checked values by key.
-    private var values: [String: OptionValue] = [:]
+    var values: [String: OptionValue] = [:]
     /// The winning entry of each key, checked or not.
-    private var winners: [String: Layer.Entry] = [:]
+    var winners: [String: Layer.Entry] = [:]
 
     init(_ catalog: Catalog, _ schema: Schema, _ layers: [Layer]) {
         self.catalog = catalog
@@ -30,19 +30,22 @@ struct Resolver {
         let endpoint = adapter.flatMap { self.endpoint(of: $0) }
         let names = self.serviceNames()
         let transport = adapter.flatMap { self.makeTransport($0) }
-        let services = names.map { self.makeService($0) }
+        let services = names.map { self.makeService($0, all: names) }
+        let order = self.order(of: services.compactMap { $0 })
         var options = ConnectionOptions.defaults()
         options.apply(self.options(of: "connection", ConnectionOptions.declared))
-        guard self.problems.isEmpty, let adapter, let endpoint, let transport else { return nil }
+        guard self.problems.isEmpty, let adapter, let endpoint, let transport, let order else { return nil }
         return LoadedPlan(
             plan: MessagingPlan(
-                url: endpoint, transport: transport, options: options, services: services.compactMap { $0 }),
-            adapter: adapter, services: names, settings: self.settings)
+                url: endpoint, transport: transport, options: options, planned: services.compactMap { $0 }),
+            adapter: adapter, services: names, settings: self.settings, order: order, values: self.values,
+            keys: self.schema.keys)
     }
 }
 
 // MARK: - Values
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     /// The given values of a key, the strongest first.
     private func candidates(_ path: String, _ option: PluginOption) -> [Layer.Entry] {
@@ -55,7 +58,7 @@ extension Resolver {
 
     private mutating func check(_ path: String, _ option: PluginOption) {
         let candidates = self.candidates(path, option)
-        self.refuseSecretsInFiles(path, option)
+        self.refuseExposedSecrets(path, option)
         let hidden = candidates.dropFirst().map {
             Setting.Hidden(value: self.shown($0.value, path, option), origin: $0.origin)
         }
@@ -64,7 +67,8 @@ extension Resolver {
             Setting(
                 path: ConfigurationPath.full(path),
                 value: winner.map { self.shown($0.value, path, option) } ?? option.fallback,
-                origin: winner?.origin ?? "default", hidden: hidden, summary: option.summary))
+                origin: winner?.origin ?? "default", hidden: hidden, summary: option.summary,
+                expectation: option.expectation, fallback: option.fallback, reload: option.reload ?? .restart))
         guard let winner else { return }
         self.winners[path] = winner
         // The names in these have their own messages.
@@ -76,20 +80,24 @@ extension Resolver {
         }
     }
 
-    private mutating func refuseSecretsInFiles(_ path: String, _ option: PluginOption) {
+    private mutating func refuseExposedSecrets(_ path: String, _ option: PluginOption) {
         guard option.isSecret else { return }
-        for layer in self.layers where layer.isFile {
-            guard let entry = layer.entries[path] else { continue }
+        for layer in self.layers {
+            guard let exposure = layer.exposure, let entry = layer.entries[path] else { continue }
+            let (code, place): (ConfigurationProblem.Code, String) =
+                switch exposure {
+                case .file: (.secretInFile, "stand in a file")
+                case .arguments: (.secretInArguments, "stand on a command line, which other users can read")
+                }
             self.problems.append(
                 ConfigurationProblem(
-                    .secretInFile, ConfigurationPath.full(path),
-                    "is a secret and must not stand in a file; give it by an environment variable",
-                    origin: entry.origin))
+                    code, ConfigurationPath.full(path),
+                    "is a secret and must not \(place); give it by an environment variable", origin: entry.origin))
         }
     }
 
     /// Reports something about the winning value of a key.
-    private mutating func report(
+    mutating func report(
         _ code: ConfigurationProblem.Code, _ path: String, element: Int? = nil, _ message: String
     ) {
         let full = ConfigurationPath.full(path)
@@ -109,7 +117,7 @@ extension Resolver {
     }
 
     /// The checked values of a section.
-    private func options(of section: String, _ declared: [PluginOption]) -> OptionValues {
+    func options(of section: String, _ declared: [PluginOption]) -> OptionValues {
         var values = OptionValues.none
         for option in declared { values.values[option.name] = self.values["\(section).\(option.name)"] }
         return values
@@ -118,6 +126,7 @@ extension Resolver {
 
 // MARK: - Transport
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     private mutating func adapter() -> String? {
         let path = "transport.adapter"
@@ -175,55 +184,18 @@ extension Resolver {
         if case .text(let text) = value { text } else { nil }
     }
 
-    private mutating func reportMissing(_ path: String, _ shape: String) {
+    mutating func reportMissing(_ path: String, _ shape: String) {
         // What cannot be read may well have it.
         guard !self.layers.contains(where: { $0.isBroken }) else { return }
         self.report(.missing, path, "is missing: expected \(shape)")
     }
 }
 
-// MARK: - Services
+// MARK: - Making
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
-    /// The enabled and added services without the removed ones.
-    private mutating func serviceNames() -> [String] {
-        var names: [String] = []
-        for path in ["services.enabled", "services.add"] {
-            for name in self.known(path) {
-                if !names.contains(name.text) {
-                    names.append(name.text)
-                } else if path == "services.enabled" {
-                    self.report(.ambiguous, path, element: name.index, "service '\(name.text)' is listed twice")
-                }
-            }
-        }
-        let removed = Set(self.known("services.remove").map { $0.text })
-        return names.filter { !removed.contains($0) }
-    }
-
-    private mutating func known(_ path: String) -> [(index: Int, text: String)] {
-        guard case .list(let names) = self.values[path] else { return [] }
-        var known: [(index: Int, text: String)] = []
-        for (index, name) in names.enumerated() {
-            if self.schema.services.contains(name) {
-                known.append((index, name))
-            } else {
-                self.report(
-                    .unknownName, path, element: index,
-                    Wording.unknown("service", name, known: self.schema.services))
-            }
-        }
-        return known
-    }
-
-    private mutating func makeService(_ name: String) -> (any LifecycleService)? {
-        guard let factory = self.catalog.services[name] else { return nil }
-        return self.make("services.\(name)", factory.options) { values throws(LinkspanError) in
-            try factory.make(values)
-        }
-    }
-
-    private mutating func makeTransport(_ name: String) -> (any Transport)? {
+    mutating func makeTransport(_ name: String) -> (any Transport)? {
         guard let factory = self.catalog.transports[name] else { return nil }
         return self.make("transport.\(name)", factory.options) { values throws(LinkspanError) in
             try factory.make(values)
@@ -231,7 +203,7 @@ extension Resolver {
     }
 
     /// Makes a part, if all that it needs is there and right.
-    private mutating func make<Part>(
+    mutating func make<Part>(
         _ section: String, _ declared: [PluginOption], _ make: (OptionValues) throws(LinkspanError) -> Part
     ) -> Part? {
         let before = self.problems.count

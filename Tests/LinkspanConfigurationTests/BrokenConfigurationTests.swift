@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration
+internal import LinkspanLifecycle
 internal import Testing
 
 @Suite("Broken configurations")
@@ -81,6 +82,34 @@ struct BrokenConfigurationTests {
         #expect(
             try failure(environment: given, catalog: catalog)
                 == "1 problem in configuration, nothing was started: linkspan.transport.custom.ping_interval  cannot be told from 'linkspan.transport.custom.pingInterval': both are spelt LINKSPAN_TRANSPORT_CUSTOM_PING_INTERVAL  from the catalog"
+        )
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a service cannot declare an option that every service has")
+    func commonOption() throws {
+        var catalog = Catalog.sample()
+        let option = PluginOption("priority", .number(1...3), fallback: "1", "How urgent.")
+        catalog.add(ServiceFactory("urgent", options: [option]) { OptionService(name: "urgent", values: $0) })
+        let given = ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"]
+        #expect(
+            try failure(environment: given, catalog: catalog)
+                == "1 problem in configuration, nothing was started: linkspan.services.urgent.priority  every service has an option of this name already  from the catalog"
+        )
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a need that only code declares is a problem of the list of services")
+    func needInCode() throws {
+        var catalog = Catalog.sample()
+        catalog.add(ServiceFactory("typing") { PlacedService(name: "typing", placement: .needing("presence"), $0) })
+        let given = [
+            "LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a",
+            "LINKSPAN_SERVICES_ENABLED": "typing",
+        ]
+        #expect(
+            try failure(environment: given, catalog: catalog)
+                == "1 problem in configuration, nothing was started: linkspan.services.enabled  services.typing.needs: 'presence' is not registered  from LINKSPAN_SERVICES_ENABLED"
         )
     }
 

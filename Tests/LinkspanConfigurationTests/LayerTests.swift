@@ -68,7 +68,7 @@ struct LayerTests {
         #expect(plan.plan.options.openDeadline == .seconds(7))
         #expect(plan.plan.options.linger == .milliseconds(500))
         #expect(plan.services == ["logging", "presence"])
-        #expect((plan.plan.services.first as? OptionService)?.values.text("level") == "debug")
+        #expect((plan.plan.services.first?.service as? OptionService)?.values.text("level") == "debug")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -140,7 +140,7 @@ struct LayerTests {
             "LINKSPAN_CONNECTION_BUFFER_OVERFLOW": "dropOldest",
         ])
         #expect(plan.services == ["presence", "logging"])
-        #expect((plan.plan.services.last as? OptionService)?.values.text("level") == "trace")
+        #expect((plan.plan.services.last?.service as? OptionService)?.values.text("level") == "trace")
         #expect(plan.plan.options.buffer.overflow == .dropOldest)
     }
 
@@ -230,8 +230,8 @@ struct LayerTests {
             #expect(left.plan.options.openDeadline == right.plan.options.openDeadline)
             #expect(left.plan.options.linger == right.plan.options.linger)
             #expect(
-                left.plan.services.map { ($0 as? OptionService)?.values }
-                    == right.plan.services.map { ($0 as? OptionService)?.values })
+                left.plan.services.map { ($0.service as? OptionService)?.values }
+                    == right.plan.services.map { ($0.service as? OptionService)?.values })
         }
     }
 
@@ -263,6 +263,33 @@ struct LayerTests {
         let plan = try load(
             text, environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"])
         #expect(plan.adapter == "memory")
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test(
+        "known sections may be empty, and values null",
+        arguments: [
+            "connection: {}", "connection:", "services: { logging: {}, presence: }", "services: { add: }",
+            "connection: { linger: null }", "transport: { websocket: {}, adapter: ~ }",
+        ])
+    func emptySections(text: String) throws {
+        let plan = try load(
+            "linkspan: { \(text) }\n",
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"])
+        #expect(plan.plan.options.linger == .seconds(5))
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a section may be written once and merged in another place")
+    func merge() throws {
+        let plan = try load(
+            """
+            common: &common { linger: 9 }
+            linkspan:
+              transport: { adapter: memory, url: memory://a }
+              connection: *common
+            """)
+        #expect(plan.plan.options.linger == .seconds(9))
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

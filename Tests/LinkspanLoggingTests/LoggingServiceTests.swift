@@ -79,6 +79,26 @@ struct LoggingServiceTests {
         #expect(lines.last?.metadata["dropped"] == "3")
     }
 
+    @Test("level and families can be changed while it runs, all or nothing", .timeLimit(.minutes(1)))
+    func reconfiguration() async throws {
+        let recorder = Recorder()
+        let service = LoggingService(logger: recorder.logger(), level: .info, families: [.connection])
+        let registry = ServiceRegistry()
+        try registry.register(service).keep()
+        try await registry.start()
+        await registry.barrier(self.connection(.created))
+        try await service.reconfigure(OptionValues(["level": .text("debug"), "families": .list(["connection"])]))
+        await registry.barrier(self.connection(.created))
+        await #expect(throws: LinkspanError.self) {
+            try await service.reconfigure(OptionValues(["level": .text("error"), "families": .list(["weather"])]))
+        }
+        await registry.barrier(self.connection(.released))
+        try await service.reconfigure(.none)
+        #expect(service.families == LoggingService.Family.standard)
+        await registry.stop()
+        #expect(recorder.lines.map { $0.sentence }.prefix(2) == ["connection created", "connection released"])
+    }
+
     @Test("the registry's start and stop are written", .timeLimit(.minutes(1)))
     func registry() async throws {
         let recorder = Recorder()
@@ -115,7 +135,7 @@ struct LoggingServiceTests {
                 "LINKSPAN_SERVICES_ENABLED": "logging", "LINKSPAN_SERVICES_LOGGING_LEVEL": "debug",
                 "LINKSPAN_SERVICES_LOGGING_FAMILIES": "connection",
             ]) { $1 }
-        let service = try #require(try loader.load(environment: on).plan.services.first)
+        let service = try #require(try loader.load(environment: on).plan.services.first?.service)
         let lines = try await self.lines(service, recorder) { registry in
             registry.emit(self.connection(.occupancyChanged(from: 0, to: 1)))
             registry.emit(self.connection(.created))

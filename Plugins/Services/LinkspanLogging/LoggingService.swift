@@ -1,4 +1,6 @@
+public import Linkspan
 public import LinkspanLifecycle
+internal import LinkspanLock
 public import Logging
 
 /// Writes what happens to connections, services and credentials as structured log lines.
@@ -10,10 +12,12 @@ public struct LoggingService: LifecycleService {
     public let name: ServiceName = "logging"
     /// First of all, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 100)
-    /// What is written.
-    public let families: Set<Family>
+    private let state: Lock<State>
 
-    private let logger: Logger
+    private struct State: Sendable {
+        var logger: Logger
+        var families: Set<Family>
+    }
 
     /// Makes the service.
     ///
@@ -24,9 +28,11 @@ public struct LoggingService: LifecycleService {
     public init(logger: Logger, level: Logger.Level? = nil, families: Set<Family> = Family.standard) {
         var logger = logger
         if let level { logger.logLevel = level }
-        self.logger = logger
-        self.families = families
+        self.state = Lock(State(logger: logger, families: families))
     }
+
+    /// What is written.
+    public var families: Set<Family> { self.state.withLock { $0.families } }
 
     /// What lines are about.
     public enum Family: String, Sendable, Hashable, CaseIterable {
@@ -49,13 +55,25 @@ public struct LoggingService: LifecycleService {
 extension LoggingService {
     /// Writes a line, with where its event stands among all others.
     func write<Event>(_ line: LogLine, _ family: Family, _ event: Stamped<Event>) {
-        guard self.families.contains(family) else { return }
+        let (families, logger) = self.state.withLock { ($0.families, $0.logger) }
+        guard families.contains(family) else { return }
         var metadata = line.metadata
         metadata["seq"] = "\(event.seq)"
         if let cause = event.cause { metadata["cause"] = "\(cause)" }
         if event.replayed { metadata["replayed"] = "true" }
         if event.gap > 0 { metadata["gap"] = "\(event.gap)" }
-        self.logger.log(level: line.level, line.sentence, metadata: metadata)
+        logger.log(level: line.level, line.sentence, metadata: metadata)
+    }
+}
+
+extension LoggingService: Reconfigurable {
+    /// Takes over the level and the families; both are hot.
+    public func reconfigure(_ options: OptionValues) async throws {
+        let (level, families) = try Self.settings(options)
+        self.state.withLock { state in
+            state.logger.logLevel = level
+            state.families = families
+        }
     }
 }
 

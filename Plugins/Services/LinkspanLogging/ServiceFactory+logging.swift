@@ -8,29 +8,40 @@ extension ServiceFactory {
     /// any of `connection`, `fault`, `registry`, `authentication`, `buffer`; the first three by default.
     public static func logging(logger: Logger = Logger(label: "linkspan")) -> ServiceFactory {
         ServiceFactory("logging", options: Self.loggingOptions) { values throws(LinkspanError) in
-            LoggingService(
-                logger: logger, level: values.text("level").flatMap(Logger.Level.init(rawValue:)) ?? .info,
-                families: try Self.families(values.list("families")))
+            let (level, families) = try LoggingService.settings(values)
+            return LoggingService(logger: logger, level: level, families: families)
         }
     }
 
     private static let loggingOptions = [
         PluginOption(
-            "level", .choice(Logger.Level.allCases.map { $0.rawValue }), fallback: "info",
+            "level", .choice(Logger.Level.allCases.map { $0.rawValue }), fallback: "info", reload: .hot,
             "The lowest level that is written."),
         PluginOption(
-            "families", .list, fallback: "connection, fault, registry",
+            "families", .list, fallback: "connection, fault, registry", reload: .hot,
             "What is written: connection, fault, registry, authentication, buffer."),
     ]
+}
+
+extension LoggingService {
+    /// What the options say, or what is usual without them.
+    static func settings(
+        _ options: OptionValues
+    ) throws(LinkspanError) -> (level: Logger.Level, families: Set<Family>) {
+        (
+            options.text("level").flatMap(Logger.Level.init(rawValue:)) ?? .info,
+            try Self.families(options.list("families"))
+        )
+    }
 
     private static func families(
         _ names: [String]?
-    ) throws(LinkspanError) -> Set<LoggingService.Family> {
-        guard let names else { return LoggingService.Family.standard }
-        var families: Set<LoggingService.Family> = []
+    ) throws(LinkspanError) -> Set<Family> {
+        guard let names else { return Family.standard }
+        var families: Set<Family> = []
         for name in names {
-            guard let family = LoggingService.Family(rawValue: name) else {
-                let known = LoggingService.Family.allCases.map { $0.rawValue }.joined(separator: ", ")
+            guard let family = Family(rawValue: name) else {
+                let known = Family.allCases.map { $0.rawValue }.joined(separator: ", ")
                 throw LinkspanError(
                     .invalidConfiguration, "unknown family '\(name.prefix(60))' in 'families' (known: \(known))")
             }

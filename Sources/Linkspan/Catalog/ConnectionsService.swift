@@ -3,8 +3,11 @@ internal import LinkspanLifecycle
 /// The connections among the services: in the phase of transports, so that the features, which flush before, still have
 /// theirs, and the log hears of the end.
 struct ConnectionsService: LifecycleService {
-    let name: ServiceName = "connections"
-    let placement = Placement(phase: .transport)
+    static let name: ServiceName = "connections"
+    static let placement = Placement(phase: .transport)
+
+    let name: ServiceName = Self.name
+    let placement: Placement = Self.placement
     let budgets = Budgets(quiesce: .seconds(4))
     let manager: ConnectionManager
 

@@ -16,6 +16,8 @@ public final class Messaging: Sendable {
         var configuration: ConnectionConfiguration
         /// The services that have not got their channel yet; nil before anybody asked for the connection.
         var waiting: [any ChannelUsing]?
+        /// The services of the plan; nil while they are being changed.
+        var running: RunningServices?
     }
 
     /// The services, with one of the SDK's own: `connections`, which closes the connections in its turn.
@@ -24,10 +26,13 @@ public final class Messaging: Sendable {
     public let manager: ConnectionManager
     private let state: Lock<State>
 
-    private init(services: ServiceRegistry, manager: ConnectionManager, configuration: ConnectionConfiguration) {
+    private init(
+        services: ServiceRegistry, manager: ConnectionManager, configuration: ConnectionConfiguration,
+        running: RunningServices
+    ) {
         self.services = services
         self.manager = manager
-        self.state = Lock(State(configuration: configuration))
+        self.state = Lock(State(configuration: configuration, running: running))
     }
 
     /// Checks the plan and starts its services.
@@ -45,14 +50,19 @@ public final class Messaging: Sendable {
         let configuration = try plan.configuration
         let services = ServiceRegistry()
         let manager = ConnectionManager(services: services, logger: logger)
+        var running = RunningServices()
         do {
             try services.register(ConnectionsService(manager: manager)).keep()
-            for service in plan.services { try services.register(service).keep() }
+            for planned in plan.services {
+                let registration = try services.register(planned.service, settings: planned.settings)
+                registration.keep()
+                running.members[planned.name] = RunningServices.Member(planned: planned, registration: registration)
+            }
             try await services.start()
         } catch {
             throw LinkspanError(.invalidConfiguration, "the services cannot be started: \(error.message)", cause: error)
         }
-        return Messaging(services: services, manager: manager, configuration: configuration)
+        return Messaging(services: services, manager: manager, configuration: configuration, running: running)
     }
 
     /// The plan's connection: made and connected by the first call, shared by the others.
@@ -118,6 +128,32 @@ extension Messaging {
     private func introduce(_ service: any ChannelUsing) throws(LinkspanError) {
         try service.use(try self.manager.hold(self.configuration).handler)
     }
+
+    /// Gives a service that is about to be added its channel, unless ``connect()`` will.
+    func introduce(added service: any LifecycleService) throws(LinkspanError) {
+        guard let service = service as? any ChannelUsing, self.state.withLock({ $0.waiting != nil }) else { return }
+        try self.introduce(service)
+    }
+}
+
+// MARK: - Changes of the plan
+
+extension Messaging {
+    /// Takes what runs, for one change at a time.
+    func beginChange() throws(LinkspanError) -> (running: RunningServices, configuration: ConnectionConfiguration) {
+        let taken = self.state.withLock { state in
+            defer { state.running = nil }
+            return state.running.map { ($0, state.configuration) }
+        }
+        guard let taken else { throw LinkspanError(.wrongState, "another change of the plan is being made") }
+        return taken
+    }
+
+    /// Puts back what runs now.
+    func endChange(_ running: RunningServices) { self.state.withLock { $0.running = running } }
+
+    /// Sets what ``connect()`` connects to.
+    func setConfiguration(_ next: ConnectionConfiguration) { self.state.withLock { $0.configuration = next } }
 }
 
 extension MessagingPlan {

@@ -10,14 +10,23 @@ public struct PluginOption: Sendable, Hashable {
     public var summary: String
     /// Whether it must be kept out of files and logs.
     public var isSecret: Bool
+    /// What a change of the value does to what runs.
+    ///
+    /// Counts for services, whose options restart them unless they are ``ReloadClass/hot``. A transport's always
+    /// reconnect.
+    public var reload: ReloadClass?
 
     /// Declares an option.
-    public init(_ name: String, _ kind: Kind, fallback: String? = nil, isSecret: Bool = false, _ summary: String) {
+    public init(
+        _ name: String, _ kind: Kind, fallback: String? = nil, isSecret: Bool = false, reload: ReloadClass? = nil,
+        _ summary: String
+    ) {
         self.name = name
         self.kind = kind
         self.fallback = fallback
         self.summary = summary
         self.isSecret = isSecret
+        self.reload = reload
     }
 
     /// What the values of an option look like.

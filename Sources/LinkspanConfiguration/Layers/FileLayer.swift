@@ -11,15 +11,14 @@ struct FileLayer {
 
     private let name: String
     private let schema: Schema
-    private var layer = Layer(isFile: true)
+    private var layer = Layer(exposure: .file)
 
     /// The values of a file, and all that is wrong with it.
-    static func read(_ path: String, _ schema: Schema) -> Layer {
+    static func read(_ path: String, _ schema: Schema, _ content: FileLook.Content) -> Layer {
         var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
-        do {
-            reader.read(try FileText(path: path), format: path)
-        } catch {
-            reader.fail(.unreadableFile, "cannot be read: \(error.reason)")
+        switch content {
+        case .text(let text): reader.read(text, format: path)
+        case .failure(let reason): reader.fail(.unreadableFile, "cannot be read: \(reason)")
         }
         return reader.layer
     }
@@ -96,22 +95,49 @@ struct FileLayer {
     ) {
         var reported: Set<String> = []
         for key in Set(content.keys).sorted() {
-            let origin = self.origin(key, locator)
             guard Self.isOurs(key) else {
                 self.checkRoot(key, locator, &reported)
                 continue
             }
             let path = ConfigurationPath.withoutRoot(key)
-            guard let value = Self.value(key, content.snapshot, format) else { continue }
+            let value = Self.value(key, content.snapshot, format)
             if let wrong = self.schema.diagnose(path) {
-                let full = ConfigurationPath.full(wrong.path)
-                guard reported.insert(full).inserted else { continue }
-                self.layer.problems.append(
-                    ConfigurationProblem(.unknownName, full, wrong.message, origin: self.origin(full, locator)))
-            } else {
-                self.layer.entries[path] = Layer.Entry(value: value, origin: origin)
+                // An empty section is a section.
+                if value != nil || wrong.isUnknown { self.report(wrong, locator, &reported) }
+            } else if let value {
+                self.layer.entries[path] = Layer.Entry(value: value, origin: self.origin(key, locator))
             }
         }
+        self.checkEmptySections(content.keys, locator, &reported)
+    }
+
+    /// The library tells only of keys that lead to a value; `conection: {}` is a slip all the same.
+    private mutating func checkEmptySections(
+        _ keys: [String], _ locator: KeyLocator, _ reported: inout Set<String>
+    ) {
+        let known = Set(keys.flatMap { Self.sections(above: $0) + [$0] })
+        for key in locator.lines.keys.sorted() where Self.isOurs(key) && !known.contains(key) {
+            // Not read as the parser reads it: an escape, or YAML's sign for merging.
+            guard !key.contains("\\"), !key.hasSuffix(".<<") else { continue }
+            let wrong = self.schema.diagnose(ConfigurationPath.withoutRoot(key))
+            if let wrong, wrong.isUnknown { self.report(wrong, locator, &reported) }
+        }
+    }
+
+    private static func sections(above key: String) -> [String] {
+        var names = ConfigurationPath.components(key)
+        var sections: [String] = []
+        while names.popLast() != nil, !names.isEmpty { sections.append(names.joined(separator: ".")) }
+        return sections
+    }
+
+    private mutating func report(
+        _ wrong: Schema.Diagnosis, _ locator: KeyLocator, _ reported: inout Set<String>
+    ) {
+        let full = ConfigurationPath.full(wrong.path)
+        guard reported.insert(full).inserted else { return }
+        self.layer.problems.append(
+            ConfigurationProblem(.unknownName, full, wrong.message, origin: self.origin(full, locator)))
     }
 
     /// The file may belong to others too, but `linkspam:` is a slip.

@@ -8,7 +8,7 @@ private import Musl
 
 /// The bytes of a file, if it is a text of sensible size.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-struct FileText: Sendable {
+struct FileText: Sendable, Hashable {
     /// The largest file that is read; beyond it is no configuration.
     static let limit = 256 << 10
 

@@ -22,8 +22,16 @@ struct Layer: Sendable {
         var origin: String
     }
 
-    /// Whether it is a file, which people copy and commit, so that secrets do not belong there.
-    var isFile = false
+    /// Where others would see a secret.
+    enum Exposure: Sendable {
+        /// People copy and commit files.
+        case file
+        /// Every user of a machine can read the arguments of its processes.
+        case arguments
+    }
+
+    /// Who else would see a secret here.
+    var exposure: Exposure?
     /// Whether values are missing because the source could not be read.
     var isBroken = false
     /// The values by key, without the root.

@@ -22,7 +22,7 @@ struct TextLayers: Sendable {
     /// Arguments that begin with `--linkspan-`; each must be known and have its value behind an equals sign, since
     /// nobody could tell whether the argument behind it belongs to it.
     func arguments(_ arguments: [String]) -> Layer {
-        var layer = Layer()
+        var layer = Layer(exposure: .arguments)
         for argument in arguments where argument.hasPrefix("--linkspan-") {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = parts.first.map(String.init) ?? argument
@@ -47,9 +47,11 @@ struct TextLayers: Sendable {
     }
 
     /// Overrides, the strongest first: the last one wins.
+    ///
+    /// One that is said to come from a flag stood on a command line.
     func overrides(_ overrides: [Override]) -> [Layer] {
         overrides.reversed().map { override in
-            var layer = Layer()
+            var layer = Layer(exposure: override.origin.hasPrefix("-") ? .arguments : nil)
             let path = ConfigurationPath.withoutRoot(override.path)
             let origin = Wording.shown(override.origin)
             if let wrong = self.schema.diagnose(path) {

@@ -40,7 +40,7 @@ extension ConnectionOptions {
             "deliveryAttempts", .number(1...1_000_000), fallback: "no limit",
             "How often a delivery is sent before it fails."),
         PluginOption(
-            "deliveryKey", .choice(["none", "lastArgument"]), fallback: "none",
+            "deliveryKey", .choice(["none", "lastArgument"]), fallback: "none", reload: .restart,
             "Where the key goes by which a server recognises a delivery."),
         PluginOption(
             "flushCommands", .number(1...10_000_000), fallback: "256",

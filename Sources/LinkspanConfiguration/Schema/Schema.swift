@@ -26,29 +26,38 @@ struct Schema: Sendable {
         for option in Self.lists { self.declare(option, in: "services") }
         for name in self.services {
             guard let factory = catalog.services[name], self.accept(name, as: "service") else { continue }
-            // A service without options may still have an empty section.
-            self.open("services.\(name)")
-            for option in factory.options { self.declare(option, in: "services.\(name)") }
+            for option in PlannedService.declared + factory.options { self.declare(option, in: "services.\(name)") }
         }
     }
 
+    /// What is wrong with a key.
+    struct Diagnosis {
+        /// The shortest part of the key that is wrong.
+        var path: String
+        var message: String
+        /// Whether nobody has the name; otherwise it is a section where a value is wanted, or the reverse.
+        var isUnknown = false
+    }
+
     /// What is wrong with a key that was given; nil if it is declared.
-    ///
-    /// - Returns: the shortest part of the key that is wrong, and why.
-    func diagnose(_ path: String) -> (path: String, message: String)? {
+    func diagnose(_ path: String) -> Diagnosis? {
         var prefix = ""
         for name in ConfigurationPath.components(path) {
-            if let option = self.keys[prefix] { return (prefix, "expected \(option.expectation), found a section") }
+            if let option = self.keys[prefix] {
+                return Diagnosis(path: prefix, message: "expected \(option.expectation), found a section")
+            }
             let known = self.children[prefix] ?? []
             let own = ConfigurationPath.join(prefix, name)
             guard known.contains(name) else {
-                return (Wording.shown(own), Wording.unknown(Self.noun(in: prefix), name, known: known))
+                return Diagnosis(
+                    path: Wording.shown(own), message: Wording.unknown(Self.noun(in: prefix), name, known: known),
+                    isUnknown: true)
             }
             prefix = own
         }
         guard self.keys[prefix] == nil else { return nil }
         let known = (self.children[prefix] ?? []).sorted().joined(separator: ", ")
-        return (prefix, "expected a section (known: \(known)), found a value")
+        return Diagnosis(path: prefix, message: "expected a section (known: \(known)), found a value")
     }
 
     private static func noun(in prefix: String) -> String {
@@ -95,13 +104,28 @@ struct Schema: Sendable {
     private mutating func declare(_ option: PluginOption, in section: String) {
         self.open(section)
         let path = "\(section).\(option.name)"
+        var option = option
+        option.reload = Self.reload(of: option, in: section)
         guard self.keys.updateValue(option, forKey: path) == nil else {
             self.problems.append(
                 ConfigurationProblem(
-                    .ambiguous, ConfigurationPath.full(path), "the option is declared twice", origin: "the catalog"))
+                    .ambiguous, ConfigurationPath.full(path),
+                    PlannedService.declared.contains { $0.name == option.name } && section.hasPrefix("services.")
+                        ? "every service has an option of this name already" : "the option is declared twice",
+                    origin: "the catalog"))
             return
         }
         self.children[section, default: []].append(option.name)
+    }
+
+    /// What a change of an option does: what its declaration says, where that can be.
+    private static func reload(of option: PluginOption, in section: String) -> ReloadClass {
+        switch section {
+        case "connection": option.reload ?? .hot
+        // The lists of services start and stop what they name, and nothing else.
+        case "services": .hot
+        default: section.hasPrefix("services.") ? option.reload == .hot ? .hot : .restart : .reconnect
+        }
     }
 
     private static func adapter(_ names: [String]) -> PluginOption {

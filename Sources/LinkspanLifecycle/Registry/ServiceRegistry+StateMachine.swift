@@ -89,18 +89,23 @@ extension ServiceRegistry.StateMachine {
         }
     }
 
-    private func makePlan(tolerating known: Set<ServiceID> = []) throws(RegistryError) -> ServicePlan {
-        var nodes = self.groups.values.map { group in
+    /// The groups and services as they are planned.
+    var nodes: [ServicePlan.Node] {
+        let groups = self.groups.values.map { group in
             ServicePlan.Node(
                 id: group.id, group: group.parent, name: group.name, placement: group.placement, isGroup: true)
         }
-        nodes += self.members.values.map { member in
-            ServicePlan.Node(
-                id: member.entry.id, group: member.entry.group, name: member.entry.name,
-                placement: member.entry.placement, isGroup: false)
-        }
+        return groups
+            + self.members.values.map { member in
+                ServicePlan.Node(
+                    id: member.entry.id, group: member.entry.group, name: member.entry.name,
+                    placement: member.entry.placement, isGroup: false)
+            }
+    }
+
+    private func makePlan(tolerating known: Set<ServiceID> = []) throws(RegistryError) -> ServicePlan {
         do {
-            return try ServicePlan.make(nodes, tolerating: known)
+            return try ServicePlan.make(self.nodes, tolerating: known)
         } catch {
             throw RegistryError(
                 code: .invalidPlan, message: error.problems.joined(separator: "; "), problems: error.problems)

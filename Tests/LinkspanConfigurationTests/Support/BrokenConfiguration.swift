@@ -20,7 +20,7 @@ struct BrokenConfiguration: Sendable, CustomTestStringConvertible {
         "linkspan:\n  transport:\n    adapter: memory\n    memory: { url: memory://a }\n\(lines)\n"
     }
 
-    static let all: [BrokenConfiguration] = Self.names + Self.values + Self.gaps + Self.files
+    static let all: [BrokenConfiguration] = Self.names + Self.values + Self.gaps + Self.places + Self.files
 }
 
 extension BrokenConfiguration {
@@ -49,7 +49,7 @@ extension BrokenConfiguration {
                 + "  from chat.yaml:5"),
         Self(
             mistake: "unknown option of the connection",
-            file: Self.good("  connection:\n    opendeadline: 3\n    x: {}"),
+            file: Self.good("  connection:\n    opendeadline: 3"),
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
@@ -64,6 +64,25 @@ extension BrokenConfiguration {
             mistake: "unknown section", file: Self.good("  conection: { linger: 1 }"),
             says: "linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
                 + "known: connection, services, transport)  from chat.yaml:5"),
+        Self(
+            mistake: "unknown section with nothing in it", file: Self.good("  conection: {}"),
+            says: "linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
+                + "known: connection, services, transport)  from chat.yaml:5"),
+        Self(
+            mistake: "unknown service with nothing in its section",
+            file: Self.good("  services:\n    enabled: [presence]\n    presense:"),
+            says: "linkspan.services.presense  unknown service or key 'presense' (did you mean 'presence'? "
+                + "known: add, enabled, logging, outbox, presence, remove)  from chat.yaml:7"),
+        Self(
+            mistake: "unknown key without a value in JSON",
+            file: "{\"linkspan\": {\"transport\": {\"adapter\": \"memory\", \"url\": \"memory://a\"},\n"
+                + "\"connection\": {\"lingr\": null}}}",
+            name: "chat.json",
+            says: "linkspan.connection.lingr  unknown option 'lingr' (did you mean 'linger'? "
+                + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
+                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
+                + "flushPause, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.json:2"),
         Self(
             mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { linger: 1 } }",
             says: "linkspam  unknown section (did you mean 'linkspan'?)  from chat.yaml:6"),
@@ -150,6 +169,17 @@ extension BrokenConfiguration {
             says: "linkspan.transport.websocket.token  is a secret and must not stand in a file; "
                 + "give it by an environment variable  from chat.yaml:6"),
         Self(
+            mistake: "secret on the command line", file: Self.good(""),
+            arguments: ["--linkspan-transport-websocket-token=s3cr3t"],
+            says: "linkspan.transport.websocket.token  is a secret and must not stand on a command line, "
+                + "which other users can read; give it by an environment variable"
+                + "  from --linkspan-transport-websocket-token"),
+        Self(
+            mistake: "secret from a flag of the app", file: Self.good(""),
+            overrides: [Override(path: "transport.websocket.token", value: "s3cr3t", origin: "--token")],
+            says: "linkspan.transport.websocket.token  is a secret and must not stand on a command line, "
+                + "which other users can read; give it by an environment variable  from --token"),
+        Self(
             mistake: "options that the service refuses",
             file: Self.good("  services:\n    enabled: [outbox]\n    outbox: { path: here }"),
             says: "linkspan.services.outbox  the path must begin with a slash"),
@@ -184,7 +214,61 @@ extension BrokenConfiguration {
             says: "linkspan.services.outbox.path  is missing: expected text"),
     ]
 
+    private static let places = [
+        Self(
+            mistake: "unknown option of a service",
+            file: Self.good("  services:\n    presence: { awayafter: 3 }"),
+            says: "linkspan.services.presence.awayafter  unknown option 'awayafter' (did you mean 'awayAfter'? "
+                + "known: after, awayAfter, handleLimit, importance, priority)  from chat.yaml:6"),
+        Self(
+            mistake: "unknown importance",
+            file: Self.good("  services:\n    presence: { importance: requird }"),
+            says: "linkspan.services.presence.importance  expected one of required, optional, "
+                + "found \"requird\" (did you mean 'required'?)  from chat.yaml:6"),
+        Self(
+            mistake: "limit of a service out of range",
+            file: Self.good("  services:\n    presence: { handleLimit: 1 }"),
+            environment: ["LINKSPAN_SERVICES_PRESENCE_HANDLE_LIMIT": "0"],
+            says: "linkspan.services.presence.handleLimit  expected seconds (a number from 0.001 to 3600), "
+                + "found \"0\"  from LINKSPAN_SERVICES_PRESENCE_HANDLE_LIMIT; hides 1 in chat.yaml:6"),
+        Self(
+            mistake: "start after an unknown service",
+            file: Self.good("  services:\n    enabled: [logging, presence]\n    presence:\n      after: [loging]"),
+            says: "linkspan.services.presence.after[0]  unknown service 'loging' (did you mean 'logging'? "
+                + "known: logging, outbox, presence)  from chat.yaml:8"),
+        Self(
+            mistake: "start after a service that is not enabled",
+            file: Self.good(
+                "  services:\n    enabled: [logging, presence]\n    presence: { after: [logging, outbox] }"),
+            says: "linkspan.services.presence.after[1]  service 'outbox' is not enabled (enabled: logging)"
+                + "  from chat.yaml:7"),
+        Self(
+            mistake: "start after itself",
+            file: Self.good("  services:\n    enabled: [presence]\n    presence: { after: [presence] }"),
+            says: "linkspan.services.presence.after[0]  service 'presence' cannot start after itself"
+                + "  from chat.yaml:7"),
+        Self(
+            mistake: "services that wait for each other",
+            file: Self.good("  services:\n    enabled: [logging, presence]\n    presence: { after: [logging] }"),
+            environment: ["LINKSPAN_SERVICES_LOGGING_AFTER": "presence"],
+            says: "linkspan.services.logging.after  dependency cycle logging -> presence -> logging"
+                + "  from LINKSPAN_SERVICES_LOGGING_AFTER"),
+    ]
+
     private static let files = [
+        Self(
+            mistake: "nested too deeply", file: "linkspan: " + String(repeating: "[", count: 70),
+            says: "chat.yaml  cannot be read: it is nested too deeply"),
+        Self(
+            mistake: "JSON that is nested too deeply", file: String(repeating: "{\"a\":", count: 70), name: "chat.json",
+            says: "chat.json  cannot be read: it is nested too deeply"),
+        Self(
+            mistake: "too many aliases",
+            file: "a: &a x\n" + (0..<11).map { "b\($0): *a" }.joined(separator: "\n"),
+            says: "chat.yaml  cannot be read: it has more than 10 aliases"),
+        Self(
+            mistake: "file that is no text", file: "linkspan: \u{0}\n",
+            says: "chat.yaml  cannot be read: it is not UTF-8 text"),
         Self(
             mistake: "bracket not closed", file: "linkspan:\n  services:\n    enabled: [a, b\n  connection: {}\n",
             says: "chat.yaml:4:13  while parsing a flow sequence in line 3, column 14, "

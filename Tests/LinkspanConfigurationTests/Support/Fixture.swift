@@ -8,7 +8,7 @@ struct OptionTransport: Transport {
     let name: String
     let values: OptionValues
 
-    var schemes: Set<String> { [] }
+    var schemes: Set<String> { ["http", "https", "ws", "wss", "memory"] }
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link { SilentLink() }
 }
@@ -26,6 +26,23 @@ final class SilentLink: Link {
 struct OptionService: LifecycleService {
     let name: ServiceName
     let values: OptionValues
+}
+
+/// A service that stands somewhere of its own accord.
+struct PlacedService: LifecycleService {
+    let name: ServiceName
+    let placement: Placement
+    let budgets = Budgets(handle: .seconds(2), stop: .seconds(9))
+    let importance = Importance.optional
+
+    init(name: ServiceName, placement: Placement, _ values: OptionValues) {
+        self.name = name
+        self.placement = placement
+    }
+}
+
+extension Placement {
+    static func needing(_ name: ServiceName) -> Placement { Placement(needs: [.hard(name)], priority: 7) }
 }
 
 extension Catalog {

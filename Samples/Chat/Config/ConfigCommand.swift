@@ -1,0 +1,80 @@
+import ArgumentParser
+import LinkspanConfiguration
+
+/// The command `chat config`: what holds, and why, without starting anything.
+@available(macOS 15, *)
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Checks and explains the configuration; starts nothing.",
+        subcommands: [Check.self, Plan.self, Explain.self])
+
+    /// `chat config check`.
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tells everything that is wrong, or that nothing is.",
+            discussion: "The status is 0 when everything is fine, else 64.")
+
+        @OptionGroup var flags: ConfigurationFlags
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() throws {
+            guard self.json else {
+                LineOutput.show("fine: \(PlanReport(try self.flags.load()).summary)")
+                return
+            }
+            do {
+                _ = try self.flags.loader.load(self.flags.configuration.sources)
+                try JSONReport(ProblemReport(problems: [])).show()
+            } catch let error as ConfigurationError {
+                try JSONReport(ProblemReport(error)).show()
+                throw ExitCode.validationFailure
+            }
+        }
+    }
+
+    /// `chat config plan`.
+    struct Plan: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tells what would run: transport, endpoint, options, and the services in the order of start.")
+
+        @OptionGroup var flags: ConfigurationFlags
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() throws {
+            let report = PlanReport(try self.flags.load())
+            if self.json { return try JSONReport(report).show() }
+            for line in report.lines { LineOutput.show(line) }
+        }
+    }
+
+    /// `chat config explain KEY`.
+    struct Explain: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Tells what holds for a key, who says so, and what it is for.",
+            discussion: "For a section, such as 'connection', it tells what holds for each key in it.")
+
+        @Argument(help: "The key, such as transport.adapter.")
+        var key: String
+
+        @OptionGroup var flags: ConfigurationFlags
+        @Flag(help: "Prints JSON.") var json = false
+
+        func run() throws {
+            let plan = try self.flags.load()
+            if let setting = plan.explain(self.key) {
+                let report = SettingReport(setting, self.flags.loader.reference)
+                if self.json { return try JSONReport(report).show() }
+                for line in report.lines { LineOutput.show(line) }
+                return
+            }
+            let section = plan.settings(in: self.key)
+            guard section.isEmpty else {
+                if self.json { return try JSONReport(section.map { SettingReport($0, []) }).show() }
+                for setting in section { LineOutput.show("\(setting)") }
+                return
+            }
+            LineOutput.complain(self.flags.loader.diagnose(self.key)?.description ?? "unknown key")
+            throw ExitCode.validationFailure
+        }
+    }
+}

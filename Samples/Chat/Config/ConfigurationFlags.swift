@@ -1,0 +1,36 @@
+import ArgumentParser
+import LinkspanConfiguration
+
+/// The flags that say where the configuration comes from.
+@available(macOS 15, *)
+struct ConfigurationFlags: ParsableArguments {
+    @Option(help: "What carries the traffic: memory, socketio, websocket. Overrides the configuration.")
+    var transport: String?
+
+    @Option(help: "The endpoint. Overrides the configuration.")
+    var url: String?
+
+    @Option(help: "A configuration file, YAML or JSON.")
+    var config: String?
+
+    /// The configuration that a visit with these flags would have.
+    var configuration: ChatConfiguration {
+        ChatConfiguration(file: self.config, transport: self.transport, url: self.url)
+    }
+
+    /// The loader of somebody who never enters.
+    var loader: ConfigurationLoader {
+        self.configuration.loader(for: Visitor(name: "nobody", room: "lobby"), ChatNews())
+    }
+
+    /// Reads the configuration, starting nothing.
+    ///
+    /// - Throws: the exit with status 64, after everything that is wrong was printed.
+    func load() throws -> LoadedPlan {
+        do {
+            return try self.loader.load(self.configuration.sources)
+        } catch {
+            throw ChatConfiguration.complain(error)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// Where a configuration comes from; the strongest source that has a key decides it: overrides, arguments, environment,
+/// file, defaults.
+public struct ConfigurationSources: Sendable, Hashable {
+    /// The path of a `.yaml`, `.yml` or `.json` file with a section `linkspan`; nil for none.
+    public var file: String?
+    /// Variables such as `LINKSPAN_TRANSPORT_ADAPTER`; nil for those of the process.
+    public var environment: [String: String]?
+    /// A command line, in which `--linkspan-transport-adapter=…` and the like are looked at and all others are not.
+    public var arguments: [String]
+    /// Values from flags of the app; of two for one key, the last one wins.
+    public var overrides: [Override]
+    /// What the app wants where nobody says otherwise; weaker than the file.
+    public var defaults: [Override]
+
+    /// Makes sources; every part may be left out.
+    public init(
+        file: String? = nil, environment: [String: String]? = nil, arguments: [String] = [],
+        overrides: [Override] = [], defaults: [Override] = []
+    ) {
+        self.file = file
+        self.environment = environment
+        self.arguments = arguments
+        self.overrides = overrides
+        self.defaults = defaults
+    }
+}

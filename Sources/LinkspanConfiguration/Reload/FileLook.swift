@@ -1,0 +1,64 @@
+#if canImport(Darwin)
+private import Darwin
+#elseif canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+
+/// What a file was like at one moment.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+struct FileLook: Sendable, Hashable {
+    /// What was read, or why nothing was.
+    enum Content: Sendable, Hashable {
+        case text(FileText)
+        case failure(String)
+    }
+
+    /// Which file it was, and when it was last written; nil if there was none.
+    struct Identity: Sendable, Hashable {
+        var device: UInt64
+        var number: UInt64
+        var size: Int64
+        var seconds: Int64
+        var nanoseconds: Int64
+    }
+
+    var identity: Identity?
+    var content: Content
+
+    /// Looks at a file.
+    ///
+    /// All of it is read, since two edits may fall into one tick of the file system's clock, and what is read small.
+    static func at(_ path: String) -> Self {
+        let content = Content(path)
+        return Self(identity: Identity(path), content: content)
+    }
+}
+
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+extension FileLook.Content {
+    init(_ path: String) {
+        do {
+            self = .text(try FileText(path: path))
+        } catch {
+            self = .failure(error.reason)
+        }
+    }
+}
+
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+extension FileLook.Identity {
+    fileprivate init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        #if canImport(Darwin)
+        let time = status.st_mtimespec
+        #else
+        let time = status.st_mtim
+        #endif
+        self.init(
+            device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino),
+            size: Int64(status.st_size), seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    }
+}

@@ -1,0 +1,109 @@
+public import Linkspan
+internal import LinkspanLifecycle
+
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+extension LoadedPlan {
+    /// What has to be done so that `next` runs instead of this plan.
+    ///
+    /// Only what counts is compared: options of transports that are not chosen, and of services that are not enabled, are
+    /// nobody's business.
+    public func difference(to next: LoadedPlan) -> PlanDifference {
+        PlanDifference(to: next.plan, self.connectionChanges(next) + self.serviceChanges(next))
+    }
+
+    private func connectionChanges(_ next: LoadedPlan) -> [PlanChange] {
+        var changes: [PlanChange] = []
+        if self.adapter != next.adapter {
+            changes.append(PlanChange(.connection, "transport", old: self.adapter, new: next.adapter, .reconnect))
+        } else {
+            changes = self.changes(next, in: "transport.\(self.adapter)", except: ["url"]).map {
+                PlanChange(.connection, $0.path, old: $0.old, new: $0.new, PlanChange.Effect($0.reload))
+            }
+        }
+        if self.plan.url != next.plan.url {
+            let change = PlanChange(
+                .connection, "endpoint", old: Self.redacted(self.plan.url), new: Self.redacted(next.plan.url),
+                .reconnect)
+            changes.insert(change, at: self.adapter == next.adapter ? 0 : 1)
+        }
+        return changes
+            + self.changes(next, in: "connection").map {
+                PlanChange(.connection, $0.path, old: $0.old, new: $0.new, PlanChange.Effect($0.reload))
+            }
+    }
+
+    private func serviceChanges(_ next: LoadedPlan) -> [PlanChange] {
+        let (old, new) = (Set(self.services), Set(next.services))
+        var changes = self.services.filter { !new.contains($0) }.map { PlanChange(Self.service($0), $0, .stop) }
+        changes += next.services.filter { !old.contains($0) }.map { PlanChange(Self.service($0), $0, .start) }
+        for name in next.services where old.contains(name) {
+            let takesOver = next.plan.services.first { $0.name.rawValue == name }?.service is any Reconfigurable
+            changes += self.changes(next, in: "services.\(name)").map { change in
+                let effect = change.reload == .hot && !takesOver ? .restart : PlanChange.Effect(change.reload)
+                return PlanChange(
+                    Self.service(name), String(change.path.dropFirst("services.".count)), old: change.old,
+                    new: change.new, effect)
+            }
+        }
+        return changes + self.dependants(next, of: changes)
+    }
+
+    /// The services that do not change themselves, but cannot do without one that restarts.
+    private func dependants(_ next: LoadedPlan, of changes: [PlanChange]) -> [PlanChange] {
+        let touched = Dictionary(grouping: changes) { $0.subject }
+        func stops(_ name: String) -> Bool {
+            touched[Self.service(name)]?.contains { $0.effect == .restart || $0.effect == .start } ?? false
+        }
+        let restarted = Set(next.services.filter { stops($0) })
+        let pulled = next.order.dependants(of: restarted)
+        return next.services.filter { pulled.contains($0) }.map { name in
+            let needs = next.order.steps.first { $0.name == name }?.needs.map { $0.name.rawValue } ?? []
+            let culprits = needs.filter { restarted.contains($0) || pulled.contains($0) }
+            return PlanChange(
+                Self.service(name), name, .restart, reason: "needs \(culprits.joined(separator: ", "))")
+        }
+    }
+
+    private static func service(_ name: String) -> PlanChange.Subject { .service(ServiceName(rawValue: name)) }
+}
+
+// MARK: - Values
+
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+extension LoadedPlan {
+    private struct ValueChange {
+        var path: String
+        var old: String?
+        var new: String?
+        var reload: ReloadClass
+    }
+
+    /// The keys of a section that do not mean the same any more.
+    private func changes(
+        _ next: LoadedPlan, in section: String, except left: Set<String> = []
+    ) -> [ValueChange] {
+        next.keys.keys.filter { $0.hasPrefix("\(section).") }.sorted().compactMap { path in
+            let name = String(path.dropFirst(section.count + 1))
+            guard let option = next.keys[path], !left.contains(name), self.value(path) != next.value(path) else {
+                return nil
+            }
+            return ValueChange(
+                path: path, old: self.explain(path)?.value, new: next.explain(path)?.value,
+                reload: option.reload ?? .restart)
+        }
+    }
+
+    /// What holds for a key, also where nobody has given it.
+    private func value(_ path: String) -> OptionValue? {
+        if let value = self.values[path] { return value }
+        guard let option = self.keys[path], let fallback = option.fallback else { return nil }
+        // The word for nothing; other words are not what anybody gives as a value.
+        guard fallback != "none" else { return option.kind == .list ? .list([]) : nil }
+        return option.parse(option.kind == .list ? Layer.split(fallback) : .text(fallback))
+    }
+
+    private static func redacted(_ url: String) -> String {
+        // It has been read once, or there would be no plan.
+        (try? ConnectionURL(url))?.redacted ?? "(unreadable)"
+    }
+}

@@ -1,0 +1,87 @@
+internal import Linkspan
+internal import LinkspanLifecycle
+
+/// The services of a plan.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+extension Resolver {
+    /// The enabled and added services without the removed ones.
+    mutating func serviceNames() -> [String] {
+        var names: [String] = []
+        for path in ["services.enabled", "services.add"] {
+            for name in self.known(path) {
+                if !names.contains(name.text) {
+                    names.append(name.text)
+                } else if path == "services.enabled" {
+                    self.report(.ambiguous, path, element: name.index, "service '\(name.text)' is listed twice")
+                }
+            }
+        }
+        let removed = Set(self.known("services.remove").map { $0.text })
+        return names.filter { !removed.contains($0) }
+    }
+
+    private mutating func known(_ path: String) -> [(index: Int, text: String)] {
+        guard case .list(let names) = self.values[path] else { return [] }
+        var known: [(index: Int, text: String)] = []
+        for (index, name) in names.enumerated() {
+            if self.schema.services.contains(name) {
+                known.append((index, name))
+            } else {
+                self.report(
+                    .unknownName, path, element: index,
+                    Wording.unknown("service", name, known: self.schema.services))
+            }
+        }
+        return known
+    }
+
+    /// Makes a service with what was decided about it.
+    mutating func makeService(_ name: String, all names: [String]) -> PlannedService? {
+        guard let factory = self.catalog.services[name] else { return nil }
+        let section = "services.\(name)"
+        self.checkAfter(name, all: names)
+        let planned = self.make(section, factory.options) { values throws(LinkspanError) in
+            try PlannedService(factory, options: values)
+        }
+        guard var planned else { return nil }
+        let enabled = self.winners["services.add"] ?? self.winners["services.enabled"]
+        planned.settings = ServiceSettings(
+            self.options(of: section, PlannedService.declared), for: planned.service,
+            origin: enabled?.origin ?? "configuration")
+        planned.settings.name = ServiceName(rawValue: name)
+        return planned
+    }
+
+    /// Checks the names behind which a service is to start.
+    private mutating func checkAfter(_ name: String, all names: [String]) {
+        let path = "services.\(name).after"
+        for (index, other) in self.known(path) {
+            if other == name {
+                self.report(.wrongValue, path, element: index, "service '\(name)' cannot start after itself")
+            } else if !names.contains(other) {
+                let enabled = names.filter { $0 != name }.sorted().joined(separator: ", ")
+                self.report(
+                    .missing, path, element: index,
+                    "service '\(other)' is not enabled (enabled: \(enabled.isEmpty ? "none other" : enabled))")
+            }
+        }
+    }
+
+    /// The order of start; nil when there is none, or not all is known that decides it.
+    mutating func order(of services: [PlannedService]) -> StartOrder? {
+        guard self.problems.isEmpty else { return nil }
+        do {
+            return try MessagingPlan.startOrder(of: services)
+        } catch {
+            for problem in error.problems.isEmpty ? [error.message] : error.problems {
+                // Whoever wrote an `after` can mend a cycle there; other needs are mended by the list.
+                let words = problem.split(separator: " ").map(String.init)
+                let path = services.map { "services.\($0.name).after" }.sorted().first {
+                    self.winners[$0] != nil && words.contains(ConfigurationPath.components($0)[1])
+                }
+                self.report(.missing, path ?? "services.enabled", Wording.shown(problem, limit: 300))
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,44 @@
+public import Linkspan
+internal import LinkspanLifecycle
+
+extension PlannedService {
+    /// The keys that every service has besides its own: what whoever configures may decide about it.
+    public static let declared: [PluginOption] = [
+        PluginOption(
+            "importance", .choice([Importance.required.rawValue, Importance.optional.rawValue]),
+            fallback: "as the service says", "Whether nothing starts unless the service does."),
+        PluginOption(
+            "after", .list, fallback: "none",
+            "Services that must be ready before this one starts, besides those it needs."),
+        PluginOption(
+            "priority", .number(-1_000...1_000), fallback: "as the service says",
+            "Who is first among services that may start together; higher is earlier."),
+        PluginOption(
+            "handleLimit", .seconds(0.001...3_600), fallback: "as the service says",
+            "How long the service may take over one event."),
+    ]
+}
+
+extension ServiceSettings {
+    /// What was decided about a service.
+    ///
+    /// - Parameters:
+    ///   - values: the values of the keys that every service has.
+    ///   - service: what says the rest.
+    ///   - origin: where the service was enabled.
+    init(_ values: OptionValues, for service: any LifecycleService, origin: String) {
+        self.init(origin: origin)
+        self.importance = values.text("importance").flatMap(Importance.init(rawValue:))
+        if values.values["after"] != nil || values.values["priority"] != nil {
+            var placement = service.placement
+            placement.needs += (values.list("after") ?? []).map { .hard(ServiceName(rawValue: $0)) }
+            placement.priority = values.number("priority") ?? placement.priority
+            self.placement = placement
+        }
+        if let limit = values.duration("handleLimit") {
+            var budgets = service.budgets
+            budgets.handle = limit
+            self.budgets = budgets
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import LinkspanLock
+
+/// In which order services would start, and why, without starting them.
+///
+/// A registry of the same services starts them in just this order.
+public struct StartOrder: Sendable, Hashable {
+    /// The services in groups: each group starts together, after the group before it.
+    public let waves: [[Step]]
+
+    /// A service in the order.
+    public struct Step: Sendable, Hashable {
+        /// Its name, or its path if it is in a nested registry.
+        public let name: String
+        /// The phase it declares, or that of the registry it is in.
+        public let phase: Placement.Phase
+        /// Who is first among equals; higher is earlier.
+        public let priority: Int
+        /// What it waits for.
+        public let needs: [Placement.Need]
+    }
+
+    /// Works out the order.
+    ///
+    /// - Parameter services: the services, each with what whoever registers it decides.
+    /// - Throws: ``RegistryError`` with code `duplicateName`; or `invalidPlan`, which names all needs that are missing,
+    ///   unclear or circular.
+    public init(_ services: [(service: any LifecycleService, settings: ServiceSettings)]) throws(RegistryError) {
+        let root = ServicePlan.Node(
+            id: .make(), group: nil, name: "services", placement: Placement(), isGroup: true)
+        var nodes = [root]
+        for (service, settings) in services {
+            let name = settings.name ?? service.name
+            guard !nodes.contains(where: { $0.group == root.id && $0.name == name }) else {
+                throw RegistryError(
+                    code: .duplicateName, message: "\(name) is there twice", paths: [name.rawValue])
+            }
+            let registry = service as? ServiceRegistry
+            let own = ServicePlan.Node(
+                id: registry?.id ?? .make(), group: root.id, name: name,
+                placement: settings.placement ?? service.placement, isGroup: registry != nil)
+            nodes.append(own)
+            nodes += registry?.core.machine.withLock { $0.nodes.filter { $0.id != own.id } } ?? []
+        }
+        self.waves = try Self.waves(of: nodes)
+    }
+
+    private static func waves(of nodes: [ServicePlan.Node]) throws(RegistryError) -> [[Step]] {
+        let plan: ServicePlan
+        do {
+            plan = try ServicePlan.make(nodes)
+        } catch {
+            throw RegistryError(
+                code: .invalidPlan, message: error.problems.joined(separator: "; "), problems: error.problems)
+        }
+        let tree = ServiceTree(nodes)
+        return plan.waves.map { wave in
+            wave.map { id in
+                let needs = Set(plan.needs[id] ?? []).map { edge in
+                    Placement.Need(name: ServiceName(rawValue: tree.localPath(of: edge.to)), isHard: edge.isHard)
+                }
+                return Step(
+                    name: tree.localPath(of: id), phase: tree.phase(of: id), priority: -tree.rank(of: id).0,
+                    needs: needs.sorted { ($0.name, $1.isHard ? 1 : 0) < ($1.name, $0.isHard ? 1 : 0) })
+            }
+        }
+    }
+
+    /// The services in one line.
+    public var steps: [Step] { self.waves.flatMap { $0 } }
+
+    /// The services that cannot do without one of `names`, directly or by way of others; `names` left out.
+    public func dependants(of names: Set<String>) -> Set<String> {
+        var found = names
+        // Needs point backwards, so one pass in the order of start sees everything.
+        for step in self.steps where step.needs.contains(where: { $0.isHard && found.contains($0.name.rawValue) }) {
+            found.insert(step.name)
+        }
+        return found.subtracting(names)
+    }
+}

@@ -1,0 +1,113 @@
+internal import Foundation
+internal import Testing
+
+extension Chat {
+    @Suite
+    struct ConfigCommandTests {
+        private static let file = """
+            linkspan:
+              transport:
+                adapter: websocket
+                websocket: { url: "ws://127.0.0.1:9/?token=s3cr3t", pingInterval: 3 }
+              connection: { linger: 6 }
+              services:
+                enabled: [typing, rooms, logging]
+                typing: { after: [logging], handleLimit: 0.5 }
+                logging: { level: debug }
+            """
+
+        @Test("a configuration without mistakes is fine", .timeLimit(.minutes(2)))
+        func fine() async throws {
+            try await Bench.run { bench in
+                let plain = try await bench.runChat(["config", "check"])
+                #expect(plain.status == 0 && plain.errors == [])
+                #expect(
+                    plain.output == [
+                        "fine: memory to memory://lobby/, services logging, connections, presence, rooms, typing"
+                    ])
+                let path = try bench.file("chat.yaml", Self.file)
+                let other = try await bench.runChat(["config", "check", "--config", path])
+                #expect(other.status == 0)
+                #expect(
+                    other.output == [
+                        "fine: websocket to ws://127.0.0.1:9/, services logging, connections, rooms, typing"
+                    ])
+            }
+        }
+
+        @Test("every mistake is told, in a line each, with status 64", .timeLimit(.minutes(2)))
+        func mistakes() async throws {
+            try await Bench.run { bench in
+                let path = try bench.file("chat.yaml", Self.file + "\n  conection: {}\n")
+                let check = try await bench.runChat(
+                    ["config", "check", "--config", path], environment: ["LINKSPAN_CONNECTION_LINGER": "soon"])
+                #expect(check.status == 64 && check.output == [])
+                #expect(
+                    check.errors == [
+                        "chat: 2 problems in configuration, nothing was started:",
+                        "chat:  linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
+                            + "known: connection, services, transport)  from \(path):10",
+                        "chat:  linkspan.connection.linger  expected seconds (a number from 0 to 86400), "
+                            + "found \"soon\"  from LINKSPAN_CONNECTION_LINGER; hides 6 in \(path):5",
+                    ])
+                let json = try await bench.runChat(["config", "check", "--json", "--transport", "websockt"])
+                #expect(json.status == 64)
+                #expect(
+                    json.output == [
+                        #"{"problems":[{"code":"unknownName","hides":"memory in default","#
+                            + #""message":"unknown transport 'websockt' (did you mean 'websocket'? "#
+                            + #"known: memory, socketio, websocket)","origin":"--transport","#
+                            + #""path":"linkspan.transport.adapter"}]}"#
+                    ])
+            }
+        }
+
+        @Test("the plan tells what would run, in which order and why", .timeLimit(.minutes(2)))
+        func plan() async throws {
+            try await Bench.run { bench in
+                let path = try bench.file("chat.yaml", Self.file)
+                let plan = try await bench.runChat(["config", "plan", "--config", path])
+                #expect(plan.status == 0)
+                #expect(
+                    plan.output == [
+                        "transport: websocket, from \(path):3", "endpoint: ws://127.0.0.1:9/, from \(path):4",
+                        "option: transport.websocket.pingInterval = 3, from \(path):4",
+                        "option: connection.linger = 6, from \(path):5", "start 1:", "  logging",
+                        "      services.logging.level = debug, from \(path):9", "start 2:", "  connections",
+                        "start 3:", "  rooms", "  typing after logging: need, from \(path):8",
+                        "      services.typing.handleLimit = 0.5, from \(path):8",
+                    ])
+                let json = try await bench.runChat(["config", "plan", "--json", "--url", "memory://x?token=s3cr3t"])
+                #expect(json.status == 0)
+                #expect(json.output.first?.contains(#""endpoint":{"key":"endpoint","origin":"--url""#) == true)
+                #expect(!(plan.output + json.output).contains { $0.contains("s3cr3t") })
+            }
+        }
+
+        @Test("a key is explained with everything that was said about it", .timeLimit(.minutes(2)))
+        func explain() async throws {
+            try await Bench.run { bench in
+                let path = try bench.file("chat.yaml", Self.file)
+                let key = try await bench.runChat(
+                    ["config", "explain", "connection.linger", "--config", path],
+                    environment: ["LINKSPAN_CONNECTION_LINGER": "7"])
+                #expect(key.status == 0)
+                #expect(
+                    key.output == [
+                        "linkspan.connection.linger = 7",
+                        "  How long a connection stays up when nobody holds it any more.",
+                        "  from: LINKSPAN_CONNECTION_LINGER", "  hides: 6 from \(path):5",
+                        "  takes: seconds (a number from 0 to 86400)", "  default: 5",
+                        "  a change while running: hot", "  variable: LINKSPAN_CONNECTION_LINGER",
+                    ])
+                let section = try await bench.runChat(["config", "explain", "services.logging", "--config", path])
+                #expect(
+                    section.output.contains(
+                        "linkspan.services.logging.level = debug  from \(path):9; hides warning in default"))
+                let unknown = try await bench.runChat(["config", "explain", "connection.lingr"])
+                #expect(unknown.status == 64)
+                #expect(unknown.errors.first?.contains("unknown option 'lingr' (did you mean 'linger'?") == true)
+            }
+        }
+    }
+}

@@ -1,0 +1,357 @@
+internal import Linkspan
+internal import LinkspanConfiguration
+internal import LinkspanInMemory
+internal import LinkspanLifecycle
+internal import Testing
+
+@Suite("Changes of a running plan", .timeLimit(.minutes(2)))
+struct ApplyTests {
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a hot option is taken over, and nothing is interrupted")
+    func hot() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            let next = try stage.load(["LINKSPAN_SERVICES_ROOMS_MOOD": "wild"])
+            try await messaging.apply(plan.difference(to: next))
+            #expect(stage.journal == ["change rooms 1 wild"])
+            #expect(channel.state == .connected)
+            #expect(stage.connects(to: "first") == 1)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("options of the connection hold at once, over the same link")
+    func connectionOptions() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            let next = try stage.load(["LINKSPAN_CONNECTION_BUFFER_COMMANDS": "1"])
+            try await messaging.apply(plan.difference(to: next))
+            #expect(stage.connects(to: "first") == 1)
+            stage.hubs["first"]?.cut()
+            try channel.send("say", 1)
+            let error = #expect(throws: LinkspanError.self) { try channel.send("say", 2) }
+            #expect(error?.code == .bufferFull)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("another transport gets all that waited for the former one, in order")
+    func reconnect() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            try channel.send("say", 1)
+            stage.hubs["first"]?.cut()
+            for number in 2...100 { try channel.send("say", number) }
+            let next = try stage.load(["LINKSPAN_TRANSPORT_ADAPTER": "second"])
+            try await messaging.apply(plan.difference(to: next))
+            #expect(await channel.drain(within: .seconds(20)).isEmpty)
+            #expect(stage.heard(by: "first") == [1])
+            #expect(stage.heard(by: "second") == Array(2...100))
+            #expect(stage.journal.isEmpty)
+            // Whoever comes later comes to the same place.
+            let another = try messaging.connect()
+            #expect(another.url == channel.url)
+            #expect(stage.connects(to: "second") == 1)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("an option of the transport, or another endpoint, takes a new link of the same transport")
+    func newLink() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            let paced = try stage.load(["LINKSPAN_TRANSPORT_FIRST_PACE": "3"])
+            try await messaging.apply(plan.difference(to: paced))
+            let moved = try stage.load([
+                "LINKSPAN_TRANSPORT_FIRST_PACE": "3", "LINKSPAN_TRANSPORT_FIRST_URL": "first://attic",
+            ])
+            try await messaging.apply(paced.difference(to: moved))
+            try channel.send("say", 1)
+            #expect(try messaging.connect().url.text.hasPrefix("first://attic"))
+            #expect(await channel.drain(within: .seconds(20)).isEmpty)
+            #expect(stage.heard(by: "first") == [1] && stage.connects(to: "first") == 3)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("what is delivered while the connection moves to and fro arrives")
+    func movesUnderLoad() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            async let deliveries: Void = {
+                for number in 1...200 {
+                    try await channel.deliver("say", number)
+                    await Task.yield()
+                }
+            }()
+            var running = plan
+            for round in 0..<10 {
+                let next = try stage.load(["LINKSPAN_TRANSPORT_ADAPTER": round.isMultiple(of: 2) ? "second" : "first"])
+                try await messaging.apply(running.difference(to: next))
+                running = next
+            }
+            try await deliveries
+            #expect(Set(stage.heard(by: "first") + stage.heard(by: "second")) == Set(1...200))
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a plan that is not connected yet connects to the new place")
+    func beforeConnecting() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            try await messaging.apply(plan.difference(to: try stage.load(["LINKSPAN_TRANSPORT_ADAPTER": "second"])))
+            let channel = try messaging.connect()
+            try channel.send("say", 1)
+            #expect(await channel.drain(within: .seconds(20)).isEmpty)
+            #expect(stage.heard(by: "second") == [1])
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a service is restarted with its new options, and who needs it around it")
+    func restart() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            let next = try stage.load(["LINKSPAN_SERVICES_ROOMS_SIZE": "9"])
+            try await messaging.apply(plan.difference(to: next))
+            #expect(
+                stage.journal == [
+                    "stop presence 1 calm", "stop rooms 1 calm", "start rooms 9 calm", "start presence 1 calm",
+                ])
+            #expect(channel.state == .connected && stage.connects(to: "first") == 1)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("services come and go, and the way back is a change like any other")
+    func comeAndGo() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let next = try stage.load(["LINKSPAN_SERVICES_ENABLED": "metrics,rooms"])
+            try await messaging.apply(plan.difference(to: next))
+            #expect(stage.journal == ["stop presence 1 calm", "start metrics 1 calm"])
+            #expect(messaging.services.state(of: "services.presence") == nil)
+            #expect(messaging.services.state(of: "services.metrics") == .ready)
+            stage.clear()
+            try await messaging.apply(next.difference(to: try stage.load()))
+            #expect(stage.journal == ["stop metrics 1 calm", "start presence 1 calm"])
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a service that had failed to start is started with its new options, hot or not")
+    func degraded() async throws {
+        let stage = Stage()
+        stage.fail("start presence")
+        try await stage.run { messaging, plan in
+            #expect(messaging.services.degraded.keys.sorted() == ["services.presence"])
+            stage.fail()
+            let next = try stage.load(["LINKSPAN_SERVICES_PRESENCE_MOOD": "wild"])
+            try await messaging.apply(plan.difference(to: next))
+            #expect(stage.journal == ["stop presence 1 calm", "start presence 1 wild"])
+            #expect(messaging.services.degraded.isEmpty)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a service that is added to a connected plan has its channel when it starts")
+    func channels() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            let next = try stage.load(["LINKSPAN_SERVICES_ADD": "talker"])
+            try await messaging.apply(plan.difference(to: next))
+            #expect(stage.journal == ["start talker with a channel"])
+            #expect(await channel.drain(within: .seconds(20)).isEmpty)
+            #expect(stage.heard(by: "first") == [99])
+        }
+    }
+}
+
+@Suite("Changes that fail", .timeLimit(.minutes(2)))
+struct RollbackTests {
+    /// Every kind of change at once.
+    private static let everything = [
+        "LINKSPAN_TRANSPORT_ADAPTER": "second", "LINKSPAN_SERVICES_ENABLED": "rooms,metrics,history",
+        "LINKSPAN_SERVICES_ROOMS_MOOD": "wild",
+    ]
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a start that fails takes everything back")
+    func start() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            stage.fail("start metrics")
+            let difference = plan.difference(to: try stage.load(Self.everything))
+            let error = await #expect(throws: LinkspanError.self) { try await messaging.apply(difference) }
+            #expect(
+                error?.message == "the change of the plan failed: service 'metrics' did not start: "
+                    + "unsupported: start metrics is told to fail; the former plan runs on")
+            #expect(
+                stage.journal == [
+                    "stop presence 1 calm", "start history 1 calm", "start metrics 1 calm", "stop metrics 1 calm",
+                    "stop history 1 calm", "start presence 1 calm",
+                ])
+            #expect(messaging.services.state(of: "services.presence") == .ready)
+            #expect(messaging.services.state(of: "services.metrics") == nil)
+            #expect(channel.url.text.hasPrefix("first://") && stage.connects(to: "second") == 0)
+            // What was taken back can be tried again.
+            stage.fail()
+            try await messaging.apply(plan.difference(to: try stage.load(Self.everything)))
+            #expect(messaging.services.state(of: "services.metrics") == .ready)
+            #expect(channel.url.text.hasPrefix("second://"))
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a hot change that fails is taken back, and the services too")
+    func hot() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let next = try stage.load([
+                "LINKSPAN_SERVICES_ENABLED": "rooms,presence,metrics", "LINKSPAN_SERVICES_ROOMS_MOOD": "wild",
+                "LINKSPAN_SERVICES_PRESENCE_MOOD": "wild",
+            ])
+            stage.fail("change presence")
+            let error = await #expect(throws: LinkspanError.self) {
+                try await messaging.apply(plan.difference(to: next))
+            }
+            #expect(error?.message.contains("service 'presence' did not take its options over") == true)
+            // Also the way back fails for the one that fails whatever it is told.
+            #expect(error?.message.contains("could not be brought back in full") == true)
+            #expect(
+                stage.journal == [
+                    "start metrics 1 calm", "change rooms 1 wild", "change presence 1 wild", "change presence 1 calm",
+                    "change rooms 1 calm", "stop metrics 1 calm",
+                ])
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("what a connection keeps for life is refused, and the services are taken back")
+    func connection() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            let channel = try messaging.connect()
+            let next = try stage.load([
+                "LINKSPAN_CONNECTION_DELIVERY_KEY": "lastArgument", "LINKSPAN_SERVICES_ROOMS_SIZE": "9",
+            ])
+            let error = await #expect(throws: LinkspanError.self) {
+                try await messaging.apply(plan.difference(to: next))
+            }
+            #expect(error?.code == .conflictingOptions)
+            #expect(error?.message.hasSuffix("; the former plan runs on") == true)
+            #expect(stage.journal.suffix(2) == ["start rooms 1 calm", "start presence 1 calm"])
+            #expect(channel.state == .connected)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("what does not come back is named")
+    func noWayBack() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            stage.fail("start metrics", "start presence")
+            let next = try stage.load(["LINKSPAN_SERVICES_ENABLED": "rooms,metrics"])
+            let error = await #expect(throws: LinkspanError.self) {
+                try await messaging.apply(plan.difference(to: next))
+            }
+            #expect(
+                error?.message == "the change of the plan failed: service 'metrics' did not start: "
+                    + "unsupported: start metrics is told to fail; and what ran before could not be brought back in "
+                    + "full: service 'presence' did not start: unsupported: start presence is told to fail")
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("what had failed before may fail again on the way back")
+    func degraded() async throws {
+        let stage = Stage()
+        stage.fail("start presence", "start metrics")
+        try await stage.run { messaging, plan in
+            let next = try stage.load(["LINKSPAN_SERVICES_ENABLED": "rooms,metrics"])
+            let error = await #expect(throws: LinkspanError.self) {
+                try await messaging.apply(plan.difference(to: next))
+            }
+            #expect(error?.message.hasSuffix("; the former plan runs on") == true)
+            #expect(messaging.services.degraded.keys.sorted() == ["services.presence"])
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a plan whose needs are missing is refused before anything is touched")
+    func needs() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            var next = plan.plan
+            next.services.removeAll { $0.name == "rooms" }
+            let change = PlanChange(.service("rooms"), "rooms", .stop)
+            let error = await #expect(throws: LinkspanError.self) {
+                try await messaging.apply(PlanDifference(to: next, [change]))
+            }
+            #expect(error?.message.contains("'rooms' is not registered") == true)
+            #expect(stage.journal.isEmpty)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("one change is made at a time")
+    func twoAtOnce() async throws {
+        let stage = Stage()
+        let (starts, started) = AsyncStream<Void>.makeStream()
+        let (gate, opened) = AsyncStream<Void>.makeStream()
+        try await stage.run { messaging, plan in
+            let slow = PlannedService(SlowService(started: started, gate: gate))
+            let first = PlanDifference(
+                to: MessagingPlan(
+                    url: plan.plan.url, transport: plan.plan.transport, planned: plan.plan.services + [slow]),
+                [PlanChange(.service("slow"), "slow", .start)])
+            let second = plan.difference(to: try stage.load(["LINKSPAN_SERVICES_ROOMS_MOOD": "wild"]))
+            async let change: Void = messaging.apply(first)
+            for await _ in starts { break }
+            let error = await #expect(throws: LinkspanError.self) { try await messaging.apply(second) }
+            #expect(error?.code == .wrongState)
+            opened.yield()
+            try await change
+            #expect(messaging.services.state(of: "services.slow") == .ready)
+            try await messaging.apply(second)
+            #expect(stage.journal == ["change rooms 1 wild"])
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("after the stop nothing is changed any more")
+    func afterStop() async throws {
+        let stage = Stage()
+        try await stage.run { messaging, plan in
+            await messaging.stop()
+            stage.clear()
+            await #expect(throws: LinkspanError.self) {
+                try await messaging.apply(
+                    plan.difference(to: try stage.load(["LINKSPAN_SERVICES_ENABLED": "rooms,presence,metrics"])))
+            }
+            #expect(stage.journal.isEmpty)
+        }
+    }
+}
+
+/// A service that is not ready before it is let.
+private struct SlowService: LifecycleService {
+    let name: ServiceName = "slow"
+    let budgets = Budgets.generous
+    let started: AsyncStream<Void>.Continuation
+    let gate: AsyncStream<Void>
+
+    func start(_ scope: ServiceScope) async throws {
+        self.started.yield()
+        for await _ in self.gate { return }
+    }
+}

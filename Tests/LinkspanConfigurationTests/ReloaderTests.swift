@@ -1,0 +1,220 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanConfiguration
+internal import LinkspanLifecycle
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Following a file", .timeLimit(.minutes(2)))
+struct ReloaderTests {
+    private static let good = text(mood: "calm")
+
+    private static func text(mood: String, services: String = "[rooms]") -> String {
+        """
+        linkspan:
+          transport: { adapter: first, first: { url: first://lobby } }
+          services: { enabled: \(services), rooms: { mood: \(mood) } }
+        """
+    }
+
+    /// Runs a plan from a file, with a reloader that looks whenever the scenario says.
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    private func follow(
+        _ stage: Stage, every interval: Duration = .seconds(1),
+        _ scenario: (Follower) async throws -> Void
+    ) async throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("linkspan-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let file = directory.appendingPathComponent("chat.yaml")
+        try Data(Self.good.utf8).write(to: file)
+        let sources = ConfigurationSources(file: file.path, environment: [:])
+        let loader = ConfigurationLoader(catalog: stage.catalog())
+        let loaded = try loader.load(sources)
+        let messaging = try await Messaging.start(loaded.plan)
+        stage.clear()
+        let clock = VirtualScheduler()
+        let reloader = ConfigurationReloader(
+            loader, sources, running: loaded, on: messaging, every: interval, scheduler: clock)
+        let (outcomes, told) = AsyncStream<ConfigurationReloader.Outcome>.makeStream()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await reloader.run { told.yield($0) } }
+            let result: Result<Void, any Error>
+            do {
+                result = .success(
+                    try await scenario(
+                        Follower(
+                            file: file, messaging: messaging, reloader: reloader, clock: clock, interval: interval,
+                            outcomes: outcomes)))
+            } catch {
+                result = .failure(error)
+            }
+            group.cancelAll()
+            try await group.waitForAll()
+            await messaging.stop()
+            try result.get()
+        }
+        // It leaves no look behind that is still due.
+        #expect(clock.pendingCount == 0)
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("an edit takes effect, and only once")
+    func edit() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            try follower.write(Self.text(mood: "wild"))
+            #expect(await follower.next() == "configuration changed:\n~ rooms.mood calm -> wild (hot)")
+            #expect(stage.journal == ["change rooms 1 wild"])
+            #expect(follower.reloader.running.explain("services.rooms.mood")?.value == "wild")
+            for _ in 0..<3 { await follower.look() }
+            #expect(stage.journal.count == 1)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("an edit by renaming takes effect, and the next one in place")
+    func rename() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            try Data(Self.text(mood: "wild").utf8).write(to: follower.file, options: .atomic)
+            #expect(await follower.next() == "configuration changed:\n~ rooms.mood calm -> wild (hot)")
+            try follower.write(Self.text(mood: "mild"))
+            #expect(await follower.next() == "configuration changed:\n~ rooms.mood wild -> mild (hot)")
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a broken edit keeps what runs, is told once, and mended it takes effect")
+    func broken() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            try follower.write(Self.text(mood: "wild", services: "[rooms, presense]"))
+            let text = try #require(await follower.next())
+            #expect(text.hasPrefix("configuration not changed: 1 problem in configuration"))
+            #expect(text.contains("unknown service 'presense' (did you mean 'presence'?"))
+            for _ in 0..<3 { await follower.look() }
+            #expect(stage.journal.isEmpty)
+            #expect(follower.messaging.services.state(of: "services.rooms") == .ready)
+            try follower.write(Self.text(mood: "wild", services: "[rooms, presence]"))
+            #expect(
+                await follower.next() == "configuration changed:\n+ presence\n~ rooms.mood calm -> wild (hot)")
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("an emptied file is a mistake, and not a configuration without services")
+    func emptied() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            for text in ["", "# The chat.\n"] {
+                try follower.write(text)
+                let told = try #require(await follower.next())
+                #expect(told.hasSuffix("chat.yaml  is empty, so what runs was left as it is"))
+            }
+            // Back again: nothing has to be done.
+            try follower.write(Self.good)
+            #expect(await follower.next() == "configuration read: nothing changes")
+            #expect(stage.journal.isEmpty)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a file that is written slowly is taken when it is whole")
+    func slowly() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            let text = Self.text(mood: "wild", services: "[rooms, presence]")
+            // Each part would be a configuration, or a broken one, if it were taken.
+            for count in [0, 10, 60, 100, text.utf8.count - 1] {
+                try follower.write(String(decoding: text.utf8.prefix(count), as: UTF8.self))
+                await follower.look()
+            }
+            #expect(stage.journal.isEmpty)
+            try follower.write(text)
+            #expect(
+                await follower.next() == "configuration changed:\n+ presence\n~ rooms.mood calm -> wild (hot)")
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a file that is gone is told, and what runs stays")
+    func gone() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            try FileManager.default.removeItem(at: follower.file)
+            let text = try #require(await follower.next())
+            #expect(text.hasSuffix("chat.yaml  cannot be read: No such file or directory"))
+            #expect(follower.messaging.services.state(of: "services.rooms") == .ready)
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a request is answered at once, changed or not")
+    func request() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            follower.reloader.reload()
+            #expect(await follower.told() == "configuration read: nothing changes")
+            try follower.write(Self.text(mood: "wild"))
+            follower.reloader.reload()
+            #expect(await follower.told() == "configuration changed:\n~ rooms.mood calm -> wild (hot)")
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a change that fails is taken back and told, and can be asked for again")
+    func failed() async throws {
+        let stage = Stage()
+        try await self.follow(stage) { follower in
+            stage.fail("start metrics")
+            try follower.write(Self.text(mood: "wild", services: "[rooms, metrics]"))
+            let text = try #require(await follower.next())
+            #expect(text.contains("service 'metrics' did not start") && text.hasSuffix("the former plan runs on"))
+            stage.fail()
+            stage.clear()
+            follower.reloader.reload()
+            #expect(
+                await follower.told() == "configuration changed:\n+ metrics\n~ rooms.mood calm -> wild (hot)")
+            #expect(stage.journal == ["start metrics 1 calm", "change rooms 1 wild"])
+        }
+    }
+}
+
+/// What a scenario holds of a plan that follows its file.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private struct Follower {
+    let file: URL
+    let messaging: Messaging
+    let reloader: ConfigurationReloader
+    let clock: VirtualScheduler
+    let interval: Duration
+    let outcomes: AsyncStream<ConfigurationReloader.Outcome>
+
+    /// Writes in place: emptied, then filled.
+    func write(_ text: String) throws { try Data(text.utf8).write(to: self.file) }
+
+    /// Lets it look once, and waits until it has: then the next look is due.
+    func look() async {
+        await self.rest()
+        self.clock.advance(by: self.interval)
+        await self.rest()
+    }
+
+    private func rest() async {
+        // Bounded by the time limit of the suite.
+        while self.clock.pendingCount == 0, !Task.isCancelled { await Task.yield() }
+    }
+
+    /// Lets it look twice, and returns what it tells.
+    func next() async -> String? {
+        await self.look()
+        await self.look()
+        return await self.told()
+    }
+
+    func told() async -> String? {
+        for await outcome in self.outcomes { return outcome.description }
+        return nil
+    }
+}
