@@ -54,7 +54,8 @@ trap 'exit 0' INT TERM
 start() {
     local name=$1 word=$2 count=$3
     shift 3
-    "$@" >"$folder/$name" </dev/null &
+    : >"$folder/$name"
+    "$@" >>"$folder/$name" </dev/null &
     pids+=($!)
     echo $! >>"$folder/pids"
     for ((tries = 0; tries < 600; tries++)); do
