@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff, NoBackoff
 from redis.exceptions import RedisError, ResponseError
@@ -23,6 +24,15 @@ from redis_presence import RENEWAL_SECONDS, RedisPresence
 CONNECTIONS = 32
 
 SendHint = Callable[[str, str, Payload, Member], Awaitable[None]]
+
+
+def channel(url: str) -> str:
+    """What the servers of a chat hear from each other on; raises `OSError` when that is not the URL of a Redis."""
+    try:
+        # Channels, unlike keys, do not belong to one database.
+        return f"linkspan-chat:{parse_url(url).get('db', 0)}"
+    except ValueError as error:
+        raise OSError(f"{url} is not the URL of a Redis: {error}") from None
 
 
 @dataclass
@@ -41,13 +51,11 @@ class RedisBackplane:
     read from the room's stream, from where reading ended before. So a bell that was missed or came twice does no harm.
     """
 
-    def __init__(self, redis: Redis, send_hint: SendHint) -> None:
-        database = redis.connection_pool.connection_kwargs.get("db", 0)
-        # Channels, unlike keys, do not belong to one database.
-        self._channel = f"linkspan-chat:{database}"
+    def __init__(self, redis: Redis, channel: str, send_hint: SendHint) -> None:
         self._redis = redis
-        self._history = RedisHistory(redis, "linkspan-chat", self._channel)
-        self._presence = RedisPresence(redis, "linkspan-chat", self._channel)
+        self._channel = channel
+        self._history = RedisHistory(redis, "linkspan-chat", channel)
+        self._presence = RedisPresence(redis, "linkspan-chat", channel)
         self._send_hint = send_hint
         self._feeds: dict[str, Feed] = {}
         self._audience: Audience
@@ -59,7 +67,7 @@ class RedisBackplane:
         try:
             async with Redis.from_url(url, retry=Retry(NoBackoff(), 0)) as redis:
                 await redis.ping()
-        except (RedisError, OSError, ValueError) as error:
+        except (RedisError, OSError) as error:
             raise OSError(f"Redis at {url} cannot be used: {error}") from None
         # A Redis that is away later is waited for: people wait, and nothing is refused.
         patience = Retry(ExponentialBackoff(cap=0.5, base=0.02), -1)
@@ -67,7 +75,7 @@ class RedisBackplane:
             url, retry=patience, decode_responses=True, max_connections=CONNECTIONS, timeout=None
         )
         async with Redis.from_pool(pool) as redis:
-            backplane = cls(redis, send_hint)
+            backplane = cls(redis, channel(url), send_hint)
             await backplane._presence.renew()
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(backplane._listen()), group.create_task(backplane._live())]
@@ -173,7 +181,11 @@ class RedisBackplane:
         if feed.position is None:
             feed.position = await self._history.last(room)
             return feed.position
-        for line, origin in await self._history.between(room, feed.position):
+        lines = await self._history.between(room, feed.position)
+        # Everybody has left meanwhile; who has come since stands elsewhere.
+        if self._feeds.get(room) is not feed:
+            return feed.position
+        for line, origin in lines:
             if (lost := line["seq"] - feed.position - 1) > 0:
                 self._audience.hear_gap(room, lost, line["seq"] - 1)
             self._audience.hear_line(line, origin)

@@ -28,11 +28,9 @@ sys.dont_write_bytecode = True
 from chat_history import History  # noqa: E402
 from chat_hub import Backplane, Hub  # noqa: E402
 from local_backplane import LocalBackplane  # noqa: E402
-from redis_backplane import RedisBackplane  # noqa: E402
+from redis_backplane import RedisBackplane, channel  # noqa: E402
 from socketio_front import Hints, SocketIOFront  # noqa: E402
 from websocket_front import WebSocketFront  # noqa: E402
-
-HINTS_CHANNEL = "linkspan-chat-hints"
 
 
 @contextlib.asynccontextmanager
@@ -98,7 +96,9 @@ async def run(options: argparse.Namespace) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     listener = _listen(options.host, options.port)
-    manager = None if options.redis is None else socketio.AsyncRedisManager(options.redis, channel=HINTS_CHANNEL)
+    manager = None
+    if options.redis is not None:
+        manager = socketio.AsyncRedisManager(options.redis, channel=f"{channel(options.redis)}:hints")
     async with contextlib.AsyncExitStack() as stack:
         backplane: Backplane
         if manager is None:
