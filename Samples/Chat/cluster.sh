@@ -73,7 +73,10 @@ if [ -n "$until_eof" ]; then
     # Not even SIGKILL for this script leaves its processes behind, if whoever holds the other end of its input is gone.
     {
         while read -r; do :; done
-        kill $$ 2>/dev/null || { kill $(cat "$folder/pids") 2>/dev/null; rm -rf "$folder"; }
+        kill $$ 2>/dev/null || true
+        sleep 2 >/dev/null 2>&1
+        kill $(cat "$folder/pids") 2>/dev/null || true
+        rm -rf "$folder"
     } <&0 &
     watcher=$!
 fi

@@ -19,7 +19,7 @@ actor ChatCluster {
     static func start(on bench: Bench) async throws -> ChatCluster {
         let script = "\(Place.root)/Samples/Chat/cluster.sh"
         let venv = URL(fileURLWithPath: try Place.python()).deletingLastPathComponent().deletingLastPathComponent().path
-        let command = [script, "--port", "0", "--websocket-port", "0", "--until-eof"]
+        let command = [try Place.python(), "-c", Self.unblocker, script, "--port", "0", "--websocket-port", "0", "--until-eof"]
         let child = try await bench.start("the cluster", command, environment: ["VENV": venv])
         do {
             return try Self(bench, child, try await child.output.wait(forLine: "ready"))
@@ -78,6 +78,13 @@ actor ChatCluster {
             throw Transcript.Missing(description: "\(error)\n\(await child.errors.lines.joined(separator: "\n"))")
         }
     }
+
+    /// Runs a program that can be told to end: a thread of the tests has signals blocked, which all that it starts inherits.
+    private static let unblocker = """
+        import os, signal, sys
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execv(sys.argv[1], sys.argv[1:])
+        """
 
     /// Ends everything, and returns the status of the script.
     func end() async throws -> Int {
