@@ -19,7 +19,8 @@ actor ChatCluster {
     static func start(on bench: Bench) async throws -> ChatCluster {
         let script = "\(Place.root)/Samples/Chat/cluster.sh"
         let venv = URL(fileURLWithPath: try Place.python()).deletingLastPathComponent().deletingLastPathComponent().path
-        let command = [try Place.python(), "-c", Self.unblocker, script, "--port", "0", "--websocket-port", "0", "--until-eof"]
+        let options = ["--port", "0", "--websocket-port", "0", "--until-eof"]
+        let command = [try Place.python(), "-c", Self.unblocker, script] + options
         let child = try await bench.start("the cluster", command, environment: ["VENV": venv])
         do {
             return try Self(bench, child, try await child.output.wait(forLine: "ready"))
