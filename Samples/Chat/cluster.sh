@@ -36,14 +36,14 @@ command -v redis-server >/dev/null || fail "redis-server is missing; install it 
 [ -x "$venv/bin/python" ] || fail "there is no $venv/bin/python; make it with: make venv"
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/linkspan-cluster-XXXXXX")
-pids=() watcher=
+redis_pid='' others='' watcher=''
 end() {
     trap - EXIT
     trap '' INT TERM
     # Redis last: the servers say good-bye to it.
-    kill "${pids[@]:1}" $watcher 2>/dev/null || true
-    [ "${#pids[@]}" -lt 2 ] || wait "${pids[@]:1}" 2>/dev/null || true
-    kill "${pids[@]:0:1}" 2>/dev/null || true
+    kill $others $watcher 2>/dev/null || true
+    [ -z "$others" ] || wait $others 2>/dev/null || true
+    kill $redis_pid 2>/dev/null || true
     wait 2>/dev/null || true
     rm -rf "$folder"
 }
@@ -56,7 +56,7 @@ start() {
     shift 3
     : >"$folder/$name"
     "$@" >>"$folder/$name" </dev/null &
-    pids+=($!)
+    if [ "$name" = redis ]; then redis_pid=$!; else others="$others $!"; fi
     echo $! >>"$folder/pids"
     for ((tries = 0; tries < 600; tries++)); do
         [ "$(grep -c "$word" "$folder/$name" || true)" -lt "$count" ] || return 0
@@ -85,21 +85,21 @@ fi
 start redis 'eady to accept connections' 1 redis-server --port 0 --unixsocket "$folder/redis.sock" --unixsocketperm 600 \
     --dir "$folder" --save '' --appendonly yes --appendfsync always
 redis="unix://$folder/redis.sock"
-echo "redis ${pids[0]} $redis"
+echo "redis $redis_pid $redis"
 
 routes=() websocket_routes=()
 for ((number = 1; number <= servers; number++)); do
     start "server-$number" '^listening ' 2 \
         "$venv/bin/python" "$here/server.py" --port 0 --websocket-port 0 --redis "$redis"
     urls=("$(address "server-$number" socketio)" "$(address "server-$number" websocket)")
-    echo "server ${pids[-1]} ${urls[*]}"
+    echo "server $! ${urls[*]}"
     routes+=("${urls[0]##*:}") websocket_routes+=("${urls[1]##*:}")
 done
 
 join() { local IFS=,; echo "$*"; }
 start front '^listening ' 2 "$venv/bin/python" "$here/front.py" \
     --route "$port=$(join "${routes[@]}")" --route "$websocket_port=$(join "${websocket_routes[@]}")"
-mapfile -t listening < <(sed -n 's/^listening //p' "$folder/front")
-echo "front ${pids[-1]} http://${listening[0]} ws://${listening[1]}"
+{ read -r _ address; read -r _ websocket_address; } <"$folder/front"
+echo "front $! http://$address ws://$websocket_address"
 echo ready
-wait "${pids[@]}" || true
+wait $redis_pid $others || true
