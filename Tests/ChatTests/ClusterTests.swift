@@ -42,7 +42,7 @@ extension Chat {
                     }
                 }
                 for person in people { try await Self.expectEnd(of: person) }
-                try await Self.expectPerfection(among: people)
+                try await Self.expectPerfection(among: people, cluster)
                 #expect(try await cluster.end() == 0)
             }
         }
@@ -99,19 +99,21 @@ extension Chat {
             #expect(!news.contains { $0.contains("not delivered") || $0.contains("missed") }, "\(news)")
         }
 
-        /// Compares what is on all screens.
-        private static func expectPerfection(among people: [Person]) async throws {
+        /// Compares all screens with what the servers have kept, in the order of its numbers.
+        private static func expectPerfection(among people: [Person], _ cluster: ChatCluster) async throws {
+            let kept = try await cluster.kept()
+            let isGapless = kept.map(\.number) == Array(1..<kept.count + 1)
+            #expect(isGapless)
             for person in people {
+                let own = kept.filter { $0.from == person.name }.map(\.text)
+                #expect(Delivery(of: await person.typist.count, from: person.name, in: own) == .perfect)
                 for other in people where other.name != person.name {
                     let heard = await person.chat.heard(from: other.name)
                     #expect(Delivery(of: await other.typist.count, from: other.name, in: heard) == .perfect)
-                    // What neither of them has typed stands on both screens alike.
-                    let own = ["\(person.name): ", "\(other.name): ", "* "]
-                    let (here, there) = (await person.chat.output.lines, await other.chat.output.lines)
-                    let isCommon = { (line: String) in !own.contains { line.hasPrefix($0) } }
-                    let isSame = here.filter(isCommon) == there.filter(isCommon)
-                    #expect(isSame, "\(person.name) and \(other.name) see different orders")
                 }
+                let screen = await person.chat.output.lines.filter { !$0.hasPrefix("* ") }
+                let isInOrder = screen == kept.filter { $0.from != person.name }.map { "\($0.from): \($0.text)" }
+                #expect(isInOrder, "\(person.name) sees another order than that of the numbers")
             }
         }
     }

@@ -2,6 +2,13 @@ internal import Foundation
 
 /// What `cluster.sh` starts: several servers of one chat and a front for them, of which servers can be killed.
 actor ChatCluster {
+    /// A line as the servers have numbered and kept it.
+    struct Line: Sendable {
+        var number: Int
+        var from: String
+        var text: String
+    }
+
     private struct Server {
         var process: Int32
         var urls: [Wire: String]
@@ -77,6 +84,23 @@ actor ChatCluster {
             try await child.output.wait(forLine: "listening ", times: 2)
         } catch {
             throw Transcript.Missing(description: "\(error)\n\(await child.errors.lines.joined(separator: "\n"))")
+        }
+    }
+
+    /// All lines that were taken in the lobby.
+    func kept() async throws -> [Line] {
+        let script = """
+            import redis, sys
+            for id, line in redis.from_url(sys.argv[1], decode_responses=True).xrange("linkspan-chat:lines:lobby"):
+                print(id.partition("-")[0], line["from"], line["text"])
+            """
+        let reader = try await self.bench.start("redis", [try Place.python(), "-c", script, self.redis])
+        return try await reader.output.all().map {
+            let fields = $0.split(separator: " ", maxSplits: 2).map(String.init)
+            guard fields.count == 3, let number = Int(fields[0]) else {
+                throw Transcript.Missing(description: "not a line: \($0)")
+            }
+            return Line(number: number, from: fields[1], text: fields[2])
         }
     }
 
