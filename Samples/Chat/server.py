@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 import ssl
@@ -31,6 +32,8 @@ from local_backplane import LocalBackplane  # noqa: E402
 from redis_backplane import RedisBackplane, channel  # noqa: E402
 from socketio_front import Hints, SocketIOFront  # noqa: E402
 from websocket_front import WebSocketFront  # noqa: E402
+
+GRACE_SECONDS = 3.0
 
 
 @contextlib.asynccontextmanager
@@ -114,6 +117,9 @@ async def run(options: argparse.Namespace) -> None:
             lines.append(f"listening websocket {url}")
         print("\n".join(lines), flush=True)
         await stop.wait()
+        if manager is not None:
+            # Who waits for a Redis that is away would keep the process; in Redis its lease ends by itself.
+            asyncio.get_running_loop().call_later(GRACE_SECONDS, os._exit, 1)
 
 
 def _history_path(choice: str | None, listener: socket.socket) -> Path | None:
