@@ -110,7 +110,11 @@ let samples: [Target] = [
             "LinkspanSocketIO", "LinkspanLogging", logging, argumentParser,
         ],
         path: "Samples/Chat",
-        exclude: ["PROTOCOL.md", "server.py", "chat_history.py", "requirements.txt", "chat.yaml"],
+        exclude: [
+            "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py", "chat_hub.py",
+            "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py", "redis_presence.py",
+            "socketio_front.py", "websocket_front.py",
+        ],
         packageAccess: false, swiftSettings: settings)
 ]
 

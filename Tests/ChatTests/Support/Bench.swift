@@ -66,7 +66,11 @@ actor Bench {
     }
 
     private func end() async {
-        for child in self.children { await child.kill() }
+        for child in self.children {
+            // What it has started may outlive it, and ends with the input.
+            try? child.endInput()
+            await child.kill()
+        }
         self.arrivals.finish()
         try? FileManager.default.removeItem(atPath: self.folder)
     }

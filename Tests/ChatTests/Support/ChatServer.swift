@@ -74,7 +74,7 @@ actor ChatServer {
     }
 
     /// Runs a script that ends when its input does: a server must not outlive tests that crash.
-    private static let guardian = """
+    static let guardian = """
         import os, runpy, sys, threading
         def watch():
             sys.stdin.buffer.read()

@@ -2,13 +2,16 @@
 actor Typist {
     private let name: String
     private let child: Child
+    private let pause: Duration
     private var isFinished = false
     /// How many lines were typed so far.
     private(set) var count = 0
 
-    init(_ name: String, at child: Child) {
+    /// Prepares somebody whose pace is that of a quick writer; nothing waits for it.
+    init(_ name: String, at child: Child, every pause: Duration = .milliseconds(5)) {
         self.name = name
         self.child = child
+        self.pause = pause
     }
 
     /// Types until it is told to finish.
@@ -16,8 +19,7 @@ actor Typist {
         while !self.isFinished {
             self.count += 1
             try self.child.type(Delivery.lines(self.count...self.count, from: self.name))
-            // The pace of a quick writer; nothing waits for it.
-            try await Task.sleep(for: .milliseconds(5))
+            try await Task.sleep(for: self.pause)
         }
     }
 

@@ -1,0 +1,259 @@
+"""The chat itself: who may do what in which room, and what others hear of it. Nothing in here knows a network."""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from chat_history import Line
+
+NAME_LIMIT = 64
+TEXT_LIMIT = 8_192
+KEY_LIMIT = 128
+
+Payload = dict[str, Any]
+
+
+class ChatError(Exception):
+    """A request, or a person, that the chat refuses."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(eq=False)
+class Member:
+    """One connection of one person. `deliver` must neither wait nor reorder."""
+
+    name: str
+    deliver: Callable[[str, Payload], None]
+    # Unlike that of any other connection, to any server.
+    id: str
+    # Whether hints come by `deliver`; else what carries the connection brings them.
+    is_hinted: bool
+    rooms: set[str] = field(default_factory=set)
+    # What one connection asks for is done strictly one after the other.
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    is_gone: bool = False
+
+
+class Audience(Protocol):
+    """The people who are connected to this process, as a backplane sees them."""
+
+    def hear_line(self, line: Line, origin: str) -> None:
+        """A line was said over the connection `origin`."""
+
+    def hear_notice(self, room: str, event: str, payload: Payload, origin: str) -> None:
+        """Something else happened, because of the connection `origin`."""
+
+    def hear_hint(self, room: str, event: str, payload: Payload, origin: str) -> None:
+        """The same for something that may be lost, which members who are not hinted hear by another way."""
+
+    def hear_gap(self, room: str, lost: int | None, seq: int) -> None:
+        """Lines cannot be had any more, so that the next one comes after `seq`."""
+
+
+class Backplane(Protocol):
+    """What is behind the hub, and behind every hub of one chat alike: lines, their order, and who is where.
+
+    It tells its audience of each line of each room where somebody of the audience is: in order, each one once.
+    """
+
+    def attach(self, audience: Audience) -> None:
+        """Whom to tell; called once, before anything else."""
+
+    async def take(self, room: str, member: Member, text: str, key: str) -> int | None:
+        """Numbers a line, keeps it and has everybody hear of it; a known one is only looked up.
+
+        Returns the number, or None for a new line of somebody who is not in the room. All lines up to that number
+        have been heard by then. Raises `OSError`, and keeps nothing, when the line cannot be kept.
+        """
+
+    async def enter(self, room: str, member: Member, seen: int | None, welcome: Callable[[int, list[Line]], None]) -> None:
+        """Lets a member in, and tells the others unless they know the person is there.
+
+        Calls `welcome` with the number of the room's last line and the kept lines after `seen`. The audience hears the
+        lines that follow from then on.
+        """
+
+    async def leave(self, room: str, member: Member) -> None:
+        """Lets a member out, and tells the others unless the person is still there."""
+
+    async def names(self, room: str) -> list[str]:
+        """Who is in the room, sorted, each name once."""
+
+    async def last(self, room: str) -> int:
+        """The number of the last line that was heard in a room where somebody of the audience is."""
+
+    async def hint(self, room: str, event: str, payload: Payload, member: Member) -> None:
+        """Tells the others something that may be lost."""
+
+
+class Hub:
+    """The people of this process, their rooms, and what they may do in them."""
+
+    def __init__(self, backplane: Backplane, refuse: bool = False) -> None:
+        self._backplane = backplane
+        self._refuse = refuse
+        self._rooms: dict[str, set[Member]] = {}
+        backplane.attach(self)
+
+    async def admit(
+        self, auth: object, deliver: Callable[[str, Payload], None], id: str, is_hinted: bool = True
+    ) -> Member:
+        """Lets a person in and joins the rooms they ask for; raises `ChatError` to refuse them."""
+        if self._refuse:
+            raise ChatError("closed", "the chat is closed")
+        credentials = auth if isinstance(auth, dict) else {}
+        member = Member(_label(credentials.get("name"), "bad_name", "name"), deliver, id, is_hinted)
+        rooms = credentials.get("rooms", [])
+        if not isinstance(rooms, list):
+            raise ChatError("bad_request", "rooms must be a list")
+        seen = credentials.get("seen", {})
+        if not isinstance(seen, dict) or not all(map(is_count, seen.values())):
+            raise ChatError("bad_request", "seen must be an object of whole numbers")
+        rooms = [_label(room, "bad_room", "room") for room in rooms]
+        try:
+            for room in rooms:
+                await self._join(member, room, seen.get(room))
+        except BaseException:
+            await self.depart(member)
+            raise
+        return member
+
+    async def depart(self, member: Member) -> None:
+        """Takes a lost connection out of all its rooms."""
+        async with member.turn:
+            member.is_gone = True
+            for room in list(member.rooms):
+                await self._leave(member, room)
+
+    async def handle(self, member: Member, event: object, args: Sequence[object]) -> Payload:
+        """Does what one event asks for and returns its acknowledgement."""
+        try:
+            if len(args) != 1 or not isinstance(args[0], dict):
+                raise ChatError("bad_request", "the payload must be one object")
+            async with member.turn:
+                return {"ok": True, **await self._perform(member, event, args[0])}
+        except ChatError as error:
+            return {"ok": False, "error": {"code": error.code, "message": error.message}}
+
+    def hear_line(self, line: Line, origin: str) -> None:
+        self.hear_notice(line["room"], "message", line, origin)
+
+    def hear_notice(self, room: str, event: str, payload: Payload, origin: str) -> None:
+        for member in self._rooms.get(room, ()):
+            if member.id != origin:
+                member.deliver(event, payload)
+
+    def hear_hint(self, room: str, event: str, payload: Payload, origin: str) -> None:
+        for member in self._rooms.get(room, ()):
+            if member.id != origin and member.is_hinted:
+                member.deliver(event, payload)
+
+    def hear_gap(self, room: str, lost: int | None, seq: int) -> None:
+        for member in self._rooms.get(room, ()):
+            member.deliver("gap", {"room": room, "lines": lost})
+            member.deliver("room", {"room": room, "seq": seq})
+
+    async def _perform(self, member: Member, event: object, payload: Payload) -> Payload:
+        room = payload.get("room")
+        if not isinstance(room, str):
+            raise ChatError("bad_request", "room must be a string")
+        _label(room, "bad_room", "room")
+        match event:
+            case "join":
+                seen = payload.get("seen")
+                if seen is not None and not is_count(seen):
+                    raise ChatError("bad_request", "seen must be a whole number")
+                await self._join(member, room, seen)
+                _require_member(member, room)
+                return {"members": await self._backplane.names(room), "seq": await self._backplane.last(room)}
+            case "say":
+                return {"seq": await self._say(member, room, payload.get("text"), payload.get("id"))}
+            case "who":
+                _require_member(member, room)
+                return {"members": await self._backplane.names(room)}
+            case "typing":
+                _require_member(member, room)
+                await self._backplane.hint(room, "typing", {"room": room, "name": member.name}, member)
+            case "leave":
+                _require_member(member, room)
+                await self._leave(member, room)
+            case _:
+                raise ChatError("bad_request", "no such event")
+        return {}
+
+    async def _say(self, member: Member, room: str, text: object, key: object) -> int:
+        if not isinstance(text, str) or not isinstance(key, str):
+            raise ChatError("bad_request", "text and id must be strings")
+        if not 0 < len(key) <= KEY_LIMIT or not _is_unicode(key):
+            raise ChatError("bad_request", f"id must have 1 to {KEY_LIMIT} characters")
+        if not 0 < len(text) <= TEXT_LIMIT or not _is_unicode(text):
+            raise ChatError("bad_text", f"text must have 1 to {TEXT_LIMIT} characters")
+        try:
+            seq = await self._backplane.take(room, member, text, key)
+        except OSError as error:
+            raise ChatError("not_kept", f"the line could not be kept: {error.strerror}") from None
+        # A retry may follow a reconnect, so that a line already taken is confirmed whatever became of the membership.
+        if seq is None:
+            raise ChatError("not_in_room", "join the room first")
+        return seq
+
+    async def _join(self, member: Member, room: str, seen: int | None) -> None:
+        if room in member.rooms or member.is_gone:
+            return
+
+        def welcome(last: int, lines: list[Line]) -> None:
+            _catch_up(member, room, seen, last, lines)
+            member.rooms.add(room)
+            self._rooms.setdefault(room, set()).add(member)
+
+        await self._backplane.enter(room, member, seen, welcome)
+
+    async def _leave(self, member: Member, room: str) -> None:
+        member.rooms.discard(room)
+        members = self._rooms[room]
+        members.discard(member)
+        if not members:
+            del self._rooms[room]
+        await self._backplane.leave(room, member)
+
+
+def _catch_up(member: Member, room: str, seen: int | None, last: int, lines: list[Line]) -> None:
+    """Tells a member who enters where the room stands, and what was said since they last looked."""
+    if seen is not None and seen + len(lines) != last:
+        lost = last - len(lines) - seen
+        member.deliver("gap", {"room": room, "lines": lost if lost > 0 else None})
+    member.deliver("room", {"room": room, "seq": last - len(lines)})
+    for line in lines:
+        member.deliver("message", line)
+
+
+def _label(value: object, code: str, what: str) -> str:
+    """The name of a person or a room, when it is one."""
+    if not isinstance(value, str) or not value.strip() or len(value) > NAME_LIMIT:
+        raise ChatError(code, f"a {what} must have 1 to {NAME_LIMIT} characters")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise ChatError(code, f"a {what} must not have control characters")
+    return value
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether others can read the text: JSON can spell half a surrogate pair, UTF-8 cannot."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _require_member(member: Member, room: str) -> None:
+    if room not in member.rooms:
+        raise ChatError("not_in_room", "join the room first")
+
+
+def is_count(value: object) -> bool:
+    """Whether it is a whole number from 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Several servers of one chat: Redis, the servers, and a front that spreads connections over those that live.
+#
+#     Samples/Chat/cluster.sh [--port PORT] [--websocket-port PORT] [--servers N] [--until-eof]
+#
+# Prints one line for each process, its fields separated by blanks, and then `ready`:
+#
+#     redis PID URL
+#     server PID HTTP-URL WEBSOCKET-URL        (N times)
+#     front PID HTTP-URL WEBSOCKET-URL
+#
+# Whoever ends is not started again, so that each may be killed to see what happens. Ctrl-C or SIGTERM ends everything.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+venv=${VENV:-$here/../../.venv}
+
+fail() { echo "cluster.sh: $1" >&2; exit 1; }
+
+port=3000 websocket_port=3001 servers=3 until_eof=
+while [ "$#" -gt 0 ]; do
+    case "$1" in
+        --until-eof) until_eof=1; shift; continue ;;  # also ends when standard input does
+        --port | --websocket-port | --servers) ;;
+        *) fail "unknown option $1; there are --port, --websocket-port, --servers and --until-eof" ;;
+    esac
+    [[ "${2:-}" =~ ^[0-9]{1,5}$ ]] || fail "$1 needs a number"
+    case "$1" in
+        --port) port=$2 ;;
+        --websocket-port) websocket_port=$2 ;;
+        --servers) servers=$2 ;;
+    esac
+    shift 2
+done
+[ "$servers" -gt 0 ] || fail "--servers has to be 1 at least"
+command -v redis-server >/dev/null || fail "redis-server is missing; install it with: make prerequisites"
+[ -x "$venv/bin/python" ] || fail "there is no $venv/bin/python; make it with: make venv"
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/linkspan-cluster-XXXXXX")
+redis_pid='' others='' watcher=''
+end() {
+    trap - EXIT
+    trap '' INT TERM
+    # Redis last: the servers say good-bye to it.
+    kill $others $watcher 2>/dev/null || true
+    [ -z "$others" ] || wait $others 2>/dev/null || true
+    kill $redis_pid 2>/dev/null || true
+    wait 2>/dev/null || true
+    rm -rf "$folder"
+}
+trap end EXIT
+trap 'exit 0' INT TERM
+
+# Starts a process, and waits for lines that begin with a word.
+start() {
+    local name=$1 word=$2 count=$3
+    shift 3
+    : >"$folder/$name"
+    "$@" >>"$folder/$name" </dev/null &
+    if [ "$name" = redis ]; then redis_pid=$!; else others="$others $!"; fi
+    echo $! >>"$folder/pids"
+    for ((tries = 0; tries < 600; tries++)); do
+        [ "$(grep -c "$word" "$folder/$name" || true)" -lt "$count" ] || return 0
+        kill -0 $! 2>/dev/null || fail "$name did not start: $(tail -n 3 "$folder/$name")"
+        sleep 0.05
+    done
+    fail "$name did not start in time"
+}
+
+# The address of a kind that a server has printed.
+address() { sed -n "s/^listening $2 //p" "$folder/$1"; }
+
+if [ -n "$until_eof" ]; then
+    # Not even SIGKILL for this script leaves its processes behind, if whoever holds the other end of its input is gone.
+    {
+        while read -r; do :; done
+        kill $$ 2>/dev/null || true
+        sleep 2 >/dev/null 2>&1
+        kill $(cat "$folder/pids") 2>/dev/null || true
+        rm -rf "$folder"
+    } <&0 &
+    watcher=$!
+fi
+
+# A socket in a folder of our own is in nobody's way. `always`: a line that was confirmed outlives a kill of Redis, too.
+start redis 'eady to accept connections' 1 redis-server --port 0 --unixsocket "$folder/redis.sock" --unixsocketperm 600 \
+    --dir "$folder" --save '' --appendonly yes --appendfsync always
+redis="unix://$folder/redis.sock"
+echo "redis $redis_pid $redis"
+
+routes=() websocket_routes=()
+for ((number = 1; number <= servers; number++)); do
+    start "server-$number" '^listening ' 2 \
+        "$venv/bin/python" "$here/server.py" --port 0 --websocket-port 0 --redis "$redis"
+    urls=("$(address "server-$number" socketio)" "$(address "server-$number" websocket)")
+    echo "server $! ${urls[*]}"
+    routes+=("${urls[0]##*:}") websocket_routes+=("${urls[1]##*:}")
+done
+
+join() { local IFS=,; echo "$*"; }
+start front '^listening ' 2 "$venv/bin/python" "$here/front.py" \
+    --route "$port=$(join "${routes[@]}")" --route "$websocket_port=$(join "${websocket_routes[@]}")"
+{ read -r _ address; read -r _ websocket_address; } <"$folder/front"
+echo "front $! http://$address ws://$websocket_address"
+echo ready
+wait $redis_pid $others || true
