@@ -43,7 +43,7 @@ enum FanoutWorkload {
         _ port: Int, _ path: String, _ services: [any LifecycleService]
     ) async throws -> (messaging: Messaging, connection: ConnectionHandler) {
         var plan = MessagingPlan(url: "http://127.0.0.1:\(port)?\(path)", transport: SocketIOTransport())
-        plan.services = services
+        plan.services = services.map { PlannedService($0) }
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         for await change in connection.stateChanges where change.to == .connected { break }

@@ -41,7 +41,7 @@ struct ServicesExample {
         catalog.add(.journal)
         catalog.add(.presence)
         catalog.add(.tokenRefresh(tokens))
-        plan.services = try catalog.services.values.map { factory throws(LinkspanError) in try factory.make(.none) }
+        plan.services = try catalog.services.values.map { factory throws(LinkspanError) in try PlannedService(factory) }
 
         let messaging = try await Messaging.start(plan, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let connection = try messaging.connect()

@@ -21,6 +21,7 @@ public func services(_ factory: ServiceFactory, _ section: String?) throws -> [a
     try Data(lines.joined(separator: "\n").utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     return try ConfigurationLoader(catalog: catalog).load(file: file.path, environment: [:]).plan.services
+        .map { $0.service }
 }
 
 /// Runs a registry with some services, emits, and stops; the stop flushes, so everything has been handled.

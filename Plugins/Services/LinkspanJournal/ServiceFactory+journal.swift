@@ -7,7 +7,9 @@ extension ServiceFactory {
     public static let journal = ServiceFactory(
         "journal",
         options: [
-            PluginOption("capacity", .number(1...100_000), fallback: "256", "How many of the latest events are kept.")
+            PluginOption(
+                "capacity", .number(1...100_000), fallback: "256", reload: .hot,
+                "How many of the latest events are kept.")
         ]
     ) { values throws(LinkspanError) in
         JournalService(options: JournalService.Options(values))
@@ -21,5 +23,14 @@ extension JournalService.Options {
     public init(_ values: OptionValues) {
         self.init()
         if let capacity = values.number("capacity") { self.capacity = capacity }
+    }
+}
+
+extension JournalService: Reconfigurable {
+    /// Takes over the capacity.
+    ///
+    /// - Parameter options: all of them.
+    public func reconfigure(_ options: OptionValues) async throws {
+        self.options = Options(options)
     }
 }

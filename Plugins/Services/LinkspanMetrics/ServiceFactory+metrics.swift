@@ -15,7 +15,7 @@ extension ServiceFactory {
     }
 
     private static let metricsOptions = [
-        PluginOption("prefix", .text, fallback: "linkspan", "What the name of every metric begins with.")
+        PluginOption("prefix", .text, fallback: "linkspan", reload: .hot, "What the name of every metric begins with.")
     ]
 }
 
@@ -41,5 +41,14 @@ extension MetricsService.Options {
                 "'prefix' must begin with a letter and hold letters, digits, '_' and '.' only")
         }
         self.prefix = prefix
+    }
+}
+
+extension MetricsService: Reconfigurable {
+    /// Takes over the prefix; what was counted under the former one stays there.
+    ///
+    /// - Parameter options: all of them.
+    public func reconfigure(_ options: OptionValues) async throws {
+        self.options = try Options(options)
     }
 }

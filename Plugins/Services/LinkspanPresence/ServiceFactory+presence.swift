@@ -9,9 +9,10 @@ extension ServiceFactory {
         "presence",
         options: [
             PluginOption(
-                "awayAfter", .seconds(1...86_400), fallback: "300",
+                "awayAfter", .seconds(1...86_400), fallback: "300", reload: .hot,
                 "How long the user may do nothing before being away."),
-            PluginOption("event", .text, fallback: "presence", "The name of the event that announces the status."),
+            PluginOption(
+                "event", .text, fallback: "presence", reload: .hot, "The name of the event that announces the status."),
         ]
     ) { values throws(LinkspanError) in
         PresenceService(options: PresenceService.Options(values))
@@ -26,5 +27,14 @@ extension PresenceService.Options {
         self.init()
         if let time = values.duration("awayAfter") { self.awayAfter = time }
         if let event = values.text("event") { self.event = event }
+    }
+}
+
+extension PresenceService: Reconfigurable {
+    /// Takes over the times and the name of the event.
+    ///
+    /// - Parameter options: all of them.
+    public func reconfigure(_ options: OptionValues) async throws {
+        self.options = Options(options)
     }
 }

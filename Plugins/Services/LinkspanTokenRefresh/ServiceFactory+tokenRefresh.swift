@@ -15,10 +15,13 @@ extension ServiceFactory {
     }
 
     private static let tokenRefreshOptions = [
-        PluginOption("lead", .seconds(0...86_400), fallback: "60", "How long before its end a token is renewed."),
-        PluginOption("jitter", .seconds(0...3_600), fallback: "15", "How much earlier than that chance may have it."),
         PluginOption(
-            "maxAttempts", .number(1...1_000), fallback: "5",
+            "lead", .seconds(0...86_400), fallback: "60", reload: .hot, "How long before its end a token is renewed."),
+        PluginOption(
+            "jitter", .seconds(0...3_600), fallback: "15", reload: .hot,
+            "How much earlier than that chance may have it."),
+        PluginOption(
+            "maxAttempts", .number(1...1_000), fallback: "5", reload: .hot,
             "How many fetches in a row may fail before a connection has to ask."),
     ]
 }
@@ -32,5 +35,14 @@ extension TokenRefreshService.Options {
         if let lead = values.duration("lead") { self.lead = lead }
         if let jitter = values.duration("jitter") { self.jitter = jitter }
         if let maxAttempts = values.number("maxAttempts") { self.maxAttempts = maxAttempts }
+    }
+}
+
+extension TokenRefreshService: Reconfigurable {
+    /// Takes over when tokens are renewed, for those there are, too.
+    ///
+    /// - Parameter options: all of them.
+    public func reconfigure(_ options: OptionValues) async throws {
+        self.options = Options(options)
     }
 }

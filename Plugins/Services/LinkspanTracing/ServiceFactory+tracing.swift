@@ -16,7 +16,8 @@ extension ServiceFactory {
 
     private static let tracingOptions = [
         PluginOption(
-            "spans", .list, fallback: "connect, send, request", "What spans are made of: connect, send, request.")
+            "spans", .list, fallback: "connect, send, request", reload: .hot,
+            "What spans are made of: connect, send, request.")
     ]
 }
 
@@ -37,5 +38,14 @@ extension TracingService.Options {
             }
             self.spans.insert(subject)
         }
+    }
+}
+
+extension TracingService: Reconfigurable {
+    /// Takes over what spans are made of.
+    ///
+    /// - Parameter options: all of them.
+    public func reconfigure(_ options: OptionValues) async throws {
+        self.options = try Options(options)
     }
 }
