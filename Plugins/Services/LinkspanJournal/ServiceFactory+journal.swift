@@ -30,7 +30,7 @@ extension JournalService: Reconfigurable {
     /// Takes over the capacity.
     ///
     /// - Parameter options: all of them.
-    public func reconfigure(_ options: OptionValues) async throws {
+    public func reconfigure(_ options: OptionValues) async {
         self.options = Options(options)
     }
 }

@@ -48,6 +48,7 @@ extension MetricsService: Reconfigurable {
     /// Takes over the prefix; what was counted under the former one stays there.
     ///
     /// - Parameter options: all of them.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration`, as when the service is made.
     public func reconfigure(_ options: OptionValues) async throws {
         self.options = try Options(options)
     }

@@ -7,6 +7,11 @@ extension ServiceFactory {
         SourceService("network", NetworkPathSource())
     }
 
+    /// The service `memory`, which tells the registry when memory is short.
+    public static let memoryPressure = ServiceFactory("memory") { _ throws(LinkspanError) in
+        SourceService("memory", MemoryPressureSource())
+    }
+
     #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
     /// The service `app`, which tells the registry, and so the keeper, of the app's phases.
     public static let appPhases = ServiceFactory("app") { _ throws(LinkspanError) in

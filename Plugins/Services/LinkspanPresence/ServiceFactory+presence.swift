@@ -34,7 +34,7 @@ extension PresenceService: Reconfigurable {
     /// Takes over the times and the name of the event.
     ///
     /// - Parameter options: all of them.
-    public func reconfigure(_ options: OptionValues) async throws {
+    public func reconfigure(_ options: OptionValues) async {
         self.options = Options(options)
     }
 }

@@ -42,7 +42,7 @@ extension TokenRefreshService: Reconfigurable {
     /// Takes over when tokens are renewed, for those there are, too.
     ///
     /// - Parameter options: all of them.
-    public func reconfigure(_ options: OptionValues) async throws {
+    public func reconfigure(_ options: OptionValues) async {
         self.options = Options(options)
     }
 }

@@ -45,6 +45,7 @@ extension TracingService: Reconfigurable {
     /// Takes over what spans are made of.
     ///
     /// - Parameter options: all of them.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration`, as when the service is made.
     public func reconfigure(_ options: OptionValues) async throws {
         self.options = try Options(options)
     }

@@ -1,0 +1,51 @@
+internal import LinkspanLifecycle
+
+/// Makes levels of the kernel's figures about stalls for want of memory.
+///
+/// Each line says how much of the last 10, 60 and 300 seconds `some` or all (`full`) tasks stood still, in per cent:
+/// `some avg10=1.53 avg60=0.87 avg300=0.21 total=3456789`.
+struct MemoryPressureGauge: Sendable {
+    /// A tenth of the time somebody waits: what is easily made again should go.
+    private static let warning = 10.0
+    /// A tenth of the time nobody gets on.
+    private static let critical = 10.0
+    /// A level ends well below where it began, so that it does not flutter.
+    private static let relief = 0.5
+
+    private var level = PressureEvent.Level.normal
+
+    /// Takes note of what the kernel says now.
+    ///
+    /// - Returns: the level, if it has changed.
+    mutating func read(_ text: String) -> PressureEvent.Level? {
+        let some = Self.average("some", in: text) ?? 0
+        let full = Self.average("full", in: text) ?? 0
+        let next: PressureEvent.Level =
+            if full >= Self.critical * (self.level == .critical ? Self.relief : 1) {
+                .critical
+            } else if some >= Self.warning * (self.level == .normal ? 1 : Self.relief) {
+                .warning
+            } else {
+                .normal
+            }
+        guard next != self.level else { return nil }
+        self.level = next
+        return next
+    }
+
+    /// The bytes that can be had without swapping, from `/proc/meminfo`.
+    static func available(_ text: String) -> UInt64? {
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("MemAvailable:") }) else { return nil }
+        let fields = line.split(separator: " ")
+        guard fields.count > 1, let kibibytes = UInt64(fields[1]) else { return nil }
+        return kibibytes.multipliedReportingOverflow(by: 1_024).partialValue
+    }
+
+    private static func average(_ kind: String, in text: String) -> Double? {
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("\(kind) ") }),
+            let field = line.split(separator: " ").first(where: { $0.hasPrefix("avg10=") }),
+            let value = Double(field.dropFirst(6)), value.isFinite
+        else { return nil }
+        return value
+    }
+}
