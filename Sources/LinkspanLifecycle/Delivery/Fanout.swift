@@ -3,13 +3,12 @@
 /// One lock around it makes the order of numbers the order in every mailbox.
 struct Fanout: Sendable {
     /// The registry this one was nested in; events go there.
-    var home: WeakReference<RegistryCore>?
+    var home: WeakReference<RegistryCore>? { didSet { self.tellTray() } }
+
+    /// Where events of messages wait to be handed over together.
+    let tray: MessageTray
 
     private var sequence: UInt64 = 0
-    /// Events of messages that are about to be handed over together.
-    private var parcel: [Stamped<LifecycleEvent>] = []
-    /// Whether somebody will hand them over.
-    private var isCollecting = false
     private var slots: [Mailbox?] = []
     private var free: [Int] = []
     private var index: [ServiceID: Int] = [:]
@@ -18,6 +17,8 @@ struct Fanout: Sendable {
     // Consumers whose mailbox is gone while they still handle a letter, and who waits for them to end.
     private var departing: [ServiceID: Departing] = [:]
     private var idleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
+
+    init(tray: MessageTray) { self.tray = tray }
 
     private struct Departing: Sendable {
         var generation: UInt64
@@ -72,25 +73,16 @@ extension Fanout {
         return self.sequence
     }
 
-    /// Keeps an event of a message for the next parcel.
-    ///
-    /// - Returns: its number, and whether the caller has to see to it that the parcel is handed over.
-    mutating func collect(
-        _ event: LifecycleEvent, now: ContinuousClock.Instant, cause: UInt64?
-    ) -> (seq: UInt64, isFirst: Bool) {
-        self.sequence += 1
-        self.parcel.append(Stamped(event, seq: self.sequence, time: now, cause: cause))
-        defer { self.isCollecting = true }
-        return (self.sequence, !self.isCollecting)
-    }
-
     /// Gives the collected events of messages to all who are interested.
     mutating func handOver(_ effects: inout Effects) {
-        self.isCollecting = false
-        guard !self.parcel.isEmpty else { return }
-        let parcel = Parcel(self.parcel)
-        // Not emptied in its place: the receivers share it.
-        self.parcel = []
+        let events = self.tray.empty()
+        guard !events.isEmpty else { return }
+        let first = self.sequence + 1
+        self.sequence += UInt64(events.count)
+        let parcel = Parcel(
+            events.enumerated().map { index, event in
+                Stamped(event.event, seq: first + UInt64(index), time: event.time, cause: event.cause)
+            })
         for slot in self.interested[Int(EventFamily.message.rawValue)] {
             guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts,
                 let result = self.slots[slot]?.post(parcel)
@@ -156,6 +148,11 @@ extension Mailbox.Mode {
 // MARK: - Receivers
 
 extension Fanout {
+    private func tellTray() {
+        let isWanted = !self.interested[Int(EventFamily.message.rawValue)].isEmpty
+        self.tray.audience = self.home?.object != nil ? .elsewhere : isWanted ? .somebody : .nobody
+    }
+
     /// Adds a receiver and gives it the current states, so that a late one knows what all others know.
     mutating func add(_ mailbox: Mailbox) {
         let slot = self.free.popLast() ?? self.slots.count
@@ -173,6 +170,7 @@ extension Fanout {
         for family in mailbox.families {
             self.interested[Int(family.rawValue)].append(slot)
         }
+        self.tellTray()
     }
 
     /// Lets a receiver's letters out; `true` if a consumer must be begun.
@@ -215,6 +213,7 @@ extension Fanout {
         for family in mailbox.families {
             self.interested[Int(family.rawValue)].removeAll { $0 == slot }
         }
+        self.tellTray()
         let (left, isHandling) = mailbox.hand.close()
         mailbox.giveBack(left)
         let waiting = mailbox.waiting

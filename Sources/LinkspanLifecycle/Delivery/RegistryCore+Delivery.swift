@@ -10,17 +10,31 @@ enum BarrierContext {
 extension RegistryCore {
     @discardableResult
     func emit<Event: FamilyEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
+        if Event.family == .message, self.options.messageDelay > .zero {
+            switch self.tray.audience {
+            case .nobody: return nil
+            case .somebody:
+                self.collect(event().erased, cause: cause)
+                return nil
+            case .elsewhere: ()
+            }
+        }
         switch self.fanout.withLock({ $0.audience(of: Event.family) }) {
         case .nobody: return nil
         case .elsewhere(let home): return home.emit(event(), cause: cause)
-        case .somebody where Event.family == .message && self.options.messageDelay > .zero:
-            return self.collect(event().erased, cause: cause)
         case .somebody: return self.post(event().erased, cause: cause)
         }
     }
 
     func hasAudience(for family: EventFamily) -> Bool {
-        switch self.fanout.withLock({ $0.audience(of: family) }) {
+        if family == .message {
+            switch self.tray.audience {
+            case .nobody: return false
+            case .somebody: return true
+            case .elsewhere: ()
+            }
+        }
+        return switch self.fanout.withLock({ $0.audience(of: family) }) {
         case .nobody: false
         case .somebody: true
         case .elsewhere(let home): home.hasAudience(for: family)
@@ -40,13 +54,10 @@ extension RegistryCore {
     }
 
     /// Collects events of messages for a moment, so that the path of sending does not wait for the handing over.
-    private func collect(_ event: LifecycleEvent, cause: UInt64?) -> UInt64 {
+    private func collect(_ event: LifecycleEvent, cause: UInt64?) {
         let now = self.clock.now
-        let (seq, isFirst) = self.fanout.withLock { $0.collect(event, now: now, cause: cause) }
-        if isFirst {
-            _ = self.clock.schedule(at: now.advanced(by: self.options.messageDelay)) { [weak self] in self?.handOver() }
-        }
-        return seq
+        guard self.tray.add(MessageTray.Event(event: event, time: now, cause: cause)) else { return }
+        _ = self.clock.schedule(at: now.advanced(by: self.options.messageDelay)) { [weak self] in self?.handOver() }
     }
 
     /// Gives receivers the events that were collected.

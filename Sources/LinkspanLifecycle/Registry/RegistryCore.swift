@@ -8,13 +8,17 @@ final class RegistryCore: Sendable {
     let clock: any LifecycleClock
     let threads: ServiceThreads
     let machine: Lock<ServiceRegistry.StateMachine>
-    let fanout = Lock(Fanout())
+    let tray: MessageTray
+    let fanout: Lock<Fanout>
     let calls = Lock<[ServiceID: BoundedCall<Void>]>([:])
     let runs = Lock<[ServiceID: Task<Void, Never>]>([:])
 
     init(root: Group, options: ServiceRegistry.Options) {
         self.options = options
         self.clock = options.clock
+        let tray = MessageTray()
+        self.tray = tray
+        self.fanout = Lock(Fanout(tray: tray))
         self.threads = ServiceThreads(base: options.threads, cap: options.threadLimit)
         self.machine = Lock(ServiceRegistry.StateMachine(root: root))
     }

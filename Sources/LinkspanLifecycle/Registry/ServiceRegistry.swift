@@ -211,7 +211,8 @@ extension ServiceRegistry {
 extension ServiceRegistry {
     /// Tells everybody who is interested; never waits, and may be called from any thread.
     ///
-    /// The event is only made if it is needed. Returns its number, `nil` if nobody is interested.
+    /// The event is only made if it is needed. Returns its number; `nil` if nobody is interested, and for an event of a
+    /// message, which gets its number when it is handed over (``Options/messageDelay``).
     @discardableResult
     public func emit<Event: FamilyEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
         self.core.emit(event(), cause: cause)
