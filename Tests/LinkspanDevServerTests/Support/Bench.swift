@@ -2,6 +2,7 @@ internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanLWS
+internal import LinkspanLock
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import Testing
@@ -11,7 +12,7 @@ final class Bench: Sendable {
     let hub: InMemoryHub
     let server: DevServer
     let loop = EventLoop(name: "clients")
-    let manager = ConnectionManager()
+    private let managers = Lock<[ConnectionManager]>([])
 
     private init(_ hub: InMemoryHub, _ configuration: DevServer.Configuration) {
         self.hub = hub
@@ -26,7 +27,7 @@ final class Bench: Sendable {
         try await bench.server.start()
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(bench)) } catch { outcome = .failure(error) }
-        await bench.manager.shutdown()
+        for manager in bench.managers.withLock({ $0 }) { await manager.shutdown() }
         bench.loop.shutdown()
         await bench.server.stop()
         try outcome.get()
@@ -52,9 +53,13 @@ final class Bench: Sendable {
                         firstSpread: .milliseconds(20), initial: .milliseconds(50), earlyCap: .milliseconds(100),
                         cap: .milliseconds(100)))
                 $0.retryName = "quick"
+                $0.linger = .zero
             }
             .build()
-        return try await Client(configuration, bench: self)
+        // One for each, so that no two share a connection.
+        let manager = ConnectionManager()
+        self.managers.withLock { $0.append(manager) }
+        return try await Client(configuration, by: manager, on: self.loop)
     }
 }
 

@@ -8,14 +8,14 @@ final class Client: Sendable {
     let states = Journal<StateChange>("state changes")
     let messages = Journal<Message>("messages")
 
-    init(_ configuration: ConnectionConfiguration, bench: Bench) async throws {
+    init(_ configuration: ConnectionConfiguration, by manager: ConnectionManager, on loop: EventLoop) async throws {
         let (states, messages) = (self.states, self.messages)
         // On the loop's thread nothing can happen to the connection before the journals listen.
         let made: Result<ConnectionHandler, any Error> = await withCheckedContinuation { continuation in
-            bench.loop.execute {
+            loop.execute {
                 continuation.resume(
                     returning: Result {
-                        let handler = try configuration.connect(by: bench.manager)
+                        let handler = try configuration.connect(by: manager)
                         _ = handler.onStateChange { states.append($0) }
                         try handler.onAny { messages.append($0) }
                         return handler
