@@ -25,7 +25,7 @@ extension Interop {
         }
 
         /// What may carry the client, and how many things it finds.
-        private static let ways = [("websocket", 14), ("polling", 14), ("upgrade", 14), ("envelope", 3)]
+        private static let ways = [("websocket", 13), ("polling", 13), ("upgrade", 13), ("envelope", 3)]
 
         /// The contract of `TransportFixture`, as far as the client looks at it.
         private static func hub() -> InMemoryHub {

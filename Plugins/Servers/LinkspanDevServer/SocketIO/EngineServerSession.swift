@@ -36,6 +36,9 @@ struct EngineServerSession: Sendable {
         case closedByClient, heartbeatMissed, violation, overflow
     }
 
+    /// The most packets that answer a poll: python-engineio's clients take no more (its `Payload.max_decode_packets`).
+    private static let packetsAPoll = 16
+
     private enum Carrier: Sendable { case polling, trying, probed, webSocket, ended }
 
     private let timing: Timing
@@ -198,7 +201,10 @@ extension EngineServerSession {
         guard self.isPolled, self.isPolling else { return [] }
         if !self.waiting.isEmpty {
             self.isPolled = false
-            return [.answerPoll(self.takeWaiting())]
+            let packets = Array(self.waiting.prefix(Self.packetsAPoll))
+            self.waiting.removeFirst(packets.count)
+            self.waitingBytes -= packets.reduce(0) { $0 + PollingPayload.length(of: $1) }
+            return [.answerPoll(packets)]
         }
         // The client waits for its last GET before it goes over to the WebSocket.
         guard case .probed = self.carrier else { return [] }

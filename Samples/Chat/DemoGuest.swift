@@ -1,0 +1,73 @@
+import Linkspan
+
+/// One of the two people of the tour.
+@available(macOS 15, *)
+struct DemoGuest {
+    private let name: String
+    private let room: ChatRoom
+    private let messaging: Messaging
+    private let connection: ConnectionHandler
+    private let following: Task<Void, Never>
+    private let heard: AsyncStream<String>
+
+    /// Enters a room, and returns when the link is up.
+    static func enter(_ name: String, _ plan: MessagingPlan, _ wire: DemoWire) async throws -> DemoGuest {
+        let visitor = Visitor(name: name, room: wire.room)
+        var plan = plan
+        plan.credentials = visitor.credentials
+        // So that nobody has to watch for long.
+        plan.options.retry = .backoff(Backoff(initial: .milliseconds(200), earlyCap: .milliseconds(500)))
+        plan.options.retryName = "demo"
+        let messaging = try await Messaging.start(plan)
+        let connection = try messaging.connect()
+        for await change in connection.stateChanges where change.to == .connected { break }
+        _ = connection.onStateChange { change in
+            let sentence = ConnectionNews.sentence(for: change, over: wire.name)
+            if let sentence { LineOutput.news("\(name): \(sentence)") }
+        }
+        return DemoGuest(name, try ChatRoom(visitor, over: connection), messaging, connection)
+    }
+
+    private init(_ name: String, _ room: ChatRoom, _ messaging: Messaging, _ connection: ConnectionHandler) {
+        self.name = name
+        self.room = room
+        self.messaging = messaging
+        self.connection = connection
+        let (heard, ear) = AsyncStream<String>.makeStream()
+        self.heard = heard
+        // No parent can own this task: it has the life of the guest, and `leave` ends it.
+        self.following = Task {
+            await room.follow { event in
+                guard case .line(let line) = event else { return }
+                LineOutput.show("  \(name)'s screen   \(line.from): \(line.text)")
+                ear.yield(line.text)
+            }
+        }
+    }
+
+    func say(_ text: String) async throws {
+        LineOutput.show("  \(self.name) types      \(text)")
+        try await self.room.say(text)
+    }
+
+    /// The next lines that come to this guest.
+    func hear(_ count: Int) async -> [String] {
+        var lines: [String] = []
+        for await line in self.heard {
+            lines.append(line)
+            if lines.count == count { break }
+        }
+        return lines
+    }
+
+    /// Returns when the link is down.
+    func isLost() async {
+        for await change in self.connection.stateChanges where change.to != .connected { break }
+    }
+
+    func leave() async {
+        _ = await self.room.drain(within: .seconds(2))
+        self.following.cancel()
+        await self.messaging.stop()
+    }
+}
