@@ -155,7 +155,7 @@ let tests: [Target] = [
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
     .testTarget(
-        name: "ChatTests", dependencies: ["chat"], path: "Tests/ChatTests", exclude: ["listener.py"],
+        name: "ChatTests", dependencies: ["chat", "Linkspan"], path: "Tests/ChatTests", exclude: ["listener.py"],
         swiftSettings: settings),
     .testTarget(
         name: "InteropTests",

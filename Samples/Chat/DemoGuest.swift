@@ -6,11 +6,12 @@ struct DemoGuest {
     private let name: String
     private let room: ChatRoom
     private let messaging: Messaging
-    private let connection: ConnectionHandler
     private let following: Task<Void, Never>
     private let heard: AsyncStream<String>
+    /// What became of the connection, once it was told.
+    private let changes: AsyncStream<ConnectionState>
 
-    /// Enters a room, and returns when the link is up.
+    /// Enters a room, and returns when the server has let the guest in.
     static func enter(_ name: String, _ plan: MessagingPlan, _ wire: DemoWire) async throws -> DemoGuest {
         let visitor = Visitor(name: name, room: wire.room)
         var plan = plan
@@ -20,19 +21,28 @@ struct DemoGuest {
         plan.options.retryName = "demo"
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
-        for await change in connection.stateChanges where change.to == .connected { break }
-        _ = connection.onStateChange { change in
-            let sentence = ConnectionNews.sentence(for: change, over: wire.name)
+        let (changes, change) = AsyncStream<ConnectionState>.makeStream()
+        let (entries, entry) = AsyncStream<Void>.makeStream()
+        _ = connection.onStateChange { news in
+            let sentence = ConnectionNews.sentence(for: news, over: wire.name)
             if let sentence { LineOutput.news("\(name): \(sentence)") }
+            change.yield(news.to)
         }
-        return DemoGuest(name, try ChatRoom(visitor, over: connection), messaging, connection)
+        try connection.on("room") { _ in entry.yield() }
+        let guest = DemoGuest(name, try ChatRoom(visitor, over: connection), messaging, changes)
+        await guest.wait { $0 == .connected }
+        // A raw WebSocket is open before the server knows who it is.
+        for await _ in entries { break }
+        return guest
     }
 
-    private init(_ name: String, _ room: ChatRoom, _ messaging: Messaging, _ connection: ConnectionHandler) {
+    private init(
+        _ name: String, _ room: ChatRoom, _ messaging: Messaging, _ changes: AsyncStream<ConnectionState>
+    ) {
         self.name = name
         self.room = room
         self.messaging = messaging
-        self.connection = connection
+        self.changes = changes
         let (heard, ear) = AsyncStream<String>.makeStream()
         self.heard = heard
         // No parent can own this task: it has the life of the guest, and `leave` ends it.
@@ -62,7 +72,11 @@ struct DemoGuest {
 
     /// Returns when the link is down.
     func isLost() async {
-        for await change in self.connection.stateChanges where change.to != .connected { break }
+        await self.wait { $0 != .connected }
+    }
+
+    private func wait(until fits: (ConnectionState) -> Bool) async {
+        for await state in self.changes where fits(state) { break }
     }
 
     func leave() async {
