@@ -143,8 +143,9 @@ let tests: [Target] = [
     test(
         "LinkspanDevServer",
         [
-            "LinkspanDevServer", "Linkspan", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanLock",
-            "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol",
+            "LinkspanDevServer", "Linkspan", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
+            "LinkspanLock",
+            "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
         ]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"], exclude: ["Exchanges"]),
     .testTarget(

@@ -73,7 +73,8 @@ struct DemoTour {
         await ann.leave()
         await bob.leave()
         guard greeting == ["hello bob, is this thing on?"], answer == ["loud and clear"] else { return 0 }
-        return zip(toBob, 1...).count { $0 == "typed offline, line \($1)" } + zip(toAnn, 1...).count { $0 == "me too, line \($1)" }
+        return zip(toBob, 1...).count { $0 == "typed offline, line \($1)" }
+            + zip(toAnn, 1...).count { $0 == "me too, line \($1)" }
     }
 
     private func plan(_ wire: DemoWire) -> MessagingPlan {
@@ -101,7 +102,8 @@ struct DemoTour {
 
     private func recover(_ wire: DemoWire) async throws {
         LineOutput.show("")
-        LineOutput.show("\(wire == .memory ? "The cable goes back in" : "The server is back"). Nobody has to do anything:")
+        LineOutput.show(
+            "\(wire == .memory ? "The cable goes back in" : "The server is back"). Nobody has to do anything:")
         LineOutput.show("")
         if wire == .memory { self.chat.hub.restore() } else { try await self.server.start() }
     }

@@ -97,7 +97,8 @@ struct ChatRoomsTests {
     @Test(
         "what is wrong has its code",
         arguments: [
-            ("say", #"{"room":"attic","text":"x","id":"1"}"#, "not_in_room"), ("say", #"{"room":"lobby"}"#, "bad_request"),
+            ("say", #"{"room":"attic","text":"x","id":"1"}"#, "not_in_room"),
+            ("say", #"{"room":"lobby"}"#, "bad_request"),
             ("say", #"{"room":"lobby","text":"","id":"1"}"#, "bad_text"),
             ("say", #"{"room":"lobby","text":"\ud800","id":"1"}"#, "bad_text"),
             ("say", #"{"room":"lobby","text":"x","id":""}"#, "bad_request"), ("join", #"{"room":" "}"#, "bad_room"),

@@ -97,7 +97,8 @@ struct HostileTests {
         }
     }
 
-    @Test("packets that break the rules end their session", arguments: ["9", "2", "42{}", "451-[]", "4", "bnot base64"])
+    @Test(
+        "packets that break the rules end their session", arguments: ["9", "2", "42{}", "451-[]", "4", "bnot base64"])
     func packets(_ packet: String) async throws {
         try await self.withServer { bench in
             let sid = try self.beginPolling(bench)

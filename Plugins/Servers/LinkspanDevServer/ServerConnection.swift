@@ -161,7 +161,9 @@ extension ServerConnection {
             let limits = WebSocketLimits.defaults { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
             let session = WebSocketSession(role: .server, limits: limits)
             self.state.withLock { $0.phase = .webSocket(session, owner) }
-            self.write { HTTPResponse(status: answer.status, fields: answer.headers).append(to: &$0, isPersistent: true) }
+            self.write {
+                HTTPResponse(status: answer.status, fields: answer.headers).append(to: &$0, isPersistent: true)
+            }
         } catch {
             let answer = ServerHandshake.rejection(for: error)
             self.respond(HTTPResponse(status: answer.status, fields: answer.headers.filter { $0.name != "Connection" }))

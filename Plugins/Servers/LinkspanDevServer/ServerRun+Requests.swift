@@ -23,7 +23,9 @@ extension ServerRun {
         default: return .unknownTransport
         }
         guard request.parameter("EIO") == "4" else { return .unsupportedVersion }
-        guard let sid = request.parameter("sid") else { return self.beginEngine(request, overWebSocket, on: connection) }
+        guard let sid = request.parameter("sid") else {
+            return self.beginEngine(request, overWebSocket, on: connection)
+        }
         guard let session = self.session(sid) else { return .unknownSession }
         if overWebSocket { return session.tryWebSocket(request, on: connection) }
         switch request.method {

@@ -38,7 +38,8 @@ final class ServerRun: Sendable {
 
     /// Begins to listen; returns the port.
     func start(port: Int) async throws(ByteStreamError) -> Int {
-        let listener = try await self.loop.listen(address: self.configuration.address, port: port) { [weak self] stream in
+        let listener = try await self.loop.listen(address: self.configuration.address, port: port) {
+            [weak self] stream in
             self?.accept(stream)
         }
         self.state.withLock { $0.listener = listener }
@@ -66,7 +67,8 @@ final class ServerRun: Sendable {
 
     /// What clients connect to, for the hub.
     func url(path: String) -> ConnectionURL? {
-        let host = self.configuration.address.contains(":") ? "[\(self.configuration.address)]" : self.configuration.address
+        let host =
+            self.configuration.address.contains(":") ? "[\(self.configuration.address)]" : self.configuration.address
         let port = self.state.withLock { $0.listener?.port } ?? self.configuration.port
         return (try? ConnectionURL("http://\(host):\(port)\(path)")) ?? (try? ConnectionURL("http://\(host):\(port)/"))
     }
@@ -127,7 +129,9 @@ final class ServerRun: Sendable {
     private func accept(_ stream: ByteStream) -> ServerConnection? {
         let connection = ServerConnection(stream: stream, run: self)
         let isTaken = self.state.withLock { state in
-            guard !state.isStopping, state.connections.count < self.configuration.maximumConnections else { return false }
+            guard !state.isStopping, state.connections.count < self.configuration.maximumConnections else {
+                return false
+            }
             state.connections[ObjectIdentifier(connection)] = connection
             return true
         }
@@ -159,7 +163,9 @@ final class ServerRun: Sendable {
 
     func session(_ sid: String) -> EngineConnection? { self.state.withLock { $0.sessions[sid] } }
 
-    func remove(_ session: EngineConnection) { self.state.withLock { _ = $0.sessions.removeValue(forKey: session.sid) } }
+    func remove(_ session: EngineConnection) {
+        self.state.withLock { _ = $0.sessions.removeValue(forKey: session.sid) }
+    }
 
     /// Drops every connection and forgets every session, as if the process had died.
     func drop() {

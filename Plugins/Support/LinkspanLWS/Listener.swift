@@ -51,7 +51,8 @@ extension EventLoop {
         address: String = "127.0.0.1", port: Int = 0, backlog: Int = 128, lowWaterMark: Int = 64 * 1024,
         accept: @escaping Listener.Acceptor
     ) async throws(ByteStreamError) -> Listener {
-        let request = ListeningSocket.Request(address: address, port: port, backlog: backlog, lowWaterMark: lowWaterMark)
+        let request = ListeningSocket.Request(
+            address: address, port: port, backlog: backlog, lowWaterMark: lowWaterMark)
         let result: Result<Listener, ByteStreamError> = await withCheckedContinuation { continuation in
             self.execute {
                 guard let core = self.core.value else {

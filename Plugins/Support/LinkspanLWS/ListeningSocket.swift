@@ -44,7 +44,8 @@ final class ListeningSocket {
         let descriptor = clws_listen(request.address, CInt(request.port), CInt(clamping: request.backlog))
         guard descriptor >= 0 else {
             let problem = String(cString: clws_problem())
-            throw ByteStreamError(.unlistenable, "port \(request.port) of \(request.address) is not to be had: \(problem)")
+            throw ByteStreamError(
+                .unlistenable, "port \(request.port) of \(request.address) is not to be had: \(problem)")
         }
         let port = Int(clws_bound_port(descriptor))
         let half = ListeningSocket(core: core, lowWaterMark: request.lowWaterMark, accept: accept)

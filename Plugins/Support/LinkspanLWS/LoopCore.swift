@@ -76,8 +76,9 @@ final class LoopCore {
         half.start()
     }
 
-    func listen(_ request: ListeningSocket.Request, _ accept: @escaping Listener.Acceptor) -> Result<Listener, ByteStreamError>
-    {
+    func listen(_ request: ListeningSocket.Request, _ accept: @escaping Listener.Acceptor) -> Result<
+        Listener, ByteStreamError
+    > {
         Result { () throws(ByteStreamError) in try ListeningSocket.open(request, on: self, accept: accept) }
     }
 

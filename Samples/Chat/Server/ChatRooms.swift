@@ -56,7 +56,9 @@ struct ChatRooms: Sendable {
                 return (answer, [])
             }
             try self.requireMember(id, of: room)
-            guard let line = self.rooms[room]?.history.add(text, id: key, from: name, in: room) else { return (answer, []) }
+            guard let line = self.rooms[room]?.history.add(text, id: key, from: name, in: room) else {
+                return (answer, [])
+            }
             answer.seq = line.seq
             return (answer, self.news("message", line, to: room, except: id))
         case .who(let room):

@@ -1,10 +1,6 @@
 /// Reads the lines of a request's head.
 enum HTTPRequestHead {
-    /// Reads a head without its last empty line.
-    ///
-    /// - Parameters:
-    ///   - bytes: the request line and the header fields.
-    ///   - fields: the most header fields.
+    /// Reads a head without its last empty line: the request line, and no more header fields than `fields`.
     static func parse(_ bytes: ArraySlice<UInt8>, fields: Int) throws(HTTPRequestError) -> HTTPRequest {
         var lines = try Self.lines(bytes)[...]
         guard let first = lines.popFirst() else { throw Self.malformed }

@@ -25,7 +25,8 @@ final class EngineConnection: WebSocketOwner {
 
     init(_ request: HTTPRequest, overWebSocket: Bool, run: ServerRun) {
         let configuration = run.configuration
-        self.sid = String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+        self.sid =
+            String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
         self.request = request
         self.run = run
         let timing = EngineServerSession.Timing(

@@ -113,7 +113,9 @@ struct EngineServerSession: Sendable {
         switch self.carrier {
         case .webSocket: return self.received(frame, now: now)
         case .trying:
-            guard case .ping(let data)? = Self.packet(frame), data.elementsEqual("probe".utf8) else { return self.giveUp() }
+            guard case .ping(let data)? = Self.packet(frame), data.elementsEqual("probe".utf8) else {
+                return self.giveUp()
+            }
             self.carrier = .probed
             return [.send(.text(Array("3probe".utf8)[...]))] + self.flush()
         case .probed:

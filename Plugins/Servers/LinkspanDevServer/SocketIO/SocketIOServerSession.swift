@@ -120,7 +120,8 @@ extension SocketIOServerSession {
         return [.text(frame[...])] + attachments.map { .binary($0) }
     }
 
-    private static func connectError(named name: String, message: String, data: ArraySlice<UInt8>?) -> WebSocketMessage {
+    private static func connectError(named name: String, message: String, data: ArraySlice<UInt8>?) -> WebSocketMessage
+    {
         var frame = Array("44".utf8)
         if name != "/" { frame.append(contentsOf: "\(name),".utf8) }
         frame.append(contentsOf: #"{"message":"#.utf8)

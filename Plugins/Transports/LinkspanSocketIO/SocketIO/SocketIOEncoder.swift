@@ -46,7 +46,9 @@ package enum SocketIOEncoder {
     }
 
     /// Appends a CONNECT with its auth object, which is empty for none.
-    package static func append(connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to output: inout [UInt8]) {
+    package static func append(
+        connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to output: inout [UInt8]
+    ) {
         Self.appendHead(.connect, attachments: 0, in: namespace, to: &output)
         output.append(contentsOf: auth)
     }
