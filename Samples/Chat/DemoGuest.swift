@@ -70,9 +70,9 @@ struct DemoGuest {
         return lines
     }
 
-    /// Returns when the link is down.
+    /// Returns when the link is down, and that was told.
     func isLost() async {
-        await self.wait { $0 != .connected }
+        await self.wait { $0 == .reconnecting }
     }
 
     private func wait(until fits: (ConnectionState) -> Bool) async {
