@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanDevServer
+internal import LinkspanInMemory
 internal import LinkspanSocketIO
 internal import Testing
 
@@ -121,6 +122,23 @@ struct HostileTests {
             client.write("GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             let answer = String(decoding: try #require(client.readToEnd()), as: UTF8.self)
             #expect(answer.split(separator: "HTTP/1.1 404 ").count == 501)
+        }
+    }
+
+    @Test("a client that does not read is dropped when too much waits for it")
+    func deaf() async throws {
+        try await self.withServer(.defaults { $0.maximumWaitingBytes = 1 << 20 }) { bench in
+            let (peers, ends) = (Journal<HubPeer>("the peer"), Journal<Bool>("the end of the peer"))
+            bench.hub.onConnect { peer throws(LinkspanError) in peers.append(peer) }
+            let client = try RawClient(port: bench.server.port)
+            client.write("GET /any HTTP/1.1\r\n" + Self.upgrade)
+            // An empty mask, so that the text is there to read.
+            client.write([0x81, 0x8A, 0, 0, 0, 0] + Array(#"{"auth":1}"#.utf8))
+            let peer = try await peers.first(1)[0]
+            peer.onEnd { ends.append(true) }
+            let pad = try Payload(String(repeating: "x", count: 1 << 19))
+            for _ in 0..<40 { peer.emit("pad", pad) }
+            try await ends.first(1)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Dispatch
 public import Linkspan
 public import LinkspanInMemory
 internal import LinkspanLWS
@@ -57,6 +58,12 @@ public final class DevServer: Sendable {
         self.configuration = configuration
         self.hubs = namespaces.merging(["/": hub]) { _, main in main }
         self.state = Lock(State(port: configuration.port))
+    }
+
+    /// Ends a server that nobody holds and nobody has stopped.
+    deinit {
+        guard let run = self.run else { return }
+        DispatchQueue.global().async { run.loop.shutdown() }
     }
 
     /// Begins to listen.

@@ -12,8 +12,8 @@ final class ServerRun: Sendable {
         var sessions: [String: EngineConnection] = [:]
         /// What is to be done when the server is no longer stalled.
         var held: [@Sendable () -> Void] = []
-        /// Bytes that arrived and are looked at later, and when the last of them are.
-        var delayed = 0
+        /// What is done with bytes that arrived and are looked at later, and when that is for the last of them.
+        var delayed: [@Sendable () -> Void] = []
         var delayedUntil = ContinuousClock.now
         var isStopping = false
         var onEmpty: CheckedContinuation<Void, Never>?
@@ -87,26 +87,29 @@ final class ServerRun: Sendable {
     func arrive(_ job: @escaping @Sendable () -> Void) {
         let delay = self.faults.delay
         let wait = self.state.withLock { state -> Duration? in
-            guard delay > .zero || state.delayed > 0 else { return nil }
-            state.delayed += 1
+            guard delay > .zero || !state.delayed.isEmpty else { return nil }
+            state.delayed.append(job)
             // Never before what arrived earlier.
             state.delayedUntil = max(state.delayedUntil, ContinuousClock.now + delay)
             return ContinuousClock.now.duration(to: state.delayedUntil)
         }
         guard let wait else { return self.performNow(job) }
         self.loop.schedule(after: max(wait, .zero)) {
-            self.state.withLock { $0.delayed -= 1 }
+            // One job for each timer, the oldest first: timers that are due together come in any order.
+            guard let job = self.state.withLock({ $0.takeDelayed() }) else { return }
             self.performNow(job)
         }
     }
 
     private func performNow(_ job: @escaping @Sendable () -> Void) {
-        guard self.faults.isStalled else { return job() }
-        let isTooMuch = self.state.withLock { state in
+        let held = self.state.withLock { state -> Int? in
+            // What is held back goes first, also when the server has just come to life.
+            guard self.faults.isStalled || !state.held.isEmpty else { return nil }
             state.held.append(job)
-            return state.held.count > Self.maximumHeld
+            return state.held.count
         }
-        if isTooMuch { self.drop() }
+        guard let held else { return job() }
+        if held > Self.maximumHeld { self.drop() }
     }
 
     /// Stops to read, or reads on and does what was held back.
@@ -201,6 +204,10 @@ final class ServerRun: Sendable {
 }
 
 extension ServerRun.State {
+    fileprivate mutating func takeDelayed() -> (@Sendable () -> Void)? {
+        self.delayed.isEmpty ? nil : self.delayed.removeFirst()
+    }
+
     /// Whoever waits for the last connection to end, if it has.
     fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
         guard self.connections.isEmpty, let waiter = self.onEmpty else { return nil }
