@@ -74,6 +74,7 @@ struct EngineServerSessionTests {
         _ = session.poll()
         let probed = session.webSocketReceived(Self.text("2probe"), now: self.start)
         #expect(Self.words(probed) == ["send 3probe", "answer 6"])
+        #expect(Self.words(session.poll().effects) == ["answer 6"])
         #expect(Self.words(session.send([Self.text("4a")])) == [])
         #expect(Self.words(session.webSocketReceived(Self.text("5"), now: self.start)) == ["send 4a"])
         #expect(!session.isPolling)
@@ -94,6 +95,7 @@ struct EngineServerSessionTests {
                 default: session.timer(now: self.start + .seconds(10))
                 }
             #expect(Self.words(effects) == ["drop"])
+            #expect(session.nextDeadline == self.start + .seconds(25))
             _ = session.poll()
             #expect(Self.words(session.send([Self.text("4a")])) == ["answer 4a"])
         }

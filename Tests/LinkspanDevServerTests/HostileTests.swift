@@ -37,6 +37,7 @@ struct HostileTests {
             ("POST /socket.io/ HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n", 413),
             ("POST /socket.io/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 501),
             ("GET /" + String(repeating: "a", count: 70_000), 431),
+            ("GET /" + String(repeating: "a", count: 17_000) + " HTTP/1.1\r\n\r\n", 431),
             ("GET / HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 200) + "\r\n", 431),
         ])
     func malformed(_ request: String, _ status: Int) async throws {

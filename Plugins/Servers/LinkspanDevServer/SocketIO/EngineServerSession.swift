@@ -122,9 +122,8 @@ struct EngineServerSession: Sendable {
             guard case .upgrade? = Self.packet(frame) else { return self.giveUp() }
             self.carrier = .webSocket
             self.upgradeDue = nil
-            let release: [Effect] = self.isPolled ? [.answerPoll([Self.noop])] : []
-            self.isPolled = false
-            return release + self.takeWaiting().map { .send($0) }
+            // No poll waits: since the probe each was answered at once.
+            return self.takeWaiting().map { .send($0) }
         case .polling, .ended: return []
         }
     }
