@@ -30,10 +30,14 @@ func sdk(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 /// A target of `Plugins/`.
 ///
-/// Package access is off, so a first-party plug-in has no privilege that a third party lacks.
-func plugin(_ kind: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+/// Package access is off, so a first-party plug-in has no privilege that a third party lacks. It is on for the network
+/// transports and the server that is tested against them, which share the codecs of their wires: what the core keeps to
+/// itself is `internal`, and out of reach of any plug-in.
+func plugin(
+    _ kind: String, _ name: String, _ dependencies: [Target.Dependency], packageAccess: Bool = false
+) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "Plugins/\(kind)/\(name)", packageAccess: false,
+        name: name, dependencies: dependencies, path: "Plugins/\(kind)/\(name)", packageAccess: packageAccess,
         swiftSettings: settings)
 }
 
@@ -51,6 +55,7 @@ let products: [Product] = [
     .library(name: "LinkspanInMemory", targets: ["LinkspanInMemory"]),
     .library(name: "LinkspanWebSocket", targets: ["LinkspanWebSocket"]),
     .library(name: "LinkspanSocketIO", targets: ["LinkspanSocketIO"]),
+    .library(name: "LinkspanDevServer", targets: ["LinkspanDevServer"]),
     .library(name: "LinkspanLogging", targets: ["LinkspanLogging"]),
     .library(name: "LinkspanPlatform", targets: ["LinkspanPlatform"]),
     .library(name: "LinkspanMetrics", targets: ["LinkspanMetrics"]),
@@ -76,10 +81,19 @@ let plugins: [Target] = [
     plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanLock", deque]),
     plugin(
         "Transports", "LinkspanWebSocket",
-        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
+        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        packageAccess: true),
     plugin(
         "Transports", "LinkspanSocketIO",
-        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"]),
+        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        packageAccess: true),
+    plugin(
+        "Servers", "LinkspanDevServer",
+        [
+            "Linkspan", "LinkspanLock", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
+            "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS",
+        ],
+        packageAccess: true),
     plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", logging]),
     plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
     plugin("Services", "LinkspanMetrics", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", metrics]),
@@ -107,7 +121,7 @@ let samples: [Target] = [
         name: "chat",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanLogging", logging, argumentParser,
+            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanLogging", logging, argumentParser,
         ],
         path: "Samples/Chat",
         exclude: [
@@ -184,6 +198,13 @@ let tests: [Target] = [
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanLock"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
     test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan"]),
+    test(
+        "LinkspanDevServer",
+        [
+            "LinkspanDevServer", "Linkspan", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
+            "LinkspanLock",
+            "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
+        ]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"], exclude: ["Exchanges"]),
     .testTarget(
         name: "DocumentationTests",
@@ -196,13 +217,14 @@ let tests: [Target] = [
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
     .testTarget(
-        name: "ChatTests", dependencies: ["chat"], path: "Tests/ChatTests", exclude: ["listener.py"],
+        name: "ChatTests", dependencies: ["chat", "Linkspan"], path: "Tests/ChatTests", exclude: ["listener.py"],
         swiftSettings: settings),
     .testTarget(
         name: "InteropTests",
         dependencies: [
             "Linkspan", "LinkspanLock", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
             "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanLogging", logging,
+            "LinkspanDevServer", "LinkspanInMemory",
         ],
         path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
 ]

@@ -7,14 +7,15 @@ import LinkspanInMemory
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows in a few seconds what the SDK does; needs nothing running.",
+        abstract: "Shows in some seconds what the SDK does; needs nothing running.",
         discussion: """
-            Two people talk through a hub inside this process. The link drops, both keep typing, it comes back, and \
-            everything arrives in order. Ends by itself with status 0.
+            Two people talk: through a hub inside this process, then to a server on this machine over Socket.IO and raw \
+            WebSockets. Each time the link drops, both keep typing, it comes back, and everything arrives in order. \
+            Ends by itself with status 0.
             """)
 
     /// The whole tour is over within this time, or it has failed.
-    private static let limit = Duration.seconds(14)
+    private static let limit = Duration.seconds(24)
 
     func run() async throws {
         let isComplete = await withTaskGroup(of: Bool.self) { group in

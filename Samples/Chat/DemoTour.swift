@@ -1,119 +1,136 @@
 import Linkspan
+import LinkspanDevServer
 import LinkspanInMemory
+import LinkspanSocketIO
+import LinkspanWebSocket
 
-/// The tour that `chat demo` gives.
+/// The tour that `chat demo` gives: the same two people and the same outage, on one wire after the other.
 @available(macOS 15, *)
 struct DemoTour {
-    private let server = ChatHub()
+    /// Lines that each of the two types while the link is down.
+    private static let offline = 3
+
+    private let chat: ChatHub
+    private let server: DevServer
+
+    init() {
+        self.chat = ChatHub()
+        self.server = DevServer(hub: self.chat.hub)
+    }
 
     /// Gives the tour.
     ///
     /// - Returns: whether everything arrived, in order.
     func run() async throws -> Bool {
-        LineOutput.show("Two people, one room, no network: the hub is inside this process.")
-        LineOutput.show("")
-        let ann = try await DemoGuest.enter("ann", self.server)
-        let bob = try await DemoGuest.enter("bob", self.server)
+        try await self.server.start()
+        var results: [(name: String, arrived: Int)] = []
+        for (number, wire) in DemoWire.allCases.enumerated() {
+            LineOutput.show("\(number + 1) of \(DemoWire.allCases.count): \(wire.introduction)")
+            LineOutput.show("")
+            results.append((wire.name, try await self.visit(wire)))
+            LineOutput.show("")
+        }
+        await self.server.stop()
+        return Self.sum(results)
+    }
 
+    private static func sum(_ results: [(name: String, arrived: Int)]) -> Bool {
+        let typed = 2 * Self.offline
+        for (name, arrived) in results {
+            let padded = name + String(repeating: " ", count: max(0, 24 - name.count))
+            LineOutput.show("  \(padded) \(arrived) of \(typed) lines arrived, in order")
+        }
+        let (all, arrived) = (typed * results.count, results.reduce(0) { $0 + $1.arrived })
+        LineOutput.show("")
+        LineOutput.show(
+            arrived == all
+                ? "\(all) lines were typed while the link was down; \(all) arrived, in order, without a line of code for it."
+                : "Something was lost or out of order: \(arrived) of \(all) lines arrived as they should.")
+        return arrived == all
+    }
+
+    /// Lets two people talk on a wire, with an outage in the middle.
+    ///
+    /// - Returns: how many of the lines that were typed meanwhile arrived in their place.
+    private func visit(_ wire: DemoWire) async throws -> Int {
+        let ann = try await DemoGuest.enter("ann", self.plan(wire), wire)
+        let bob = try await DemoGuest.enter("bob", self.plan(wire), wire)
         try await ann.say("hello bob, is this thing on?")
         let greeting = await bob.hear(1)
         try await bob.say("loud and clear")
         let answer = await ann.hear(1)
 
-        LineOutput.show("")
-        LineOutput.show("Now somebody trips over the cable. Both keep typing:")
-        LineOutput.show("")
-        self.server.hub.cut()
-        for number in 1...3 {
+        await self.fail(wire)
+        await ann.isLost()
+        await bob.isLost()
+        for number in 1...Self.offline {
             try await ann.say("typed offline, line \(number)")
             try await bob.say("me too, line \(number)")
         }
-        LineOutput.show("")
-        LineOutput.show("The cable goes back in. Nobody has to do anything:")
-        LineOutput.show("")
-        self.server.hub.restore()
-        let toBob = await bob.hear(3)
-        let toAnn = await ann.hear(3)
-
-        let isComplete =
-            greeting == ["hello bob, is this thing on?"] && answer == ["loud and clear"]
-            && toBob == (1...3).map { "typed offline, line \($0)" } && toAnn == (1...3).map { "me too, line \($0)" }
+        try await self.recover(wire)
+        let toBob = await bob.hear(Self.offline)
+        let toAnn = await ann.hear(Self.offline)
         await ann.leave()
         await bob.leave()
+        guard greeting == ["hello bob, is this thing on?"], answer == ["loud and clear"] else { return 0 }
+        return zip(toBob, 1...).count { $0 == "typed offline, line \($1)" }
+            + zip(toAnn, 1...).count { $0 == "me too, line \($1)" }
+    }
+
+    private func plan(_ wire: DemoWire) -> MessagingPlan {
+        switch wire {
+        case .memory: MessagingPlan(url: "memory://lobby", transport: .inMemory(self.chat.hub))
+        case .socketIO: MessagingPlan(url: self.server.socketIOURL, transport: .socketIO)
+        case .polling:
+            MessagingPlan(url: self.server.socketIOURL, transport: .socketIO(.defaults { $0.carriers = .polling }))
+        case .webSocket: MessagingPlan(url: self.server.webSocketURL, transport: .webSocket)
+        }
+    }
+
+    private func fail(_ wire: DemoWire) async {
+        LineOutput.show("")
+        if wire == .memory {
+            LineOutput.show("Somebody trips over the cable. Both keep typing:")
+            self.chat.hub.cut()
+        } else {
+            LineOutput.show("The server drops everyone and is gone. Both keep typing:")
+            self.server.drop()
+            await self.server.stop()
+        }
+        LineOutput.show("")
+    }
+
+    private func recover(_ wire: DemoWire) async throws {
         LineOutput.show("")
         LineOutput.show(
-            isComplete
-                ? "6 lines were typed while the link was down; 6 arrived, in order, without a line of code for it."
-                : "Something was lost or out of order.")
-        return isComplete
+            "\(wire == .memory ? "The cable goes back in" : "The server is back"). Nobody has to do anything:")
+        LineOutput.show("")
+        if wire == .memory { self.chat.hub.restore() } else { try await self.server.start() }
     }
 }
 
-/// One of the two people of the tour.
-@available(macOS 15, *)
-private struct DemoGuest {
-    private let name: String
-    private let rooms: RoomsService
-    private let messaging: Messaging
-    /// Held so that its listener goes on.
-    private let connection: ConnectionHandler
-    private let following: Task<Void, Never>
-    private let heard: AsyncStream<String>
+/// What carries the two people's lines.
+enum DemoWire: CaseIterable {
+    case memory, socketIO, polling, webSocket
 
-    static func enter(_ name: String, _ server: ChatHub) async throws -> DemoGuest {
-        var plan = MessagingPlan(url: "memory://lobby", transport: InMemoryTransport(hub: server.hub))
-        let visitor = Visitor(name: name, room: "lobby")
-        let chatNews = ChatNews()
-        let rooms = RoomsService(visitor, chatNews)
-        plan.credentials = visitor.credentials
-        plan.services = [PlannedService(rooms)]
-        let messaging = try await Messaging.start(plan)
-        let connection = try messaging.connect()
-        for await change in connection.stateChanges where change.to == .connected { break }
-        _ = connection.onStateChange { change in
-            let sentence = ConnectionNews.sentence(for: change, over: "memory")
-            if let sentence { LineOutput.news("\(name): \(sentence)") }
-        }
-        return DemoGuest(name: name, rooms: rooms, chatNews, messaging: messaging, connection: connection)
-    }
-
-    private init(
-        name: String, rooms: RoomsService, _ chatNews: ChatNews, messaging: Messaging, connection: ConnectionHandler
-    ) {
-        self.name = name
-        self.rooms = rooms
-        self.messaging = messaging
-        self.connection = connection
-        let (heard, ear) = AsyncStream<String>.makeStream()
-        self.heard = heard
-        // No parent can own this task: it has the life of the guest, and `leave` ends it.
-        self.following = Task {
-            for await event in chatNews.events {
-                guard case .line(let line) = event else { continue }
-                LineOutput.show("  \(name)'s screen   \(line.from): \(line.text)")
-                ear.yield(line.text)
-            }
+    var name: String {
+        switch self {
+        case .memory: "memory"
+        case .socketIO: "Socket.IO, WebSocket"
+        case .polling: "Socket.IO, long polling"
+        case .webSocket: "raw WebSocket"
         }
     }
 
-    func say(_ text: String) async throws {
-        LineOutput.show("  \(self.name) types      \(text)")
-        try await self.rooms.say(text)
-    }
-
-    /// The next lines that come to this guest.
-    func hear(_ count: Int) async -> [String] {
-        var lines: [String] = []
-        for await line in self.heard {
-            lines.append(line)
-            if lines.count == count { break }
+    var introduction: String {
+        switch self {
+        case .memory: "two people, one room, no network: the hub is inside this process."
+        case .socketIO: "the same over Socket.IO on a WebSocket, to a server on this machine."
+        case .polling: "the same over Socket.IO on long polling: plain HTTP requests."
+        case .webSocket: "the same over a raw WebSocket."
         }
-        return lines
     }
 
-    func leave() async {
-        _ = await self.rooms.drain(within: .seconds(2))
-        self.following.cancel()
-        await self.messaging.stop()
-    }
+    /// The room, one for each wire.
+    var room: String { "lobby of \(self.name)" }
 }

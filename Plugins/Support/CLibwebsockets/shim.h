@@ -23,6 +23,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "listen.h"
 #include "tls.h"
 
 // What happened to one connection attempt ("dial"). Closed, so that the Swift side is an exhaustive switch.
@@ -53,6 +54,7 @@ enum { clws_receive_size = 64 * 1024, clws_untouched = 8 };
 struct clws_loop {
   struct lws_context *context;
   clws_handler handler;
+  clws_listen_handler listen_handler;
   lws_sorted_usec_list_t timer;
   char *reading;                 // where bytes are being read to at the moment, or NULL
   bool has_read;                 // whether some of them were handed over already
@@ -91,6 +93,8 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
       loop->has_read = true;
       return loop->handler(dial, wsi, clws_event_received, in, count);
+    case LWS_CALLBACK_RAW_RX: return loop->handler(dial, wsi, clws_event_received, in, count);
+    case LWS_CALLBACK_RAW_WRITEABLE:
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE: return loop->handler(dial, wsi, clws_event_writable, NULL, 0);
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: {
       struct clws_room room = {(unsigned char **)in, count};
@@ -107,6 +111,7 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
       // -1, or the library would keep the connection for another request.
       loop->handler(dial, wsi, clws_event_completed, NULL, clws_has_read(loop));
       return -1;
+    case LWS_CALLBACK_RAW_CLOSE:
     case LWS_CALLBACK_CLOSED_CLIENT_HTTP: return loop->handler(dial, wsi, clws_event_closed, NULL, 0);
     case LWS_CALLBACK_WSI_DESTROY: return loop->handler(dial, wsi, clws_event_destroyed, NULL, 0);
     default: return 0;
@@ -117,6 +122,29 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
 static inline const struct lws_protocols *clws_protocols(void) {
   static const struct lws_protocols table[] = {
       {"linkspan", clws_callback, 0, clws_receive_size, 0, NULL, 1024 * 1024},
+      {NULL, NULL, 0, 0, 0, NULL, 0},
+  };
+  return table;
+}
+
+// The same for sockets that listen: they have user data of another kind, so that they need a callback of their own.
+static inline int clws_listen_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                                       size_t count) {
+  (void)user, (void)in, (void)count;
+  struct lws_context *context = wsi ? lws_get_context(wsi) : NULL;
+  struct clws_loop *loop = context ? (struct clws_loop *)lws_context_user(context) : NULL;
+  void *listener = wsi ? lws_get_opaque_user_data(wsi) : NULL;
+  if (!loop || !listener || !loop->listen_handler) return 0;
+  switch (reason) {
+    case LWS_CALLBACK_RAW_RX_FILE: return loop->listen_handler(listener, wsi, clws_listen_event_incoming);
+    case LWS_CALLBACK_WSI_DESTROY: return loop->listen_handler(listener, wsi, clws_listen_event_destroyed);
+    default: return 0;
+  }
+}
+
+static inline const struct lws_protocols *clws_listen_protocols(void) {
+  static const struct lws_protocols table[] = {
+      {"linkspan-listen", clws_listen_callback, 0, 0, 0, NULL, 0},
       {NULL, NULL, 0, 0, 0, NULL, 0},
   };
   return table;
@@ -194,6 +222,42 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
 #endif
   info.timeout_secs = 0;
   return lws_create_vhost(loop->context, &info);
+}
+
+// As above, for the sockets that listen. The vhost itself listens nowhere.
+static inline struct lws_vhost *clws_listen_vhost_create(struct clws_loop *loop, clws_listen_handler handler) {
+  struct lws_context_creation_info info;
+  memset(&info, 0, sizeof info);
+  info.port = CONTEXT_PORT_NO_LISTEN_SERVER;
+  info.protocols = clws_listen_protocols();
+  info.vhost_name = "linkspan-listen";
+  loop->listen_handler = handler;
+  return lws_create_vhost(loop->context, &info);
+}
+
+// Has the library watch a listening socket, as a file: it calls back for each readiness and leaves accepting to us, which
+// tells of a port that is taken, and gives a port up when asked. Both ways to adopt close a descriptor that they fail for.
+static inline struct lws *clws_adopt_listener(struct lws_vhost *vhost, int descriptor, void *listener) {
+  lws_adopt_desc_t info;
+  memset(&info, 0, sizeof info);
+  info.vh = vhost;
+  info.type = LWS_ADOPT_RAW_FILE_DESC;
+  info.fd.filefd = descriptor;
+  info.vh_prot_name = "linkspan-listen";
+  info.opaque = listener;
+  return lws_adopt_descriptor_vhost_via_info(&info);
+}
+
+// Has the library carry an accepted connection, as raw bytes from the first one on.
+static inline struct lws *clws_adopt_stream(struct lws_vhost *vhost, int descriptor, void *dial) {
+  lws_adopt_desc_t info;
+  memset(&info, 0, sizeof info);
+  info.vh = vhost;
+  info.type = LWS_ADOPT_SOCKET;
+  info.fd.sockfd = descriptor;
+  info.vh_prot_name = "linkspan";
+  info.opaque = dial;
+  return lws_adopt_descriptor_vhost_via_info(&info);
 }
 
 // C, because `const char *` fields cannot be assigned from a Swift String. The library copies these strings. An upgraded

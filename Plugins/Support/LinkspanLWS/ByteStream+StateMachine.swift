@@ -21,6 +21,13 @@ extension ByteStream {
         private let isExchange: Bool
 
         init(isExchange: Bool = false) { self.isExchange = isExchange }
+
+        /// A stream that the other side opened: it is open from the start.
+        static var accepted: Self {
+            var machine = Self()
+            machine.state = .open
+            return machine
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 internal import LinkspanLock
 
-/// A two-way stream of bytes to a server, from the attempt to open it to its end.
+/// A two-way stream of bytes to a server, from the attempt to open it to its end; or one from a client, that a ``Listener``
+/// accepted.
 ///
 /// All methods may be called from any thread. Bytes written before the stream is open are kept and sent then.
 public final class ByteStream: Sendable {

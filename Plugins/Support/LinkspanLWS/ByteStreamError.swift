@@ -94,6 +94,8 @@ extension ByteStreamError {
         public static let closedByPeer = Self(rawValue: "closedByPeer")
         /// This side ended the stream.
         public static let closedByUs = Self(rawValue: "closedByUs")
+        /// The address or port to listen at is not to be had.
+        public static let unlistenable = Self(rawValue: "unlistenable")
         /// The loop was shut down.
         public static let loopStopped = Self(rawValue: "loopStopped")
         /// The library could not be set up, for want of memory or descriptors.

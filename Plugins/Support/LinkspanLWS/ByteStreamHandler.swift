@@ -4,7 +4,7 @@
 /// middle three, then exactly one `closed`. A method that blocks holds up every stream of the loop. All methods may call
 /// the stream's own methods.
 public protocol ByteStreamHandler: AnyObject, Sendable {
-    /// The server answered 101, and what follows are the stream's bytes.
+    /// The server answered 101, and what follows are the stream's bytes; not called for a stream of a ``Listener``.
     ///
     /// Judge the head here and abort the stream when it is wrong; nothing was sent after the request so far.
     func opened(_ head: ResponseHead)

@@ -80,7 +80,7 @@ public final class EventLoop: SerialExecutor, Sendable {
         self.execute {
             guard let core = self.core.value else {
                 stream.end()
-                return handler.closed(self.mailbox.withLock { $0.reason })
+                return handler.closed(self.reason)
             }
             core.open(stream, request, handler)
         }
@@ -94,6 +94,9 @@ public final class EventLoop: SerialExecutor, Sendable {
         self.act(self.mailbox.withLock { $0.stop() })
         if !self.identity.isCurrent { self.end.wait() }
     }
+
+    /// What a stream or a listener is told that finds no library.
+    var reason: ByteStreamError { self.mailbox.withLock { $0.reason } }
 
     /// Has the loop ask for a chance to write to `stream`; the one call made for sends.
     func requestWrite(_ stream: ByteStream) {

@@ -14,6 +14,9 @@ final class LoopCore {
     let raw: UnsafeMutablePointer<clws_loop>
     private var hosts: [HostKey: Host] = [:]
     private var streams: [ObjectIdentifier: LoopStream] = [:]
+    private var listeners: [ObjectIdentifier: ListeningSocket] = [:]
+    /// Where sockets listen, made when the first one does.
+    private(set) lazy var listeningHost = clws_listen_vhost_create(self.raw, listenCallback)
     private var touched: [LoopStream] = []
     private var work = EventLoop.Mailbox.Work()
     private var armed: ContinuousClock.Instant?
@@ -41,7 +44,7 @@ final class LoopCore {
     func run(_ mailbox: borrowing Lock<EventLoop.Mailbox>) {
         var turns = 0
         while true {
-            let isUsed = !self.streams.isEmpty
+            let isUsed = !self.streams.isEmpty || !self.listeners.isEmpty
             switch mailbox.withLock({ $0.take(into: &self.work, isUsed: isUsed) }) {
             case .stop, .retire: return
             case .work:
@@ -71,6 +74,30 @@ final class LoopCore {
         self.streams[ObjectIdentifier(stream)] = half
         stream.half.value = half
         half.start()
+    }
+
+    func listen(_ request: ListeningSocket.Request, _ accept: @escaping Listener.Acceptor) -> Result<
+        Listener, ByteStreamError
+    > {
+        Result { () throws(ByteStreamError) in try ListeningSocket.open(request, on: self, accept: accept) }
+    }
+
+    func add(_ listener: ListeningSocket) { self.listeners[ObjectIdentifier(listener)] = listener }
+
+    func remove(_ listener: ListeningSocket) { self.listeners.removeValue(forKey: ObjectIdentifier(listener)) }
+
+    /// Makes a stream of a connection that has come in, if somebody wants it.
+    func adopt(_ descriptor: CInt, lowWaterMark: Int, accept: Listener.Acceptor) {
+        guard let host = try? self.host(tls: nil, proxy: nil) else { return clws_discard(descriptor) }
+        let stream = ByteStream(loop: self.loop, lowWaterMark: lowWaterMark)
+        guard let handler = accept(stream) else {
+            stream.end()
+            return clws_discard(descriptor)
+        }
+        let half = LoopStream(accepted: stream, handler: handler, core: self)
+        self.streams[ObjectIdentifier(stream)] = half
+        stream.half.value = half
+        half.begin(descriptor, on: host)
     }
 
     func remove(_ stream: ByteStream) {
@@ -108,7 +135,11 @@ extension LoopCore {
     /// The vhost for a request: one for all plain streams, one for each TLS configuration, and again for each
     /// proxy, made when first needed.
     func host(for request: UpgradeRequest) throws(ByteStreamError) -> OpaquePointer {
-        let key = HostKey(tls: request.isSecure ? request.tls : nil, proxy: request.proxy)
+        try self.host(tls: request.isSecure ? request.tls : nil, proxy: request.proxy)
+    }
+
+    private func host(tls: TLSOptions?, proxy: ProxyOptions?) throws(ByteStreamError) -> OpaquePointer {
+        let key = HostKey(tls: tls, proxy: proxy)
         if let host = self.hosts[key] { return host.pointer }
         let tls = try key.tls.map { options throws(ByteStreamError) in try TLSContext.make(options) }
         guard let pointer = clws_vhost_create(self.raw, tls) else {

@@ -35,6 +35,27 @@ final class LoopStream {
         self.core = core
     }
 
+    /// Makes the half of a stream that the other side opened, which asks for nothing.
+    convenience init(accepted stream: ByteStream, handler: any ByteStreamHandler, core: LoopCore) {
+        let nothing = UpgradeRequest(host: "", port: 0, isSecure: false)
+        self.init(stream: stream, request: nothing, handler: handler, core: core)
+        self.machine = .accepted
+    }
+
+    /// Has the library carry the connection that came in.
+    func begin(_ descriptor: CInt, on host: OpaquePointer) {
+        let dial = Dial(stream: self)
+        self.dial = dial
+        guard let connection = clws_adopt_stream(host, descriptor, dial.retained()) else {
+            dial.release()
+            return self.abort(ByteStreamError(.unavailable, "the library could not take an accepted connection"))
+        }
+        dial.noticed(connection)
+        clws_clear_timeout(connection)
+        self.applyPause()
+        if self.stream.withOutbox({ $0.open() }) { lws_callback_on_writable(connection) }
+    }
+
     /// Checks the request and looks the host up.
     func start() {
         do throws(ByteStreamError) {

@@ -1,8 +1,8 @@
-internal import Linkspan
-internal import LinkspanWebSocketClient
+package import Linkspan
+package import LinkspanWebSocketClient
 
 /// Puts envelopes and the binary messages of their attachments together again.
-struct EnvelopeAssembly: Sendable {
+package struct EnvelopeAssembly: Sendable {
     private struct Partial: Sendable {
         var envelope: Envelope
         var missing: Int
@@ -17,9 +17,9 @@ struct EnvelopeAssembly: Sendable {
     private(set) var begun = 0
 
     /// Whether attachments are due.
-    var isCollecting: Bool { self.partial != nil }
+    package var isCollecting: Bool { self.partial != nil }
 
-    init(codec: any EnvelopeCodec, maximumBytes: Int) {
+    package init(codec: any EnvelopeCodec, maximumBytes: Int) {
         self.codec = codec
         self.maximumBytes = maximumBytes
     }
@@ -28,7 +28,7 @@ struct EnvelopeAssembly: Sendable {
     ///
     /// - Returns: the event that is complete with it.
     /// - Throws: code `protocolViolation`; the link is to end.
-    mutating func receive(_ message: WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
+    package mutating func receive(_ message: WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
         switch (message, self.partial) {
         case (.binary(let data), .some(let partial)):
             return try self.complete(partial, data)

@@ -10,7 +10,7 @@ enum ChatEvent: Sendable {
     case rejected(id: String, text: String, why: String)
     /// Lines that were said while we were away and are gone; nil when their number is not known.
     case missed(room: String, lines: Int?)
-    /// We are in a room.
+    /// We are in a room, for the first time or again.
     case entered(room: String)
     /// We may not enter a room, or left it.
     case out(room: String, why: String?)

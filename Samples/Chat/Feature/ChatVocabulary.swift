@@ -44,6 +44,13 @@ enum ChatVocabulary {
         var room: String
         /// How many, if that is known.
         var lines: Int?
+
+        /// Writes null for what is not known.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(self.room, forKey: .room)
+            try container.encode(self.lines, forKey: .lines)
+        }
     }
 
     /// Somebody who came, went or types.
@@ -62,6 +69,8 @@ enum ChatVocabulary {
         var ok: Bool
         var error: Problem?
         var members: [String]?
+        /// The number of the room's last line, or of the line that was said.
+        var seq: Int?
 
         /// Why something did not work, or nil if it did.
         static func refusal(in outcome: Result<Payload, LinkspanError>) -> String? {

@@ -33,6 +33,7 @@ final class RoomsService: ChannelUsing {
         try channel.on("room", as: ChatVocabulary.Position.self) { position in
             guard case .success(let position) = position, visitor.isIn(position.room) else { return }
             visitor.move(to: position.seq, in: position.room)
+            news.post(.entered(room: position.room))
         }
         try channel.on("gap", as: ChatVocabulary.Gap.self) { gap in
             guard case .success(let gap) = gap, visitor.isIn(gap.room) else { return }
@@ -111,7 +112,8 @@ extension RoomsService {
         self.visitor.enter(room)
         let ask = ChatVocabulary.Place(room: room, seen: self.visitor.seen(in: room))
         try self.ask("join", ask) { why in
-            guard let why else { return self.news.post(.entered(room: room)) }
+            // The server says itself when one is in.
+            guard let why else { return }
             self.visitor.leave(room)
             self.news.post(.out(room: room, why: why))
         }

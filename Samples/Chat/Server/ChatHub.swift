@@ -2,85 +2,84 @@ import Linkspan
 import LinkspanInMemory
 import Synchronization
 
-/// The server half of PROTOCOL.md over the in-memory hub: what `server.py` is for the network.
+/// The server half of PROTOCOL.md over a hub: what `server.py` is for the network, without lasting storage.
 @available(macOS 15, *)
 struct ChatHub: Sendable {
     /// The hub that chatters connect to.
     let hub = InMemoryHub()
 
     init() {
-        let hub = self.hub
-        let history = RoomHistory()
-        hub.onConnect { peer throws(LinkspanError) in
-            let entry = try Self.entry(of: peer)
-            for room in entry.rooms { Self.enter(peer, room, entry, history, hub) }
-            peer.on("say") { Self.say($0, entry.name, history, hub) }
-            peer.onOther { $0.reply(Self.answer("bad_request", "there is no such event")) }
-            peer.onEnd {
-                for room in entry.rooms {
-                    hub.emit("left", Self.payload(ChatVocabulary.Presence(room: room, name: entry.name)), to: room)
-                }
-            }
-        }
+        let chat = Chat()
+        self.hub.onConnect { peer throws(LinkspanError) in try chat.admit(peer) }
     }
 
-    private static func entry(of peer: HubPeer) throws(LinkspanError) -> ChatVocabulary.Entry {
-        guard let auth = peer.request.credentials.auth, let entry = try? auth.decode(ChatVocabulary.Entry.self),
-            (1...64).contains(entry.name.unicodeScalars.count)
-        else { throw LinkspanError(.credentialsRefused, "a name must have 1 to 64 characters") }
-        return entry
+    /// The connections of a person.
+    func peers(named name: String) -> [HubPeer] {
+        self.hub.peers.filter { $0.request.credentials.auth?[0]?["name"]?.string == name }
     }
-
-    private static func enter(
-        _ peer: HubPeer, _ room: String, _ entry: ChatVocabulary.Entry, _ history: RoomHistory, _ hub: InMemoryHub
-    ) {
-        let presence = ChatVocabulary.Presence(room: room, name: entry.name)
-        hub.emit("joined", Self.payload(presence), to: room, except: peer)
-        peer.join(room)
-        let lines = history.lines(of: room)
-        peer.emit("room", Self.payload(ChatVocabulary.Position(room: room, seq: lines.count)))
-        guard let seen = entry.seen?[room] else { return }
-        for line in lines.dropFirst(seen) { peer.emit("message", Self.payload(line)) }
-    }
-
-    private static func say(_ message: HubMessage, _ name: String, _ history: RoomHistory, _ hub: InMemoryHub) {
-        guard let say = try? message.payload.decode(ChatVocabulary.Say.self) else {
-            return message.reply(Self.answer("bad_request", "the payload is not a line"))
-        }
-        guard hub.members(of: say.room).contains(where: { $0 === message.peer }) else {
-            return message.reply(Self.answer("not_in_room", "join the room first"))
-        }
-        if let line = history.add(say, from: name) {
-            hub.emit("message", Self.payload(line), to: say.room, except: message.peer)
-        }
-        message.reply(Self.answer(nil, ""))
-    }
-
-    private static func answer(_ code: String?, _ message: String) -> Payload {
-        let problem = code.map { ChatVocabulary.Answer.Problem(code: $0, message: message) }
-        return Self.payload(ChatVocabulary.Answer(ok: code == nil, error: problem))
-    }
-
-    /// Values made of texts and numbers can always be encoded.
-    private static func payload(_ value: some Encodable) -> Payload { (try? Payload(value)) ?? .empty }
 }
 
-/// What was said in each room, as long as the process lives.
+/// Brings the hub's clients to the rooms.
+///
+/// The hub does one thing at a time, and who is to hear of it is decided at once: who joins a moment later hears of it from
+/// the history, and not twice.
 @available(macOS 15, *)
-private final class RoomHistory: Sendable {
-    private let rooms = Mutex<[String: [ChatVocabulary.Line]]>([:])
+private final class Chat: Sendable {
+    private struct State: Sendable {
+        var rooms = ChatRooms()
+        var peers: [UInt64: HubPeer] = [:]
+    }
 
-    func lines(of room: String) -> [ChatVocabulary.Line] { self.rooms.withLock { $0[room] ?? [] } }
+    private let state = Mutex(State())
 
-    /// Adds a line; nil when it is a repetition.
-    func add(_ say: ChatVocabulary.Say, from name: String) -> ChatVocabulary.Line? {
-        self.rooms.withLock { rooms in
-            let lines = rooms[say.room] ?? []
-            guard !lines.suffix(10_000).contains(where: { $0.id == say.id && $0.from == name }) else { return nil }
-            let line = ChatVocabulary.Line(
-                room: say.room, from: name, text: say.text, id: say.id, seq: lines.count + 1)
-            rooms[say.room] = lines + [line]
-            return line
+    func admit(_ peer: HubPeer) throws(LinkspanError) {
+        let entry: ChatEntry
+        do throws(ChatRequest.Problem) {
+            entry = try ChatEntry(peer.request.credentials.auth)
+        } catch {
+            let details = try Payload(["code": error.code])
+            throw LinkspanError(.credentialsRefused, error.message, details: details)
         }
+        peer.onOther { [weak self] in self?.handle($0, entry.name) }
+        peer.onEnd { [weak self, weak peer] in
+            if let peer { self?.depart(peer, entry.name) }
+        }
+        self.tell { state in
+            state.peers[peer.id] = peer
+            return state.rooms.enter(entry, as: peer.id)
+        }
+    }
+
+    private func depart(_ peer: HubPeer, _ name: String) {
+        self.tell { state in
+            state.peers[peer.id] = nil
+            return state.rooms.depart(peer.id, name)
+        }
+    }
+
+    private func handle(_ message: HubMessage, _ name: String) {
+        var answer = ChatVocabulary.Answer(ok: true)
+        self.tell { state in
+            do throws(ChatRequest.Problem) {
+                let request = try ChatRequest(message.event, message.payload)
+                let outcome = try state.rooms.perform(request, by: message.peer.id, name)
+                answer = outcome.answer
+                return outcome.news
+            } catch {
+                let problem = ChatVocabulary.Answer.Problem(code: error.code, message: error.message)
+                answer = ChatVocabulary.Answer(ok: false, error: problem)
+                return []
+            }
+        }
+        message.reply(.of(answer))
+    }
+
+    /// Tells people what has come of something.
+    private func tell(_ decide: (inout State) -> [ChatRooms.News]) {
+        let letters = self.state.withLock { state in
+            let news = decide(&state)
+            return news.compactMap { news in state.peers[news.member].map { (peer: $0, news: news) } }
+        }
+        for letter in letters { letter.peer.emit(letter.news.event, letter.news.payload) }
     }
 }

@@ -84,6 +84,9 @@ final class Child: Sendable {
     /// Stops it from running, its sockets staying open.
     func pause() { self.send(SIGSTOP) }
 
+    /// Asks it to end.
+    func terminate() { self.send(SIGTERM) }
+
     /// Lets it run on.
     func resume() { self.send(SIGCONT) }
 

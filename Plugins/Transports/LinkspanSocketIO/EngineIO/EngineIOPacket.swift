@@ -2,7 +2,7 @@
 ///
 /// On a WebSocket one frame is one packet: a text frame is a type digit and the data, a binary frame is a message without
 /// any type. The data are slices of the frame, never copies.
-enum EngineIOPacket: Sendable, Hashable {
+package enum EngineIOPacket: Sendable, Hashable {
     /// The server's handshake, as JSON.
     case open(ArraySlice<UInt8>)
     /// The end of the session.
@@ -23,7 +23,7 @@ enum EngineIOPacket: Sendable, Hashable {
     /// Reads a text frame.
     ///
     /// Whatever follows the digit of `close`, `upgrade` and `noop` is dropped, as the reference does.
-    init(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
+    package init(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
         guard let type = text.first else { throw SocketIOProtocolError(.emptyPacket, "an Engine.IO packet is empty") }
         let data = text.dropFirst()
         switch type {
@@ -39,7 +39,7 @@ enum EngineIOPacket: Sendable, Hashable {
     }
 
     /// Reads a binary frame: it is a message, an empty one too.
-    init(binary: ArraySlice<UInt8>) { self = .binary(binary) }
+    package init(binary: ArraySlice<UInt8>) { self = .binary(binary) }
 
     /// Whether the packet travels in a binary frame.
     var isBinary: Bool {
@@ -47,7 +47,7 @@ enum EngineIOPacket: Sendable, Hashable {
     }
 
     /// Appends the frame's bytes.
-    func append(to output: inout [UInt8]) {
+    package func append(to output: inout [UInt8]) {
         switch self {
         case .open(let json): Self.append(UInt8(ascii: "0"), json, to: &output)
         case .close: output.append(UInt8(ascii: "1"))

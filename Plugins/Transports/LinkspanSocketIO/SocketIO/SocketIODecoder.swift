@@ -4,7 +4,7 @@ internal import Linkspan
 ///
 /// What a packet says stays in the frame's memory: payloads are slices of it. After an error no half packet is kept, and
 /// the decoder can go on with the next frame, though the owner should close the connection (S07).
-struct SocketIODecoder: Sendable {
+package struct SocketIODecoder: Sendable {
     private enum State: Sendable {
         case idle
         case collecting(HalfPacket)
@@ -14,10 +14,10 @@ struct SocketIODecoder: Sendable {
     private let limits: SocketIOLimits
 
     /// Makes a decoder.
-    init(limits: SocketIOLimits = SocketIOLimits()) { self.limits = limits }
+    package init(limits: SocketIOLimits = SocketIOLimits()) { self.limits = limits }
 
     /// Whether attachments are due, so that the next frame has to be a binary one.
-    var isCollecting: Bool {
+    package var isCollecting: Bool {
         if case .collecting = self.state { true } else { false }
     }
 
@@ -29,7 +29,7 @@ struct SocketIODecoder: Sendable {
     /// Takes a message in text, without the Engine.IO type.
     ///
     /// - Returns: the packet, or nil when attachments are due first, or when the packet means nothing.
-    mutating func receive(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
+    package mutating func receive(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
         guard case .idle = self.state else {
             self.state = .idle
             throw SocketIOProtocolError(.outOfTurn, "a text packet came while attachments were due")
@@ -50,7 +50,7 @@ struct SocketIODecoder: Sendable {
     /// Takes a message in binary: the next attachment.
     ///
     /// - Returns: the packet when it is complete.
-    mutating func receive(binary: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
+    package mutating func receive(binary: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
         guard case .collecting(var half) = self.state else {
             throw SocketIOProtocolError(.outOfTurn, "a binary frame came while no attachment was due")
         }

@@ -1,10 +1,10 @@
-internal import Linkspan
+package import Linkspan
 
 /// Writes Socket.IO v5 packets as whole Engine.IO text frames, `4` included, straight behind what a buffer holds.
 ///
 /// Attachments travel after the text as binary frames, one each, with nothing between (S03): the caller sends
 /// `payload.attachments` in order. Payloads must be well-formed, which those of the SDK are.
-enum SocketIOEncoder {
+package enum SocketIOEncoder {
     /// Appends an event.
     ///
     /// - Parameters:
@@ -15,7 +15,7 @@ enum SocketIOEncoder {
     ///   - output: where the frame goes.
     /// - Returns: the attachments, to be sent as binary frames right after.
     @discardableResult
-    static func append(
+    package static func append(
         event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) -> [ArraySlice<UInt8>] {
         Self.appendHead(.event, attachments: payload.attachments.count, in: namespace, to: &output)
@@ -34,7 +34,7 @@ enum SocketIOEncoder {
     ///
     /// - Returns: the attachments, to be sent as binary frames right after.
     @discardableResult
-    static func append(
+    package static func append(
         ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace, to output: inout [UInt8]
     ) -> [ArraySlice<UInt8>] {
         Self.appendHead(.ack, attachments: payload.attachments.count, in: namespace, to: &output)
@@ -46,7 +46,9 @@ enum SocketIOEncoder {
     }
 
     /// Appends a CONNECT with its auth object, which is empty for none.
-    static func append(connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to output: inout [UInt8]) {
+    package static func append(
+        connect auth: ArraySlice<UInt8>, in namespace: SocketIONamespace, to output: inout [UInt8]
+    ) {
         Self.appendHead(.connect, attachments: 0, in: namespace, to: &output)
         output.append(contentsOf: auth)
     }
@@ -60,7 +62,7 @@ enum SocketIOEncoder {
     }
 
     /// Appends a DISCONNECT.
-    static func append(disconnectIn namespace: SocketIONamespace, to output: inout [UInt8]) {
+    package static func append(disconnectIn namespace: SocketIONamespace, to output: inout [UInt8]) {
         Self.appendHead(.disconnect, attachments: 0, in: namespace, to: &output)
     }
 

@@ -1,17 +1,20 @@
 /// How much of a server's data is accepted before its connection is failed.
-struct SocketIOLimits: Sendable, Hashable {
+package struct SocketIOLimits: Sendable, Hashable {
     /// The most attachments of one packet.
     ///
     /// Both reference sides close the connection above ten (CVE-2026-33151).
-    var maximumAttachments = 10
+    package var maximumAttachments = 10
     /// The most bytes of one packet together with its attachments.
-    var maximumMessageBytes = 16 * 1024 * 1024
+    package var maximumMessageBytes = 16 * 1024 * 1024
     /// How long the attachments of one packet may take to come.
-    var attachmentsTimeout: Duration = .seconds(30)
+    package var attachmentsTimeout: Duration = .seconds(30)
     /// The most events of one namespace that are held until its CONNECT is answered.
     ///
     /// After a resumed session they are all that was missed, hence so many.
     var maximumEarlyEvents = 10_000
     /// The most bytes of those events together.
     var maximumEarlyBytes = 16 * 1024 * 1024
+
+    /// The usual limits.
+    package init() {}
 }

@@ -1,23 +1,23 @@
-internal import Linkspan
+package import Linkspan
 
 /// The name of a namespace, checked once, in the form in which packets carry it.
-struct SocketIONamespace: Sendable, Hashable {
+package struct SocketIONamespace: Sendable, Hashable {
     /// The main namespace, which packets do not name.
-    static let main = Self(name: "/", prefix: [])
+    package static let main = Self(name: "/", prefix: [])
     /// The longest name.
     static let maximumLength = 256
 
     /// The name, such as `/chat`.
-    let name: String
+    package let name: String
     /// What stands in a packet between its type and its acknowledgement id: `/chat,`, or nothing for `/`.
-    let prefix: [UInt8]
+    package let prefix: [UInt8]
 
     /// Checks a name.
     ///
     /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when the name cannot be written into a packet: it must
     ///   begin with `/` and be printable ASCII without a comma. A query is refused as well, because servers of
     ///   protocol v5 take it for a part of the name.
-    init(_ name: String) throws(LinkspanError) {
+    package init(_ name: String) throws(LinkspanError) {
         guard name != "/", !name.isEmpty else {
             self = .main
             return

@@ -1,10 +1,10 @@
-internal import Linkspan
+package import Linkspan
 
 /// A whole packet of Socket.IO v5 (socket.io-protocol §"Exchange protocol"), its attachments included.
 ///
 /// Binary and plain packets differ only in `payload.attachments`. The namespace is a slice of the frame without the
 /// comma, and empty for `/`, so that the commonest packet costs no allocation for it.
-enum SocketIOPacket: Sendable {
+package enum SocketIOPacket: Sendable {
     /// The answer to CONNECT: one object, or no argument from servers of Socket.IO v2.
     case connect(namespace: ArraySlice<UInt8>, payload: Payload)
     /// The server has put us out of the namespace.

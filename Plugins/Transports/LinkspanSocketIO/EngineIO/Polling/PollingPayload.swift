@@ -1,4 +1,4 @@
-internal import LinkspanWebSocketClient
+package import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 
 /// The packets of one HTTP body, in the form of Engine.IO v4: one behind another with U+001E between them
@@ -6,14 +6,14 @@ internal import LinkspanWebSocketProtocol
 ///
 /// A packet is what a WebSocket would carry in a text frame, or `b` and base64 in place of a binary frame. The separator
 /// needs no escape: JSON writes control characters as escapes.
-enum PollingPayload {
+package enum PollingPayload {
     static let separator: UInt8 = 0x1E
     private static let binary = UInt8(ascii: "b")
 
     /// Takes a body apart.
     ///
     /// Linear in its length; the texts are slices of it.
-    static func decode(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
+    package static func decode(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
         var packets: [WebSocketMessage] = []
         var start = body.startIndex
         while true {
@@ -42,7 +42,7 @@ enum PollingPayload {
     }
 
     /// The bytes that a packet takes in a body, a separator included.
-    static func length(of packet: WebSocketMessage) -> Int {
+    package static func length(of packet: WebSocketMessage) -> Int {
         switch packet {
         case .text(let text): text.count + 1
         case .binary(let bytes): Base64.length(of: bytes.count) + 2
@@ -50,7 +50,7 @@ enum PollingPayload {
     }
 
     /// Appends packets to a body.
-    static func append(_ packets: some Sequence<WebSocketMessage>, to body: inout [UInt8]) {
+    package static func append(_ packets: some Sequence<WebSocketMessage>, to body: inout [UInt8]) {
         for packet in packets {
             if !body.isEmpty { body.append(Self.separator) }
             switch packet {

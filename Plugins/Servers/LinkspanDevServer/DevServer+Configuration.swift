@@ -1,0 +1,84 @@
+extension DevServer {
+    /// Where a server listens, how it beats, and how much it takes.
+    public struct Configuration: Sendable, Hashable {
+        /// The numeric address to listen at, IPv4 or IPv6 without brackets.
+        ///
+        /// Default `127.0.0.1`: whoever else is to reach the server has to be let in on purpose.
+        public var address = "127.0.0.1"
+        /// The port; 0, the default, for any that is free.
+        public var port = 0
+        /// How long after a sign of life a client is pinged.
+        ///
+        /// Default 25 seconds, as in Socket.IO.
+        public var pingInterval = Duration.seconds(25)
+        /// How long a client may take to answer a ping.
+        ///
+        /// Default 20 seconds, as in Socket.IO.
+        public var pingTimeout = Duration.seconds(20)
+        /// How Socket.IO clients may be carried.
+        public var carriers = Carriers.all
+        /// When a client of a raw WebSocket has to say who it is.
+        public var introduction = Introduction.optional(within: .milliseconds(250))
+        /// How long a Socket.IO client may be without a namespace.
+        ///
+        /// Default 45 seconds, as in Socket.IO.
+        public var connectTimeout = Duration.seconds(45)
+        /// How long a WebSocket may be tried beside polling.
+        ///
+        /// Default 10 seconds, as in Engine.IO.
+        public var upgradeTimeout = Duration.seconds(10)
+        /// How long a new connection may take to its first whole request.
+        public var requestTimeout = Duration.seconds(10)
+        /// The most bytes of one message, and of the body of one POST.
+        ///
+        /// Default 4 MiB. Told to Socket.IO clients as `maxPayload`.
+        public var maximumMessageBytes = 4 << 20
+        /// The most bytes that may wait for one client; one that falls further behind is dropped.
+        ///
+        /// Default 16 MiB.
+        public var maximumWaitingBytes = 16 << 20
+        /// The most TCP connections, and the most sessions of Socket.IO; further ones are refused.
+        ///
+        /// Default 1,000.
+        public var maximumConnections = 1_000
+
+        private init() {}
+
+        /// The defaults named at the properties, changed by `configure`.
+        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
+            var configuration = Self()
+            configure(&configuration)
+            return configuration
+        }
+    }
+
+    /// What may carry a session of Socket.IO.
+    public struct Carriers: OptionSet, Sendable, Hashable {
+        /// The bits of the set.
+        public var rawValue: Int
+
+        /// Makes a set of its bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// HTTP long polling.
+        public static let polling = Self(rawValue: 1)
+        /// A WebSocket.
+        public static let webSocket = Self(rawValue: 2)
+        /// Both, and the upgrade from the one to the other.
+        public static let all: Self = [.polling, .webSocket]
+    }
+
+    /// When a client of a raw WebSocket has to show its credentials.
+    ///
+    /// Clients without any show none, so that there is nothing to wait for.
+    public struct Introduction: Sendable, Hashable {
+        let isRequired: Bool
+        let limit: Duration
+
+        /// Who shows none in this time, or says something else first, has none.
+        public static func optional(within limit: Duration) -> Self { Self(isRequired: false, limit: limit) }
+
+        /// Who shows none in this time is put out with close code 1008.
+        public static func required(within limit: Duration) -> Self { Self(isRequired: true, limit: limit) }
+    }
+}

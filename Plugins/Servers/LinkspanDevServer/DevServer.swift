@@ -1,0 +1,131 @@
+internal import Dispatch
+public import Linkspan
+public import LinkspanInMemory
+internal import LinkspanLWS
+internal import LinkspanLock
+
+/// A server inside the process that speaks the real protocols: for tests of apps, for samples, for work without a backend.
+///
+/// It carries an ``InMemoryHub`` over the wire. What the hub does for its clients is written once, and they may come in
+/// memory, over Socket.IO (WebSocket, long polling, or the upgrade from the one to the other) or over a raw WebSocket with
+/// the JSON envelope, all at one port:
+///
+/// ```swift
+/// let hub = InMemoryHub()
+/// hub.onConnect { peer in
+///     peer.on("say") { message in
+///         hub.emit("message", message.payload)
+///         message.reply(.empty)
+///     }
+/// }
+/// let server = DevServer(hub: hub)
+/// try await server.start()
+/// let plan = MessagingPlan(url: server.socketIOURL, transport: .socketIO)
+/// ```
+///
+/// Socket.IO is at the path `/socket.io/`, raw WebSockets are at any other. What a client shows in its headers and its query
+/// is among the credentials of ``HubPeer/request``. A handler of `onConnect` that throws refuses the client: Socket.IO gets
+/// CONNECT_ERROR with the error's message, and its details or its code as data; a WebSocket is closed with 4401.
+///
+/// It is no server for the open network: there is no TLS, and one thread.
+public final class DevServer: Sendable {
+    private enum Phase: Sendable {
+        case stopped
+        case changing
+        case running(ServerRun)
+    }
+
+    private struct State: Sendable {
+        var phase = Phase.stopped
+        var port: Int
+    }
+
+    /// Where it listens, how it beats, and how much it takes.
+    public let configuration: Configuration
+    private let hubs: [String: InMemoryHub]
+    private let state: Lock<State>
+    let faults = FaultSwitches()
+
+    /// Makes a server that has not started.
+    ///
+    /// - Parameters:
+    ///   - hub: what clients connect to: on a raw WebSocket, and in the namespace `/` of Socket.IO.
+    ///   - namespaces: the hubs of further namespaces of Socket.IO, by their names, such as `/admin`.
+    ///   - configuration: where it listens, how it beats, and how much it takes.
+    public init(
+        hub: InMemoryHub, namespaces: [String: InMemoryHub] = [:], configuration: Configuration = .defaults()
+    ) {
+        self.configuration = configuration
+        self.hubs = namespaces.merging(["/": hub]) { _, main in main }
+        self.state = Lock(State(port: configuration.port))
+    }
+
+    /// Ends a server that nobody holds and nobody has stopped.
+    deinit {
+        guard let run = self.run else { return }
+        DispatchQueue.global().async { run.loop.shutdown() }
+    }
+
+    /// Begins to listen.
+    ///
+    /// A server that was stopped comes back at the port that it had.
+    ///
+    /// - Returns: the port.
+    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when the address or port is not to be had, and with
+    ///   `wrongState` unless the server is stopped.
+    @discardableResult
+    public func start() async throws(LinkspanError) -> Int {
+        let port = self.state.withLock { state -> Int? in
+            guard case .stopped = state.phase else { return nil }
+            state.phase = .changing
+            return state.port
+        }
+        guard let port else { throw LinkspanError(.wrongState, "the server is not stopped") }
+        let run = ServerRun(self.configuration, hubs: self.hubs, faults: self.faults)
+        do {
+            let port = try await run.start(port: port)
+            self.state.withLock { $0 = State(phase: .running(run), port: port) }
+            return port
+        } catch {
+            await run.stop(gracefully: false)
+            self.state.withLock { $0.phase = .stopped }
+            throw LinkspanError(.invalidConfiguration, "the server cannot listen: \(error.message)", cause: error)
+        }
+    }
+
+    /// Says goodbye to everybody, gives the port up, and returns when the server's thread has ended.
+    ///
+    /// Does nothing unless the server runs. The hub hears of the end of its clients.
+    public func stop() async { await self.stop(gracefully: true) }
+
+    func stop(gracefully: Bool) async {
+        let run = self.state.withLock { state -> ServerRun? in
+            guard case .running(let run) = state.phase else { return nil }
+            state.phase = .changing
+            return run
+        }
+        guard let run else { return }
+        await run.stop(gracefully: gracefully)
+        self.state.withLock { $0.phase = .stopped }
+    }
+
+    /// The port, while the server runs and after; the configured one before its first start.
+    public var port: Int { self.state.withLock { $0.port } }
+
+    /// Where Socket.IO clients connect to, in the namespace `/`.
+    public var socketIOURL: String { "http://\(self.authority)/" }
+
+    /// Where raw WebSockets connect to.
+    public var webSocketURL: String { "ws://\(self.authority)/" }
+
+    private var authority: String {
+        let address = self.configuration.address
+        return address.contains(":") ? "[\(address)]:\(self.port)" : "\(address):\(self.port)"
+    }
+
+    var run: ServerRun? {
+        self.state.withLock { state in
+            if case .running(let run) = state.phase { run } else { nil }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+/// Reads the lines of a request's head.
+enum HTTPRequestHead {
+    /// Reads a head without its last empty line: the request line, and no more header fields than `fields`.
+    static func parse(_ bytes: ArraySlice<UInt8>, fields: Int) throws(HTTPRequestError) -> HTTPRequest {
+        var lines = try Self.lines(bytes)[...]
+        guard let first = lines.popFirst() else { throw Self.malformed }
+        guard lines.count <= fields else {
+            throw HTTPRequestError(status: 431, message: "there are more header fields than the limit")
+        }
+        var request = try Self.requestLine(first)
+        for line in lines { request.fields.append(try Self.field(line)) }
+        let connection = request.values("connection").map { $0.lowercased() }
+        if connection.contains(where: { $0.contains("close") }) { request.isPersistent = false }
+        return request
+    }
+
+    private static func lines(_ bytes: ArraySlice<UInt8>) throws(HTTPRequestError) -> [ArraySlice<UInt8>] {
+        var lines: [ArraySlice<UInt8>] = []
+        var start = bytes.startIndex
+        while let end = bytes[start...].firstIndex(of: 13) {
+            guard end + 1 < bytes.endIndex, bytes[end + 1] == 10 else { throw Self.malformed }
+            lines.append(bytes[start..<end])
+            start = end + 2
+        }
+        lines.append(bytes[start...])
+        // A lone LF, NUL and the like are left in a line, and printable they are not.
+        guard lines.allSatisfy({ $0.allSatisfy { $0 == 9 || ($0 >= 32 && $0 != 127) } }) else { throw Self.malformed }
+        return lines
+    }
+
+    private static func requestLine(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) -> HTTPRequest {
+        let parts = line.split(separator: 32, omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy({ (65...90).contains($0) }),
+            parts[1].first == UInt8(ascii: "/"), parts[1].allSatisfy({ $0 < 127 })
+        else { throw Self.malformed }
+        let version = String(decoding: parts[2], as: UTF8.self)
+        guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
+            throw HTTPRequestError(status: 505, message: "only HTTP/1.1 is spoken here")
+        }
+        let target = parts[1].split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        return HTTPRequest(
+            method: String(decoding: parts[0], as: UTF8.self), path: String(decoding: target[0], as: UTF8.self),
+            query: target.count == 2 ? Self.query(target[1]) : [], fields: [], isPersistent: version == "HTTP/1.1")
+    }
+
+    private static func query(_ bytes: ArraySlice<UInt8>) -> [(name: String, value: String)] {
+        bytes.split(separator: UInt8(ascii: "&")).map { pair in
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            return (Self.decoded(parts[0]), parts.count == 2 ? Self.decoded(parts[1]) : "")
+        }
+    }
+
+    /// Resolves percent-encoding; what is malformed stays as it is.
+    private static func decoded(_ bytes: ArraySlice<UInt8>) -> String {
+        var output: [UInt8] = []
+        var position = bytes.startIndex
+        while position < bytes.endIndex {
+            let rest = bytes[position...].prefix(3)
+            if rest.first == UInt8(ascii: "%"), rest.count == 3,
+                let byte = UInt8(String(decoding: rest.dropFirst(), as: UTF8.self), radix: 16)
+            {
+                output.append(byte)
+                position += 3
+            } else {
+                output.append(bytes[position] == UInt8(ascii: "+") ? 32 : bytes[position])
+                position += 1
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func field(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) -> HTTPRequest.Field {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+            line[..<colon].allSatisfy(Self.isTokenByte)
+        else { throw Self.malformed }
+        let isSpace: (UInt8) -> Bool = { $0 == 32 || $0 == 9 }
+        var value = line[(colon + 1)...].drop(while: isSpace)
+        while let last = value.last, isSpace(last) { value.removeLast() }
+        return HTTPRequest.Field(
+            name: String(decoding: line[..<colon], as: UTF8.self).lowercased(),
+            value: String(decoding: value, as: UTF8.self))
+    }
+
+    /// Whether a field's name may contain `byte` (RFC 9110 §5.6.2).
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
+    private static let malformed = HTTPRequestError(status: 400, message: "the request is malformed")
+}

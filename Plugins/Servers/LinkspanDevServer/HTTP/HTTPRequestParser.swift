@@ -1,0 +1,112 @@
+/// Reads the requests of one connection: bytes go in, requests come out (RFC 9112).
+///
+/// Bounded in everything, and strict where leniency is how requests are smuggled: lines end with CRLF, a body has one length
+/// in digits, and what has a transfer coding is refused. After an error the connection is to be closed.
+struct HTTPRequestParser: Sendable {
+    struct Limits: Sendable, Hashable {
+        /// The most bytes of a request's head.
+        var headBytes = 16 * 1024
+        /// The most header fields.
+        var fields = 100
+        /// The most bytes of a body.
+        var bodyBytes: Int
+        /// The most bytes that are kept for requests which come before their turn.
+        var earlyBytes = 64 * 1024
+    }
+
+    private enum State: Sendable {
+        case head
+        case body(HTTPRequest, length: Int)
+        case failed(HTTPRequestError)
+    }
+
+    private let limits: Limits
+    private var state = State.head
+    private var buffer: [UInt8] = []
+    /// Where the search for the head's end goes on.
+    private var searched = 0
+
+    init(limits: Limits) { self.limits = limits }
+
+    /// Whether a request has begun and is not complete.
+    var isWithinRequest: Bool {
+        if case .body = self.state { return true }
+        return !self.buffer.isEmpty
+    }
+
+    /// Whether more came before its turn than is kept.
+    var isFlooded: Bool { self.buffer.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes }
+
+    /// Takes received bytes.
+    mutating func receive(_ bytes: [UInt8]) { self.buffer.append(contentsOf: bytes) }
+
+    /// The next request that is complete; nil when more bytes are needed.
+    mutating func next() throws(HTTPRequestError) -> HTTPRequest? {
+        if case .failed(let error) = self.state { throw error }
+        do throws(HTTPRequestError) {
+            if case .head = self.state { try self.readHead() }
+            return self.readBody()
+        } catch {
+            self.state = .failed(error)
+            throw error
+        }
+    }
+
+    /// Gives away what came behind the last request: the bytes of the protocol that it changed to.
+    mutating func takeRest() -> [UInt8] {
+        let rest = self.buffer
+        self.buffer = []
+        self.searched = 0
+        return rest
+    }
+
+    private mutating func readHead() throws(HTTPRequestError) {
+        guard let end = self.endOfHead() else {
+            guard self.buffer.count <= self.limits.headBytes else { throw Self.oversized }
+            return
+        }
+        guard end <= self.limits.headBytes else { throw Self.oversized }
+        let request = try HTTPRequestHead.parse(self.buffer[..<(end - 4)], fields: self.limits.fields)
+        let length = try self.length(of: request)
+        self.buffer.removeFirst(end)
+        self.searched = 0
+        self.state = .body(request, length: length)
+    }
+
+    private mutating func readBody() -> HTTPRequest? {
+        guard case .body(var request, let length) = self.state, self.buffer.count >= length else { return nil }
+        request.body = Array(self.buffer.prefix(length))
+        self.buffer.removeFirst(length)
+        self.state = .head
+        return request
+    }
+
+    /// Behind the empty line that ends the head.
+    private mutating func endOfHead() -> Int? {
+        var position = self.searched
+        while position + 4 <= self.buffer.count {
+            if self.buffer[position..<(position + 4)].elementsEqual([13, 10, 13, 10]) { return position + 4 }
+            position += 1
+        }
+        self.searched = position
+        return nil
+    }
+
+    private func length(of request: HTTPRequest) throws(HTTPRequestError) -> Int {
+        guard request.values("transfer-encoding").isEmpty else {
+            throw HTTPRequestError(status: 501, message: "transfer codings are not supported")
+        }
+        let lengths = request.values("content-length")
+        guard let text = lengths.first else { return 0 }
+        let isNumber = (1...18).contains(text.utf8.count) && text.utf8.allSatisfy { (48...57).contains($0) }
+        guard lengths.count == 1, isNumber, let length = Int(text) else {
+            throw HTTPRequestError(status: 400, message: "the length of the body is not one number")
+        }
+        guard length <= self.limits.bodyBytes else {
+            throw HTTPRequestError(status: 413, message: "the body is larger than the limit")
+        }
+        return length
+    }
+
+    private static let oversized = HTTPRequestError(status: 431, message: "the head is larger than the limit")
+}

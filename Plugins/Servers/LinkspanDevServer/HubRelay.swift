@@ -1,0 +1,97 @@
+internal import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanLock
+
+/// One client's link to the hub: what the client says goes in, what the hub says comes out on the loop's thread.
+final class HubRelay: LinkReceiver {
+    /// What a client says.
+    enum Saying: Sendable {
+        case message(InboundMessage)
+        case reply(id: UInt64, Payload)
+
+        var byteCount: Int {
+            switch self {
+            case .message(let message): message.payload.byteCount
+            case .reply(_, let payload): payload.byteCount
+            }
+        }
+    }
+
+    private struct State: Sendable {
+        var link: (any Link)?
+        var handler: (@Sendable (LinkEvent) -> Void)?
+        var isOpen = false
+        /// What came before the hub let the client in.
+        var early: [Saying] = []
+        var earlyBytes = 0
+    }
+
+    private let run: ServerRun
+    private let state: Lock<State>
+
+    /// Makes a relay that has not begun.
+    init(run: ServerRun, _ handler: @escaping @Sendable (LinkEvent) -> Void) {
+        self.run = run
+        self.state = Lock(State(handler: handler))
+    }
+
+    /// Asks the hub to let the client in; its answer is an event.
+    func enter(_ hub: InMemoryHub, _ request: LinkRequest) {
+        if let refusal = self.run.faults.refusal { return self.receive([.closed(refusal)]) }
+        let link = InMemoryTransport(hub: hub).makeLink(request, receiver: self)
+        self.state.withLock { $0.link = link }
+        link.open()
+    }
+
+    /// Passes on what the client says; returns false when that is too much before it is let in.
+    func say(_ saying: Saying) -> Bool {
+        let (link, isTaken) = self.state.withLock { state -> ((any Link)?, Bool) in
+            if state.isOpen { return (state.link, true) }
+            guard state.handler != nil else { return (nil, true) }
+            state.early.append(saying)
+            state.earlyBytes += saying.byteCount + 64
+            return (nil, state.earlyBytes <= self.run.configuration.maximumWaitingBytes)
+        }
+        if let link { Self.pass(saying, to: link) }
+        return isTaken
+    }
+
+    /// The client has gone; nothing more is heard.
+    func leave() {
+        let link = self.state.withLock { state in
+            defer { state = State() }
+            return state.link
+        }
+        link?.abort()
+    }
+
+    func receive(_ events: [LinkEvent]) {
+        self.run.perform { for event in events { self.heard(event) } }
+    }
+
+    private func heard(_ event: LinkEvent) {
+        let (handler, early, link) = self.state.withLock { state in
+            let (handler, link) = (state.handler, state.link)
+            var early: [Saying] = []
+            switch event {
+            case .opened:
+                state.isOpen = true
+                swap(&early, &state.early)
+            case .closed: state = State()
+            case .message, .reply, .writable: ()
+            }
+            return (handler, early, link)
+        }
+        handler?(event)
+        if let link { for saying in early { Self.pass(saying, to: link) } }
+    }
+
+    private static func pass(_ saying: Saying, to link: any Link) {
+        switch saying {
+        case .message(let message):
+            _ = link.send(
+                OutboundMessage(event: message.event, payload: message.payload, requestID: message.replyID))
+        case .reply(let id, let payload): link.reply(to: id, with: payload)
+        }
+    }
+}

@@ -1,0 +1,256 @@
+internal import LinkspanLWS
+internal import LinkspanLock
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// What speaks over a WebSocket that a connection has become.
+protocol WebSocketOwner: AnyObject, Sendable {
+    func received(_ message: WebSocketMessage, on connection: ServerConnection)
+    /// It has ended, in whichever way; called once.
+    func ended(_ connection: ServerConnection)
+}
+
+/// One accepted TCP connection: requests and answers, until it becomes a WebSocket or ends.
+///
+/// Lives on the loop's thread; the lock is for the compiler.
+final class ServerConnection: ByteStreamHandler {
+    fileprivate enum Phase: Sendable {
+        case idle
+        /// A request is being served.
+        case busy(isPersistent: Bool, onLost: (@Sendable () -> Void)?)
+        case webSocket(WebSocketSession, any WebSocketOwner)
+        case ended
+    }
+
+    fileprivate struct State: Sendable {
+        var phase = Phase.idle
+        var parser: HTTPRequestParser
+        var isPumping = false
+        /// How many requests have come, for the time each may take.
+        var requests = 0
+    }
+
+    /// How much more is read of a client that is being turned away.
+    private static let farewellBytes = 32 << 20
+    /// How long a connection may rest between two requests.
+    private static let restTimeout = Duration.seconds(75)
+
+    let stream: ByteStream
+    private let run: ServerRun
+    private let state: Lock<State>
+
+    init(stream: ByteStream, run: ServerRun) {
+        self.stream = stream
+        self.run = run
+        self.state = Lock(
+            State(parser: HTTPRequestParser(limits: .init(bodyBytes: run.configuration.maximumMessageBytes))))
+    }
+
+    /// Begins to count the time to the first request.
+    func begin() { self.limit(run.configuration.requestTimeout) }
+
+    // MARK: The stream's events
+
+    func opened(_ head: ResponseHead) {}
+    func readTurnEnded() {}
+    func drained() {}
+
+    func received(_ bytes: [UInt8]) { self.run.arrive { self.process(bytes) } }
+
+    func closed(_ reason: ByteStreamError) {
+        self.run.remove(self)
+        let phase = self.state.withLock { state in
+            defer { state.phase = .ended }
+            return state.phase
+        }
+        switch phase {
+        case .busy(_, let onLost): onLost?()
+        case .webSocket(_, let owner): owner.ended(self)
+        case .idle, .ended: ()
+        }
+    }
+
+    private func process(_ bytes: [UInt8]) {
+        let isWebSocket = self.state.withLock { state -> Bool? in
+            switch state.phase {
+            case .webSocket: return true
+            case .ended: return nil
+            case .idle, .busy:
+                state.parser.receive(bytes)
+                return state.parser.isFlooded ? nil : false
+            }
+        }
+        switch isWebSocket {
+        case true?: self.processFrames(bytes[...])
+        case false?: self.pump()
+        case nil: self.stream.abort()
+        }
+    }
+
+    private func limit(_ limit: Duration) {
+        let requests = self.state.withLock { $0.requests }
+        self.run.schedule(after: limit) { [weak self] in
+            guard let self else { return }
+            let isOverdue = self.state.withLock { state in
+                guard case .idle = state.phase else { return false }
+                return state.requests == requests
+            }
+            if isOverdue { self.stream.abort() }
+        }
+    }
+}
+
+// MARK: - Requests
+
+extension ServerConnection {
+    /// Serves what has come, one request after the other.
+    private func pump() {
+        guard self.state.withLock({ $0.beginPumping() }) else { return }
+        while let outcome = self.state.withLock({ $0.next() }) {
+            switch outcome {
+            case .success(let request): self.run.serve(request, on: self)
+            case .failure(let error): self.refuse(error)
+            }
+        }
+        self.state.withLock { $0.isPumping = false }
+    }
+
+    private func refuse(_ error: HTTPRequestError) {
+        self.state.withLock { $0.phase = .busy(isPersistent: false, onLost: nil) }
+        self.respond(.refusal(status: error.status, error.message))
+    }
+
+    /// Answers the request that is being served.
+    func respond(_ response: HTTPResponse) {
+        let isPersistent = self.state.withLock { state -> Bool? in
+            guard case .busy(let isPersistent, _) = state.phase else { return nil }
+            state.phase = isPersistent ? .idle : .ended
+            return isPersistent
+        }
+        guard let isPersistent else { return }
+        self.write { response.append(to: &$0, isPersistent: isPersistent) }
+        guard isPersistent else { return self.stream.finish(readingAtMost: Self.farewellBytes) }
+        self.limit(Self.restTimeout)
+        self.pump()
+    }
+
+    /// Says what is to happen when the connection ends before the request is answered.
+    func onLost(_ onLost: @escaping @Sendable () -> Void) {
+        self.state.withLock { state in
+            guard case .busy(let isPersistent, _) = state.phase else { return }
+            state.phase = .busy(isPersistent: isPersistent, onLost: onLost)
+        }
+    }
+
+    /// Drops the connection.
+    func abort() { self.stream.abort() }
+
+    private func write(_ fill: (inout [UInt8]) -> Void) {
+        let pending = self.stream.write(fill)
+        if let pending, pending > self.run.configuration.maximumWaitingBytes { self.stream.abort() }
+    }
+}
+
+// MARK: - WebSocket
+
+extension ServerConnection {
+    /// Accepts the upgrade that the request asks for, or refuses it; returns whether it was accepted.
+    func upgrade(_ request: HTTPRequest, owner: any WebSocketOwner) -> Bool {
+        do throws(WebSocketProtocolError) {
+            let answer = try ServerHandshake().accept(method: request.method, headers: request.values)
+            let limits = WebSocketLimits.defaults { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
+            let session = WebSocketSession(role: .server, limits: limits)
+            self.state.withLock { $0.phase = .webSocket(session, owner) }
+            self.write {
+                HTTPResponse(status: answer.status, fields: answer.headers).append(to: &$0, isPersistent: true)
+            }
+        } catch {
+            let answer = ServerHandshake.rejection(for: error)
+            self.respond(HTTPResponse(status: answer.status, fields: answer.headers.filter { $0.name != "Connection" }))
+            return false
+        }
+        let rest = self.state.withLock { $0.parser.takeRest() }
+        // After whoever asked knows that it is a WebSocket now.
+        if !rest.isEmpty { self.run.perform { self.process(rest) } }
+        return true
+    }
+
+    /// Sends messages with nothing in between.
+    func send(_ messages: [WebSocketMessage]) {
+        self.withSession { session, output in
+            for message in messages {
+                switch message {
+                case .text(let text): _ = session.send(.text, payload: text, into: &output)
+                case .binary(let data): _ = session.send(.binary, payload: data, into: &output)
+                }
+            }
+        }
+    }
+
+    func ping() { self.withSession { session, output in _ = session.ping(into: &output) } }
+
+    var isAwaitingPong: Bool {
+        self.state.withLock { state in
+            if case .webSocket(let session, _) = state.phase { session.isAwaitingPong } else { false }
+        }
+    }
+
+    /// Says goodbye with a Close frame; the owner hears of the end.
+    func close(_ code: CloseCode, reason: String) {
+        self.withSession { session, output in _ = session.close(code, reason: reason, into: &output) }
+        self.stream.finish(readingAtMost: Self.farewellBytes)
+    }
+
+    private func withSession(_ body: (inout WebSocketSession, inout [UInt8]) -> Void) {
+        var output: [UInt8] = []
+        self.state.withLock { state in
+            guard case .webSocket(var session, let owner) = state.phase else { return }
+            // The session is taken out so that it is changed in place.
+            state.phase = .ended
+            body(&session, &output)
+            state.phase = .webSocket(session, owner)
+        }
+        if !output.isEmpty { self.write { $0.append(contentsOf: output) } }
+    }
+
+    private func processFrames(_ bytes: ArraySlice<UInt8>) {
+        self.withSession { session, _ in session.receive(bytes) }
+        while let (event, owner) = self.nextEvent() {
+            switch event {
+            case .text(let text): owner.received(.text(text), on: self)
+            case .binary(let data): owner.received(.binary(data), on: self)
+            case .pong: ()
+            case .closed: return self.stream.finish(readingAtMost: Self.farewellBytes)
+            }
+        }
+    }
+
+    private func nextEvent() -> (WebSocketSession.Event, any WebSocketOwner)? {
+        var event: WebSocketSession.Event?
+        self.withSession { session, output in event = session.next(into: &output) }
+        return self.state.withLock { state in
+            guard let event, case .webSocket(_, let owner) = state.phase else { return nil }
+            return (event, owner)
+        }
+    }
+}
+
+extension ServerConnection.State {
+    fileprivate mutating func beginPumping() -> Bool {
+        guard !self.isPumping else { return false }
+        self.isPumping = true
+        return true
+    }
+
+    fileprivate mutating func next() -> Result<HTTPRequest, HTTPRequestError>? {
+        guard case .idle = self.phase else { return nil }
+        do throws(HTTPRequestError) {
+            guard let request = try self.parser.next() else { return nil }
+            self.requests += 1
+            self.phase = .busy(isPersistent: request.isPersistent, onLost: nil)
+            return .success(request)
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+internal import Linkspan
+internal import LinkspanSocketIO
+internal import LinkspanWebSocketClient
+
+/// Who serves a request: Engine.IO at `/socket.io/`, the JSON envelope at any other path.
+extension ServerRun {
+    func serve(_ request: HTTPRequest, on connection: ServerConnection) {
+        if request.path == "/socket.io/" || request.path == "/socket.io" {
+            if let refusal = self.serveEngine(request, on: connection) { connection.respond(.refusal(refusal)) }
+        } else if request.isUpgrade {
+            EnvelopeConnection(request, run: self).begin(on: connection)
+        } else {
+            connection.respond(.refusal(status: 404, "Socket.IO is at /socket.io/, WebSockets are at any other path"))
+        }
+    }
+
+    private func serveEngine(_ request: HTTPRequest, on connection: ServerConnection) -> EngineRefusal? {
+        let carriers = self.configuration.carriers
+        let overWebSocket = request.isUpgrade
+        switch request.parameter("transport") {
+        case "polling" where carriers.contains(.polling) && !overWebSocket: ()
+        case "websocket" where carriers.contains(.webSocket) && overWebSocket: ()
+        default: return .unknownTransport
+        }
+        guard request.parameter("EIO") == "4" else { return .unsupportedVersion }
+        guard let sid = request.parameter("sid") else {
+            return self.beginEngine(request, overWebSocket, on: connection)
+        }
+        guard let session = self.session(sid) else { return .unknownSession }
+        if overWebSocket { return session.tryWebSocket(request, on: connection) }
+        switch request.method {
+        case "GET": return session.poll(on: connection)
+        case "POST": return session.post(request.body, on: connection)
+        default: return .badRequest
+        }
+    }
+
+    private func beginEngine(
+        _ request: HTTPRequest, _ overWebSocket: Bool, on connection: ServerConnection
+    ) -> EngineRefusal? {
+        guard request.method == "GET" else { return .badMethod }
+        let session = EngineConnection(request, overWebSocket: overWebSocket, run: self)
+        guard self.add(session) else {
+            connection.respond(.refusal(status: 503, "there are too many sessions"))
+            return nil
+        }
+        session.begin(request, on: connection)
+        return nil
+    }
+}
+
+extension HTTPRequest {
+    /// What the hub is told of whoever sent the request.
+    func linkRequest(auth: Payload?, path: String, run: ServerRun) -> LinkRequest? {
+        guard let url = run.url(path: path) else { return nil }
+        let ofTheProtocol: Set<String> = ["EIO", "transport", "sid", "t", "b64"]
+        var credentials = Credentials.none
+        credentials.auth = auth
+        credentials.headers = self.fields.map { Credentials.Header($0.name, Secret($0.value)) }
+        credentials.query = self.query.filter { !ofTheProtocol.contains($0.name) }
+            .map { Credentials.QueryItem($0.name, Secret($0.value)) }
+        return LinkRequest(url: url, credentials: credentials)
+    }
+}

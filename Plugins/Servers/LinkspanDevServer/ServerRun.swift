@@ -1,0 +1,217 @@
+internal import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanLWS
+internal import LinkspanLock
+internal import LinkspanWebSocketProtocol
+
+/// A server from one start to the next stop: its loop, its port, and everybody who is connected.
+final class ServerRun: Sendable {
+    fileprivate struct State: Sendable {
+        var listener: Listener?
+        var connections: [ObjectIdentifier: ServerConnection] = [:]
+        var sessions: [String: EngineConnection] = [:]
+        /// What is to be done when the server is no longer stalled.
+        var held: [@Sendable () -> Void] = []
+        /// What is done with bytes that arrived and are looked at later, and when that is for the last of them.
+        var delayed: [@Sendable () -> Void] = []
+        var delayedUntil = ContinuousClock.now
+        var isStopping = false
+        var onEmpty: CheckedContinuation<Void, Never>?
+    }
+
+    /// The most jobs that a stalled server keeps; then it drops everybody.
+    private static let maximumHeld = 65_536
+    /// How long clients may take to hear that the server goes.
+    private static let farewell = Duration.milliseconds(500)
+
+    let loop = EventLoop(name: "linkspan-dev-server")
+    let configuration: DevServer.Configuration
+    let hubs: [String: InMemoryHub]
+    let faults: FaultSwitches
+    private let state = Lock(State())
+
+    init(_ configuration: DevServer.Configuration, hubs: [String: InMemoryHub], faults: FaultSwitches) {
+        self.configuration = configuration
+        self.hubs = hubs
+        self.faults = faults
+    }
+
+    /// Begins to listen; returns the port.
+    func start(port: Int) async throws(ByteStreamError) -> Int {
+        let listener = try await self.loop.listen(address: self.configuration.address, port: port) {
+            [weak self] stream in
+            self?.accept(stream)
+        }
+        self.state.withLock { $0.listener = listener }
+        return listener.port
+    }
+
+    /// Says goodbye to everybody, and returns when the loop has ended.
+    func stop(gracefully: Bool) async {
+        let listener = self.state.withLock { state in
+            state.isStopping = true
+            return state.listener
+        }
+        await listener?.close()
+        if gracefully, !self.faults.isStalled {
+            self.loop.execute { self.sayGoodbye() }
+            await self.emptied()
+        } else {
+            self.loop.execute { self.drop() }
+        }
+        await blocking { self.loop.shutdown() }
+        // The hub is to hear of those who were there to the end.
+        for session in self.state.withLock({ $0.sessions.values }) { session.drop() }
+        self.state.withLock { $0 = State(isStopping: true) }
+    }
+
+    /// What clients connect to, for the hub.
+    func url(path: String) -> ConnectionURL? {
+        let host =
+            self.configuration.address.contains(":") ? "[\(self.configuration.address)]" : self.configuration.address
+        let port = self.state.withLock { $0.listener?.port } ?? self.configuration.port
+        return (try? ConnectionURL("http://\(host):\(port)\(path)")) ?? (try? ConnectionURL("http://\(host):\(port)/"))
+    }
+
+    // MARK: Jobs
+
+    /// Does something on the loop's thread, or when the server is no longer stalled.
+    func perform(_ job: @escaping @Sendable () -> Void) { self.loop.execute { self.performNow(job) } }
+
+    /// Does something later.
+    func schedule(after delay: Duration, _ job: @escaping @Sendable () -> Void) {
+        self.loop.schedule(after: delay) { [weak self] in self?.performNow(job) }
+    }
+
+    /// Looks at bytes that have arrived: now, or when the delay is over.
+    func arrive(_ job: @escaping @Sendable () -> Void) {
+        let delay = self.faults.delay
+        let wait = self.state.withLock { state -> Duration? in
+            guard delay > .zero || !state.delayed.isEmpty else { return nil }
+            state.delayed.append(job)
+            // Never before what arrived earlier.
+            state.delayedUntil = max(state.delayedUntil, ContinuousClock.now + delay)
+            return ContinuousClock.now.duration(to: state.delayedUntil)
+        }
+        guard let wait else { return self.performNow(job) }
+        self.loop.schedule(after: max(wait, .zero)) {
+            // One job for each timer, the oldest first: timers that are due together come in any order.
+            guard let job = self.state.withLock({ $0.takeDelayed() }) else { return }
+            self.performNow(job)
+        }
+    }
+
+    private func performNow(_ job: @escaping @Sendable () -> Void) {
+        let held = self.state.withLock { state -> Int? in
+            // What is held back goes first, also when the server has just come to life.
+            guard self.faults.isStalled || !state.held.isEmpty else { return nil }
+            state.held.append(job)
+            return state.held.count
+        }
+        guard let held else { return job() }
+        if held > Self.maximumHeld { self.drop() }
+    }
+
+    /// Stops to read, or reads on and does what was held back.
+    func stallingChanged() {
+        self.loop.execute {
+            let isStalled = self.faults.isStalled
+            let (connections, held) = self.state.withLock { state in
+                defer { if !isStalled { state.held = [] } }
+                return (Array(state.connections.values), isStalled ? [] : state.held)
+            }
+            for job in held { job() }
+            for connection in connections {
+                if isStalled { connection.stream.pauseReading() } else { connection.stream.resumeReading() }
+            }
+        }
+    }
+
+    // MARK: Who is there
+
+    private func accept(_ stream: ByteStream) -> ServerConnection? {
+        let connection = ServerConnection(stream: stream, run: self)
+        let isTaken = self.state.withLock { state in
+            guard !state.isStopping, state.connections.count < self.configuration.maximumConnections else {
+                return false
+            }
+            state.connections[ObjectIdentifier(connection)] = connection
+            return true
+        }
+        guard isTaken else { return nil }
+        if self.faults.isStalled {
+            // The stream is not on the loop yet.
+            self.loop.execute { if self.faults.isStalled { stream.pauseReading() } }
+        }
+        connection.begin()
+        return connection
+    }
+
+    func remove(_ connection: ServerConnection) {
+        let waiter = self.state.withLock { state in
+            state.connections[ObjectIdentifier(connection)] = nil
+            return state.takeWaiter()
+        }
+        waiter?.resume()
+    }
+
+    /// Adds a session; false when there are too many.
+    func add(_ session: EngineConnection) -> Bool {
+        self.state.withLock { state in
+            guard state.sessions.count < self.configuration.maximumConnections else { return false }
+            state.sessions[session.sid] = session
+            return true
+        }
+    }
+
+    func session(_ sid: String) -> EngineConnection? { self.state.withLock { $0.sessions[sid] } }
+
+    func remove(_ session: EngineConnection) {
+        self.state.withLock { _ = $0.sessions.removeValue(forKey: session.sid) }
+    }
+
+    /// Drops every connection and forgets every session, as if the process had died.
+    func drop() {
+        let (connections, sessions) = self.state.withLock { state in
+            state.held = []
+            return (Array(state.connections.values), Array(state.sessions.values))
+        }
+        for session in sessions { session.drop() }
+        for connection in connections { connection.abort() }
+    }
+
+    private func sayGoodbye() {
+        let connections = self.state.withLock { Array($0.connections.values) }
+        for connection in connections { connection.close(.goingAway, reason: "the server is going away") }
+    }
+
+    private func emptied() async {
+        await withCheckedContinuation { continuation in
+            let waiter = self.state.withLock { state in
+                state.onEmpty = continuation
+                return state.takeWaiter()
+            }
+            waiter?.resume()
+            self.loop.schedule(after: Self.farewell) {
+                let late = self.state.withLock { state in
+                    defer { state.onEmpty = nil }
+                    return state.onEmpty
+                }
+                late?.resume()
+            }
+        }
+    }
+}
+
+extension ServerRun.State {
+    fileprivate mutating func takeDelayed() -> (@Sendable () -> Void)? {
+        self.delayed.isEmpty ? nil : self.delayed.removeFirst()
+    }
+
+    /// Whoever waits for the last connection to end, if it has.
+    fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
+        guard self.connections.isEmpty, let waiter = self.onEmpty else { return nil }
+        self.onEmpty = nil
+        return waiter
+    }
+}

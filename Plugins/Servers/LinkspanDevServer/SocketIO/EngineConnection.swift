@@ -1,0 +1,274 @@
+internal import Linkspan
+internal import LinkspanLock
+internal import LinkspanSocketIO
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// One Engine.IO session, with what carries it and the links of its namespaces.
+///
+/// Lives on the loop's thread; the lock is for the compiler.
+final class EngineConnection: WebSocketOwner {
+    fileprivate struct State: Sendable {
+        var engine: EngineServerSession
+        var socketIO: SocketIOServerSession
+        var poll: ServerConnection?
+        /// What carries the session, or is tried for it.
+        var webSocket: ServerConnection?
+        var relays: [String: HubRelay] = [:]
+        var isTimed = false
+    }
+
+    let sid: String
+    private let request: HTTPRequest
+    private let run: ServerRun
+    private let state: Lock<State>
+
+    init(_ request: HTTPRequest, overWebSocket: Bool, run: ServerRun) {
+        let configuration = run.configuration
+        self.sid =
+            String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+        self.request = request
+        self.run = run
+        let timing = EngineServerSession.Timing(
+            pingInterval: configuration.pingInterval, pingTimeout: configuration.pingTimeout,
+            upgradeTimeout: configuration.upgradeTimeout)
+        var limits = SocketIOLimits()
+        limits.maximumMessageBytes = configuration.maximumMessageBytes
+        self.state = Lock(
+            State(
+                engine: EngineServerSession(
+                    timing: timing, overWebSocket: overWebSocket, maximumWaiting: configuration.maximumWaitingBytes,
+                    now: .now),
+                socketIO: SocketIOServerSession(known: Set(run.hubs.keys), limits: limits)))
+    }
+
+    /// Answers the request that began the session.
+    func begin(_ request: HTTPRequest, on connection: ServerConnection) {
+        if request.isUpgrade {
+            guard connection.upgrade(request, owner: self) else { return self.run.remove(self) }
+            self.state.withLock { $0.webSocket = connection }
+            connection.send([.text(self.openPacket[...])])
+        } else {
+            connection.respond(.text(self.openPacket))
+        }
+        self.watch()
+        self.run.schedule(after: self.run.configuration.connectTimeout) { [weak self] in
+            guard let self, !self.state.withLock({ $0.socketIO.isInUse }) else { return }
+            self.act { $0.engine.close() }
+        }
+    }
+
+    private var openPacket: [UInt8] {
+        let configuration = self.run.configuration
+        let upgrades = self.request.isUpgrade || !configuration.carriers.contains(.webSocket) ? "" : #""websocket""#
+        let json =
+            #"0{"sid":"\#(self.sid)","upgrades":[\#(upgrades)],"pingInterval":\#(configuration.pingInterval.milliseconds),"#
+            + #""pingTimeout":\#(configuration.pingTimeout.milliseconds),"maxPayload":\#(configuration.maximumMessageBytes)}"#
+        return Array(json.utf8)
+    }
+
+    // MARK: Requests of the session
+
+    func poll(on connection: ServerConnection) -> EngineRefusal? {
+        let (isTaken, effects) = self.state.withLock { state in
+            let result = state.engine.poll()
+            if result.isTaken { state.poll = connection }
+            return result
+        }
+        if isTaken { connection.onLost { [weak self] in self?.pollLost(connection) } }
+        self.perform(effects)
+        return isTaken ? nil : .badRequest
+    }
+
+    private func pollLost(_ connection: ServerConnection) {
+        self.act { state in
+            guard state.poll === connection else { return [] }
+            state.poll = nil
+            return state.engine.pollLost()
+        }
+    }
+
+    func post(_ body: [UInt8], on connection: ServerConnection) -> EngineRefusal? {
+        guard self.state.withLock({ $0.engine.isPolling }) else { return .badRequest }
+        guard let packets = try? PollingPayload.decode(body[...]) else {
+            self.act { $0.engine.close() }
+            return .badRequest
+        }
+        for packet in packets { self.act { $0.engine.posted([packet], now: .now) } }
+        connection.respond(.text(Array("ok".utf8)))
+        return nil
+    }
+
+    func tryWebSocket(_ request: HTTPRequest, on connection: ServerConnection) -> EngineRefusal? {
+        guard self.state.withLock({ $0.engine.tryWebSocket(now: .now) }) else { return .badRequest }
+        guard connection.upgrade(request, owner: self) else {
+            self.act { $0.engine.webSocketLost() }
+            return nil
+        }
+        self.state.withLock { $0.webSocket = connection }
+        self.watch()
+        return nil
+    }
+
+    // MARK: The WebSocket
+
+    func received(_ message: WebSocketMessage, on connection: ServerConnection) {
+        self.act { state in
+            guard state.webSocket === connection else { return [] }
+            return state.engine.webSocketReceived(message, now: .now)
+        }
+    }
+
+    func ended(_ connection: ServerConnection) {
+        self.act { state in
+            guard state.webSocket === connection else { return [] }
+            state.webSocket = nil
+            return state.engine.webSocketLost()
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends without a word, as if the network were gone.
+    func drop() {
+        let (poll, webSocket, relays) = self.state.withLock { state in
+            _ = state.engine.close()
+            return state.takeAll()
+        }
+        self.run.remove(self)
+        poll?.abort()
+        webSocket?.abort()
+        for relay in relays { relay.leave() }
+    }
+
+    private func end(_ ending: EngineServerSession.Ending) {
+        let (poll, webSocket, relays) = self.state.withLock { $0.takeAll() }
+        self.run.remove(self)
+        poll?.respond(.refusal(.badRequest))
+        switch ending {
+        case .closedByClient: webSocket?.close(.normal, reason: "")
+        case .violation: webSocket?.close(.policyViolation, reason: "the protocol was broken")
+        case .heartbeatMissed, .overflow: webSocket?.abort()
+        }
+        for relay in relays { relay.leave() }
+    }
+}
+
+extension EngineConnection.State {
+    fileprivate mutating func takeAll() -> (ServerConnection?, ServerConnection?, [HubRelay]) {
+        defer { (self.poll, self.webSocket, self.relays) = (nil, nil, [:]) }
+        return (self.poll, self.webSocket, Array(self.relays.values))
+    }
+}
+
+// MARK: - Effects
+
+extension EngineConnection {
+    private func act(_ decide: (inout State) -> [EngineServerSession.Effect]) {
+        self.perform(self.state.withLock { decide(&$0) })
+    }
+
+    private func perform(_ effects: [EngineServerSession.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .answerPoll(let packets): self.answerPoll(packets)
+            case .send(let frame): self.state.withLock { $0.webSocket }?.send([frame])
+            case .deliver(let message): self.deliver(message)
+            case .dropTried: self.takeWebSocket()?.abort()
+            case .end(let ending): self.end(ending)
+            }
+        }
+        self.watch()
+    }
+
+    private func answerPoll(_ packets: [WebSocketMessage]) {
+        let poll = self.state.withLock { state in
+            defer { state.poll = nil }
+            return state.poll
+        }
+        var body: [UInt8] = []
+        PollingPayload.append(packets, to: &body)
+        poll?.respond(.text(body))
+    }
+
+    private func takeWebSocket() -> ServerConnection? {
+        self.state.withLock { state in
+            defer { state.webSocket = nil }
+            return state.webSocket
+        }
+    }
+
+    /// Looks at the clock when something is due.
+    private func watch() {
+        let deadline = self.state.withLock { state -> ContinuousClock.Instant? in
+            guard !state.isTimed, let deadline = state.engine.nextDeadline else { return nil }
+            state.isTimed = true
+            return deadline
+        }
+        guard let deadline else { return }
+        self.run.schedule(after: max(.zero, ContinuousClock.now.duration(to: deadline))) { [weak self] in
+            self?.act { state in
+                state.isTimed = false
+                return state.engine.timer(now: .now)
+            }
+        }
+    }
+}
+
+// MARK: - Socket.IO
+
+extension EngineConnection {
+    private func deliver(_ message: WebSocketMessage) {
+        switch self.state.withLock({ $0.socketIO.receive(message) }) {
+        case nil: ()
+        case .answer(let frames)?: self.send { _ in frames }
+        case .connect(let namespace, let auth)?: self.enter(namespace.name, auth)
+        case .left(let name)?: self.state.withLock { $0.relays.removeValue(forKey: name) }?.leave()
+        case .message(let name, let message)?: self.say(.message(message), in: name)
+        case .reply(let name, let id, let payload)?: self.say(.reply(id: id, payload), in: name)
+        case .violation?: self.act { $0.engine.close() }
+        }
+    }
+
+    private func enter(_ name: String, _ auth: Payload?) {
+        guard let hub = self.run.hubs[name],
+            let request = self.request.linkRequest(auth: auth, path: name, run: self.run)
+        else { return }
+        let relay = HubRelay(run: self.run) { [weak self] event in self?.heard(event, in: name) }
+        self.state.withLock { $0.relays[name] = relay }
+        relay.enter(hub, request)
+    }
+
+    private func say(_ saying: HubRelay.Saying, in name: String) {
+        guard let relay = self.state.withLock({ $0.relays[name] }), !relay.say(saying) else { return }
+        self.act { $0.engine.close() }
+    }
+
+    private func heard(_ event: LinkEvent, in name: String) {
+        switch event {
+        case .opened(let info): self.send { $0.accepted(name, sessionID: info.sessionID ?? self.sid) }
+        case .message(let message): self.send { $0.message(name, message) }
+        case .reply(let id, let payload): self.send { $0.reply(name, id, payload) }
+        case .writable: ()
+        case .closed(let error):
+            guard error.code != .connectionLost else { return self.drop() }
+            _ = self.state.withLock { $0.relays.removeValue(forKey: name) }
+            self.send { $0.ended(name, error) }
+        }
+    }
+
+    private func send(_ encode: (inout SocketIOServerSession) -> [WebSocketMessage]) {
+        self.act { state in
+            let frames = encode(&state.socketIO)
+            return frames.isEmpty ? [] : state.engine.send(frames)
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, at least one for what is not zero.
+    fileprivate var milliseconds: Int {
+        let (seconds, attoseconds) = self.components
+        return max(1, Int(seconds) * 1_000 + Int(attoseconds / 1_000_000_000_000_000))
+    }
+}

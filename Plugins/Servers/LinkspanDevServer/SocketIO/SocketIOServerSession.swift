@@ -1,0 +1,144 @@
+internal import Linkspan
+internal import LinkspanSocketIO
+internal import LinkspanWebSocketClient
+
+/// The server's end of Socket.IO v5 over one engine: which namespaces are joined, and what their packets mean.
+struct SocketIOServerSession: Sendable {
+    enum Event: Sendable {
+        /// A client wants into a namespace that there is.
+        case connect(SocketIONamespace, auth: Payload?)
+        case message(namespace: String, InboundMessage)
+        case reply(namespace: String, id: UInt64, Payload)
+        case left(namespace: String)
+        /// Say this to the client.
+        case answer([WebSocketMessage])
+        /// The client broke the protocol: end the engine.
+        case violation
+    }
+
+    private enum Membership: Sendable { case connecting, connected }
+
+    private let known: Set<String>
+    private var decoder: SocketIODecoder
+    private var members: [String: (namespace: SocketIONamespace, membership: Membership)] = [:]
+
+    /// Makes a session for a server with these namespaces.
+    init(known: Set<String>, limits: SocketIOLimits) {
+        self.known = known
+        self.decoder = SocketIODecoder(limits: limits)
+    }
+
+    /// Whether some namespace is joined, or is about to be.
+    var isInUse: Bool { !self.members.isEmpty }
+
+    /// Whether attachments are due.
+    var isCollecting: Bool { self.decoder.isCollecting }
+
+    /// Takes a message; nil when it means nothing, or nothing yet.
+    mutating func receive(_ message: WebSocketMessage) -> Event? {
+        do throws(SocketIOProtocolError) {
+            let packet =
+                switch message {
+                case .text(let text): try self.decoder.receive(text: text)
+                case .binary(let data): try self.decoder.receive(binary: data)
+                }
+            return packet.flatMap { self.handle($0) }
+        } catch {
+            return .violation
+        }
+    }
+
+    private mutating func handle(_ packet: SocketIOPacket) -> Event? {
+        switch packet {
+        case .connect(let written, let payload): return self.connect(Self.name(written), payload)
+        case .disconnect(let written):
+            let name = Self.name(written)
+            return self.members.removeValue(forKey: name) == nil ? nil : .left(namespace: name)
+        case .event(let written, let message):
+            let name = Self.name(written)
+            return self.isConnected(name) ? .message(namespace: name, message) : nil
+        case .ack(let written, let id, let payload):
+            let name = Self.name(written)
+            guard let id, self.isConnected(name) else { return nil }
+            return .reply(namespace: name, id: id, payload)
+        case .connectError: return .violation
+        }
+    }
+
+    private mutating func connect(_ name: String, _ payload: Payload) -> Event {
+        guard self.known.contains(name), let namespace = try? SocketIONamespace(name) else {
+            let error = Self.connectError(named: name, message: "Invalid namespace", data: nil)
+            return .answer([error])
+        }
+        guard self.members[name] == nil else { return .violation }
+        self.members[name] = (namespace, .connecting)
+        return .connect(namespace, auth: payload.isEmpty ? nil : payload)
+    }
+
+    private func isConnected(_ name: String) -> Bool { self.members[name]?.membership == .connected }
+
+    private static func name(_ written: ArraySlice<UInt8>) -> String {
+        written.isEmpty ? "/" : String(decoding: written, as: UTF8.self)
+    }
+}
+
+// MARK: - What the hub says
+
+extension SocketIOServerSession {
+    /// The client is in; returns what to send.
+    mutating func accepted(_ name: String, sessionID: String) -> [WebSocketMessage] {
+        guard let namespace = self.members[name]?.namespace else { return [] }
+        self.members[name]?.membership = .connected
+        var frame: [UInt8] = []
+        SocketIOEncoder.append(connect: Array(#"{"sid":"\#(sessionID)"}"#.utf8)[...], in: namespace, to: &frame)
+        return [.text(frame[...])]
+    }
+
+    /// The client stays out, or has to leave; returns what to send.
+    mutating func ended(_ name: String, _ error: LinkspanError) -> [WebSocketMessage] {
+        guard let member = self.members.removeValue(forKey: name) else { return [] }
+        if member.membership == .connecting || error.code == .credentialsRefused {
+            return [Self.connectError(named: name, message: error.message, data: error.refusalData)]
+        }
+        var frame: [UInt8] = []
+        SocketIOEncoder.append(disconnectIn: member.namespace, to: &frame)
+        return [.text(frame[...])]
+    }
+
+    func message(_ name: String, _ message: InboundMessage) -> [WebSocketMessage] {
+        guard let member = self.members[name], member.membership == .connected else { return [] }
+        var frame: [UInt8] = []
+        let attachments = SocketIOEncoder.append(
+            event: message.event, message.payload, id: message.replyID, in: member.namespace, to: &frame)
+        return [.text(frame[...])] + attachments.map { .binary($0) }
+    }
+
+    func reply(_ name: String, _ id: UInt64, _ payload: Payload) -> [WebSocketMessage] {
+        guard let member = self.members[name], member.membership == .connected else { return [] }
+        var frame: [UInt8] = []
+        let attachments = SocketIOEncoder.append(ack: id, payload, in: member.namespace, to: &frame)
+        return [.text(frame[...])] + attachments.map { .binary($0) }
+    }
+
+    private static func connectError(named name: String, message: String, data: ArraySlice<UInt8>?) -> WebSocketMessage
+    {
+        var frame = Array("44".utf8)
+        if name != "/" { frame.append(contentsOf: "\(name),".utf8) }
+        frame.append(contentsOf: #"{"message":"#.utf8)
+        frame.append(contentsOf: (try? Payload(message))?.elements ?? Array("\"\"".utf8)[...])
+        if let data {
+            frame.append(contentsOf: #","data":"#.utf8)
+            frame.append(contentsOf: data)
+        }
+        frame.append(UInt8(ascii: "}"))
+        return .text(frame[...])
+    }
+}
+
+extension LinkspanError {
+    /// What a refusal tells a program: the first of the error's details, or its code.
+    var refusalData: ArraySlice<UInt8>? {
+        if let details = self.details?[0] { return details.text }
+        return (try? Payload(["code": self.code.rawValue]))?.elements
+    }
+}

@@ -1,0 +1,115 @@
+internal import Linkspan
+internal import LinkspanLock
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// One client of a raw WebSocket, with its link to the hub.
+///
+/// Lives on the loop's thread; the lock is for the compiler.
+final class EnvelopeConnection: WebSocketOwner {
+    private struct State: Sendable {
+        var session: EnvelopeServerSession
+        var connection: ServerConnection?
+        var relay: HubRelay?
+        var hasEntered = false
+    }
+
+    private let request: HTTPRequest
+    private let run: ServerRun
+    private let state: Lock<State>
+
+    init(_ request: HTTPRequest, run: ServerRun) {
+        self.request = request
+        self.run = run
+        self.state = Lock(
+            State(session: EnvelopeServerSession(maximumBytes: run.configuration.maximumMessageBytes)))
+    }
+
+    /// Accepts the upgrade, and begins to count the time for credentials and the heartbeat.
+    func begin(on connection: ServerConnection) {
+        guard connection.upgrade(self.request, owner: self) else { return }
+        self.state.withLock { $0.connection = connection }
+        let introduction = self.run.configuration.introduction
+        self.run.schedule(after: introduction.limit) { [weak self] in
+            self?.act { $0.credentialsOverdue(isRequired: introduction.isRequired) }
+        }
+        self.beat()
+    }
+
+    func received(_ message: WebSocketMessage, on connection: ServerConnection) { self.act { $0.receive(message) } }
+
+    func ended(_ connection: ServerConnection) { self.take().relay?.leave() }
+
+    private func act(_ decide: (inout EnvelopeServerSession) -> [EnvelopeServerSession.Event]) {
+        let events = self.state.withLock { state in state.connection == nil ? [] : decide(&state.session) }
+        for event in events {
+            switch event {
+            case .enter(let auth): self.enter(auth)
+            case .message(let message): self.say(.message(message))
+            case .reply(let id, let payload): self.say(.reply(id: id, payload))
+            case .violation(let code, let message): self.close(code, message)
+            }
+        }
+    }
+
+    private func enter(_ auth: Payload?) {
+        guard let hub = self.run.hubs["/"],
+            let request = self.request.linkRequest(auth: auth, path: self.request.path, run: self.run)
+        else { return self.close(.internalError, "there is no hub") }
+        let relay = HubRelay(run: self.run) { [weak self] event in self?.heard(event) }
+        self.state.withLock { $0.relay = relay }
+        relay.enter(hub, request)
+    }
+
+    private func say(_ saying: HubRelay.Saying) {
+        guard let relay = self.state.withLock({ $0.relay }), !relay.say(saying) else { return }
+        self.close(.policyViolation, "too much was said before the answer to the credentials")
+    }
+
+    private func heard(_ event: LinkEvent) {
+        switch event {
+        case .opened: self.state.withLock { $0.hasEntered = true }
+        case .message(let message): self.send { $0.message(message) }
+        case .reply(let id, let payload): self.send { $0.reply(id, payload) }
+        case .writable: ()
+        case .closed(let error):
+            let hasEntered = self.state.withLock { $0.hasEntered }
+            guard let code = EnvelopeServerSession.closeCode(for: error, hasEntered: hasEntered) else {
+                return self.take().connection?.abort() ?? ()
+            }
+            self.close(code, error.message)
+        }
+    }
+
+    private func send(_ encode: (EnvelopeServerSession) -> [WebSocketMessage]) {
+        let (connection, frames) = self.state.withLock { ($0.connection, encode($0.session)) }
+        connection?.send(frames)
+    }
+
+    private func close(_ code: CloseCode, _ reason: String) {
+        let (connection, relay) = self.take()
+        connection?.close(code, reason: reason)
+        relay?.leave()
+    }
+
+    private func take() -> (connection: ServerConnection?, relay: HubRelay?) {
+        self.state.withLock { state in
+            defer { (state.connection, state.relay) = (nil, nil) }
+            return (state.connection, state.relay)
+        }
+    }
+
+    /// Pings, and looks after a while whether that was answered.
+    private func beat() {
+        let configuration = self.run.configuration
+        self.run.schedule(after: configuration.pingInterval) { [weak self] in
+            guard let self, let connection = self.state.withLock({ $0.connection }) else { return }
+            connection.ping()
+            self.run.schedule(after: configuration.pingTimeout) { [weak self] in
+                guard let self, let connection = self.state.withLock({ $0.connection }) else { return }
+                guard !connection.isAwaitingPong else { return self.close(.internalError, "pings were not answered") }
+                self.beat()
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import Linkspan
+internal import LinkspanWebSocket
+internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
+
+/// The server's end of the JSON envelope over one WebSocket: who comes, and what their messages mean.
+struct EnvelopeServerSession: Sendable {
+    enum Event: Sendable {
+        /// The client is who it says, or says nothing of who it is.
+        case enter(auth: Payload?)
+        case message(InboundMessage)
+        case reply(id: UInt64, Payload)
+        /// The client broke the format: close with this.
+        case violation(CloseCode, String)
+    }
+
+    private let codec = JSONEnvelopeCodec()
+    private var assembly: EnvelopeAssembly
+    private var hasEntered = false
+
+    init(maximumBytes: Int) { self.assembly = EnvelopeAssembly(codec: self.codec, maximumBytes: maximumBytes) }
+
+    /// Whether attachments are due.
+    var isCollecting: Bool { self.assembly.isCollecting }
+
+    /// Takes a message.
+    mutating func receive(_ message: WebSocketMessage) -> [Event] {
+        if !self.hasEntered, case .text(let text) = message, let auth = Self.auth(text) {
+            self.hasEntered = true
+            return [.enter(auth: auth)]
+        }
+        do throws(LinkspanError) {
+            let event = try self.assembly.receive(message)
+            return self.enterUnnamed() + (event.flatMap(Self.event).map { [$0] } ?? [])
+        } catch {
+            // What is not JSON at all is another fault than JSON that is no envelope.
+            return [.violation(error.cause is JSONScanError ? .invalidPayload : .policyViolation, error.message)]
+        }
+    }
+
+    /// The time to say who it is has passed.
+    mutating func credentialsOverdue(isRequired: Bool) -> [Event] {
+        guard !self.hasEntered else { return [] }
+        guard isRequired else { return self.enterUnnamed() }
+        return [.violation(.policyViolation, "no credentials came")]
+    }
+
+    private mutating func enterUnnamed() -> [Event] {
+        guard !self.hasEntered else { return [] }
+        self.hasEntered = true
+        return [.enter(auth: nil)]
+    }
+
+    private static func auth(_ text: ArraySlice<UInt8>) -> Payload? {
+        guard let value = (try? Payload(checking: text))?[0]?["auth"] else { return nil }
+        return Payload(trustedElements: value.text)
+    }
+
+    private static func event(_ event: LinkEvent) -> Event? {
+        switch event {
+        case .message(let message): .message(message)
+        case .reply(let id, let payload): .reply(id: id, payload)
+        case .opened, .writable, .closed: nil
+        }
+    }
+
+    // MARK: What the hub says
+
+    func message(_ message: InboundMessage) -> [WebSocketMessage] {
+        self.frames(.event(name: message.event, payload: message.payload, id: message.replyID), message.payload)
+    }
+
+    func reply(_ id: UInt64, _ payload: Payload) -> [WebSocketMessage] {
+        self.frames(.reply(id: id, payload: payload), payload)
+    }
+
+    private func frames(_ envelope: Envelope, _ payload: Payload) -> [WebSocketMessage] {
+        var text: [UInt8] = []
+        // The only thing it refuses is too many attachments, which no client would take either.
+        guard (try? self.codec.encode(envelope, to: &text)) != nil else { return [] }
+        return [.text(text[...])] + payload.attachments.map { .binary($0) }
+    }
+
+    /// The Close frame's code for an end that the hub decided on; nil when the client is to hear nothing.
+    static func closeCode(for error: LinkspanError, hasEntered: Bool) -> CloseCode? {
+        switch error.code {
+        case .connectionLost: nil
+        case .serverUnavailable: .tryAgainLater
+        case .refused: CloseCode(rawValue: 4403)
+        case .credentialsRefused: CloseCode(rawValue: 4401)
+        case .closedByServer where hasEntered: CloseCode(rawValue: 4403)
+        default: hasEntered ? .internalError : CloseCode(rawValue: 4401)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// Listening: sockets of our own, which the library watches, and whose connections it then carries in its raw role.
+#ifndef CLIBWEBSOCKETS_LISTEN_H
+#define CLIBWEBSOCKETS_LISTEN_H
+
+#include <libwebsockets.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// What happened to a listening socket.
+enum __attribute__((enum_extensibility(closed))) clws_listen_event {
+  clws_listen_event_incoming = 0,   // somebody wants to be accepted
+  clws_listen_event_destroyed = 1,  // the last callback: the socket is closed, user data is released here
+};
+
+typedef int (*clws_listen_handler)(void *listener, struct lws *wsi, enum clws_listen_event event);
+
+// C, because an address is one of two structures behind a third.
+static inline socklen_t clws_socket_address(struct sockaddr_storage *storage, const char *address, int port) {
+  memset(storage, 0, sizeof *storage);
+  struct sockaddr_in *v4 = (struct sockaddr_in *)storage;
+  if (inet_pton(AF_INET, address, &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons((uint16_t)port);
+    return sizeof *v4;
+  }
+  struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)storage;
+  if (inet_pton(AF_INET6, address, &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons((uint16_t)port);
+    return sizeof *v6;
+  }
+  return 0;
+}
+
+static inline bool clws_make_unblocking(int descriptor) {
+  int flags = fcntl(descriptor, F_GETFL);
+  return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+// A socket that listens at a numeric address, or -1 and `errno`. A port is had again at once after its server has ended.
+static inline int clws_listen(const char *address, int port, int backlog) {
+  struct sockaddr_storage storage;
+  socklen_t size = clws_socket_address(&storage, address, port);
+  if (size == 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  int descriptor = socket(storage.ss_family, SOCK_STREAM, 0);
+  if (descriptor < 0) return -1;
+  int on = 1;
+  setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (clws_make_unblocking(descriptor) && bind(descriptor, (struct sockaddr *)&storage, size) == 0 &&
+      listen(descriptor, backlog) == 0)
+    return descriptor;
+  int problem = errno;
+  close(descriptor);
+  errno = problem;
+  return -1;
+}
+
+// The port that a socket is bound to, or -1.
+static inline int clws_bound_port(int descriptor) {
+  struct sockaddr_storage storage;
+  socklen_t size = sizeof storage;
+  if (getsockname(descriptor, (struct sockaddr *)&storage, &size) != 0) return -1;
+  if (storage.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&storage)->sin6_port);
+  return ntohs(((struct sockaddr_in *)&storage)->sin_port);
+}
+
+// What the system says about the last failure. C, because `errno` is a macro.
+static inline const char *clws_problem(void) { return strerror(errno); }
+
+// The next connection; -1 when nobody waits, -2 when the process has no descriptor left for it.
+static inline int clws_accept(struct lws *listener) {
+  while (true) {
+    int descriptor = accept((int)lws_get_socket_fd(listener), NULL, NULL);
+    if (descriptor < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+    if (descriptor < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? -1 : -2;
+    int on = 1;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+#if defined(SO_NOSIGPIPE)
+    setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
+    if (clws_make_unblocking(descriptor)) return descriptor;
+    close(descriptor);
+  }
+}
+
+static inline void clws_discard(int descriptor) { close(descriptor); }
+
+#endif

@@ -1,0 +1,97 @@
+import Linkspan
+
+/// One of the two people of the tour.
+@available(macOS 15, *)
+struct DemoGuest {
+    private let name: String
+    private let rooms: RoomsService
+    /// Held so that its listeners go on.
+    private let connection: ConnectionHandler
+    private let messaging: Messaging
+    private let following: Task<Void, Never>
+    private let heard: AsyncStream<String>
+    /// Each time the server lets the guest into the room.
+    private let entries: AsyncStream<Void>
+    /// What became of the connection, once it was told.
+    private let changes: AsyncStream<ConnectionState>
+
+    /// Enters a room, and returns when the server has let the guest in.
+    static func enter(_ name: String, _ plan: MessagingPlan, _ wire: DemoWire) async throws -> DemoGuest {
+        let visitor = Visitor(name: name, room: wire.room)
+        var plan = plan
+        let chatNews = ChatNews()
+        let rooms = RoomsService(visitor, chatNews)
+        plan.credentials = visitor.credentials
+        plan.services = [PlannedService(rooms)]
+        // So that nobody has to watch for long.
+        plan.options.retry = .backoff(Backoff(initial: .milliseconds(200), earlyCap: .milliseconds(500)))
+        plan.options.retryName = "demo"
+        let messaging = try await Messaging.start(plan)
+        let connection = try messaging.connect()
+        let (changes, change) = AsyncStream<ConnectionState>.makeStream()
+        _ = connection.onStateChange { news in
+            let sentence = ConnectionNews.sentence(for: news, over: wire.name)
+            if let sentence { LineOutput.news("\(name): \(sentence)") }
+            change.yield(news.to)
+        }
+        let guest = DemoGuest(name, rooms, chatNews, messaging, connection, changes)
+        await guest.wait { $0 == .connected }
+        // A raw WebSocket is open before the server knows who it is.
+        for await _ in guest.entries { break }
+        return guest
+    }
+
+    private init(
+        _ name: String, _ rooms: RoomsService, _ chatNews: ChatNews, _ messaging: Messaging,
+        _ connection: ConnectionHandler, _ changes: AsyncStream<ConnectionState>
+    ) {
+        self.name = name
+        self.rooms = rooms
+        self.connection = connection
+        self.messaging = messaging
+        self.changes = changes
+        let (heard, ear) = AsyncStream<String>.makeStream()
+        let (entries, entry) = AsyncStream<Void>.makeStream()
+        self.heard = heard
+        self.entries = entries
+        // No parent can own this task: it has the life of the guest, and `leave` ends it.
+        self.following = Task {
+            for await event in chatNews.events {
+                if case .entered = event { entry.yield() }
+                guard case .line(let line) = event else { continue }
+                LineOutput.show("  \(name)'s screen   \(line.from): \(line.text)")
+                ear.yield(line.text)
+            }
+        }
+    }
+
+    func say(_ text: String) async throws {
+        LineOutput.show("  \(self.name) types      \(text)")
+        try await self.rooms.say(text)
+    }
+
+    /// The next lines that come to this guest.
+    func hear(_ count: Int) async -> [String] {
+        var lines: [String] = []
+        for await line in self.heard {
+            lines.append(line)
+            if lines.count == count { break }
+        }
+        return lines
+    }
+
+    /// Returns when the link is down, and that was told.
+    func isLost() async {
+        await self.wait { $0 == .reconnecting }
+    }
+
+    private func wait(until fits: (ConnectionState) -> Bool) async {
+        for await state in self.changes where fits(state) { break }
+    }
+
+    func leave() async {
+        _ = await self.rooms.drain(within: .seconds(2))
+        self.following.cancel()
+        await self.messaging.stop()
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Foundation
+import Linkspan
+import LinkspanDevServer
+
+/// The command `chat serve`.
+@available(macOS 15, *)
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Serves the chat, over Socket.IO and raw WebSockets at one port.",
+        discussion: """
+            Keeps what is said for as long as it runs. Lines on standard input make things go wrong: drop, stall on, \
+            stall off, kick NAME, refuse on, refuse off, restart SECONDS. Ends with SIGINT or SIGTERM.
+            """)
+
+    @Option(help: "The port; 0 for any that is free.")
+    var port = 3000
+
+    @Option(help: "The numeric address to listen at.")
+    var host = "127.0.0.1"
+
+    func validate() throws {
+        guard (0...65_535).contains(self.port) else { throw ValidationError("--port has to be from 0 to 65535") }
+    }
+
+    func run() async throws {
+        let chat = ChatHub()
+        let server = DevServer(
+            hub: chat.hub,
+            configuration: .defaults {
+                $0.address = self.host
+                $0.port = self.port
+                $0.introduction = .required(within: .seconds(10))
+            })
+        do {
+            try await server.start()
+        } catch {
+            LineOutput.complain(error.message)
+            throw ExitCode.failure
+        }
+        let stop = StopSignal()
+        LineOutput.show("serving socketio and websocket on \(self.host):\(server.port)")
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await Self.obey(chat, server) }
+            await stop.wait()
+            group.cancelAll()
+        }
+        await server.stop()
+    }
+
+    /// Does what is asked for on standard input, until the task is cancelled.
+    private static func obey(_ chat: ChatHub, _ server: DevServer) async {
+        for await line in LineInput.lines() where !line.isEmpty {
+            guard let fault = ServerFault(line) else {
+                LineOutput.complain("there are: drop, stall on|off, kick NAME, refuse on|off, restart SECONDS")
+                continue
+            }
+            await fault.apply(to: server, chat)
+        }
+    }
+}
+
+/// SIGINT and SIGTERM, as something that can be awaited.
+struct StopSignal {
+    private let signals: AsyncStream<Void>
+    private let sources: [any DispatchSourceSignal]
+
+    init() {
+        let (signals, signalled) = AsyncStream<Void>.makeStream()
+        self.signals = signals
+        // A server in the background must not be stopped because it would read from the terminal.
+        signal(SIGTTIN, SIG_IGN)
+        self.sources = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { signalled.yield() }
+            source.resume()
+            return source
+        }
+    }
+
+    func wait() async {
+        for await _ in self.signals { return }
+    }
+}

@@ -1,0 +1,109 @@
+import Linkspan
+
+/// What a person asks for: the payloads of PROTOCOL.md, checked.
+enum ChatRequest: Sendable {
+    /// Why something is refused.
+    struct Problem: Error, Sendable, Hashable {
+        var code: String
+        var message: String
+
+        init(_ code: String, _ message: String) {
+            self.code = code
+            self.message = message
+        }
+    }
+
+    case join(room: String, seen: Int?)
+    case leave(room: String)
+    case say(room: String, text: String, id: String)
+    case who(room: String)
+    case typing(room: String)
+
+    /// Reads an event.
+    init(_ event: String, _ payload: Payload) throws(Problem) {
+        guard let object = payload[0], payload[1] == nil, object.text.first == UInt8(ascii: "{") else {
+            throw Problem("bad_request", "the payload must be one object")
+        }
+        guard let room = object["room"]?.string else { throw Problem("bad_request", "room must be a string") }
+        try Self.checkLabel(object["room"], "bad_room", "room")
+        switch event {
+        case "join": self = .join(room: room, seen: try Self.seen(object["seen"]))
+        case "leave": self = .leave(room: room)
+        case "say": self = try Self.say(room, object)
+        case "who": self = .who(room: room)
+        case "typing": self = .typing(room: room)
+        default: throw Problem("bad_request", "no such event")
+        }
+    }
+
+    private static func say(_ room: String, _ object: PayloadValue) throws(Problem) -> Self {
+        guard let text = object["text"]?.string, let id = object["id"]?.string else {
+            throw Problem("bad_request", "text and id must be strings")
+        }
+        guard (1...128).contains(id.unicodeScalars.count), object["id"]?.isUnicode == true else {
+            throw Problem("bad_request", "id must have 1 to 128 characters")
+        }
+        guard (1...8_192).contains(text.unicodeScalars.count), object["text"]?.isUnicode == true else {
+            throw Problem("bad_text", "text must have 1 to 8192 characters")
+        }
+        return .say(room: room, text: text, id: id)
+    }
+
+    private static func seen(_ value: PayloadValue?) throws(Problem) -> Int? {
+        guard let value, !value.isNull else { return nil }
+        guard let seen = value.int, seen >= 0 else { throw Problem("bad_request", "seen must be a whole number") }
+        return seen
+    }
+
+    /// Checks the name of a person or a room.
+    static func checkLabel(_ value: PayloadValue?, _ code: String, _ what: String) throws(Problem) {
+        let label = value?.string ?? ""
+        let isBlank = label.unicodeScalars.allSatisfy { $0.properties.isWhitespace }
+        guard !isBlank, label.unicodeScalars.count <= 64 else {
+            throw Problem(code, "a \(what) must have 1 to 64 characters")
+        }
+        let hasControls = label.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        guard !hasControls, value?.isUnicode == true else {
+            throw Problem(code, "a \(what) must not have control characters")
+        }
+    }
+}
+
+/// Who enters, and where.
+struct ChatEntry: Sendable {
+    var name: String
+    var rooms: [String]
+    var seen: [String: Int]
+
+    /// Reads the credentials.
+    init(_ auth: Payload?) throws(ChatRequest.Problem) {
+        let object = auth?[0]
+        try ChatRequest.checkLabel(object?["name"], "bad_name", "name")
+        self.name = object?["name"]?.string ?? ""
+        self.rooms = []
+        self.seen = [:]
+        if let rooms = object?["rooms"], !rooms.isNull {
+            guard let elements = rooms.elements else {
+                throw ChatRequest.Problem("bad_request", "rooms must be a list")
+            }
+            for room in elements {
+                try ChatRequest.checkLabel(room, "bad_room", "room")
+                if let room = room.string { self.rooms.append(room) }
+            }
+        }
+        guard let seen = object?["seen"], !seen.isNull else { return }
+        let numbers = try? Payload(trustedElements: seen.text).decode([String: Int].self)
+        guard let numbers, numbers.values.allSatisfy({ $0 >= 0 }) else {
+            throw ChatRequest.Problem("bad_request", "seen must be an object of whole numbers")
+        }
+        self.seen = numbers
+    }
+}
+
+extension PayloadValue {
+    /// Whether the text can be read by others: JSON can spell half a surrogate pair, which is read as U+FFFD.
+    fileprivate var isUnicode: Bool {
+        guard self.string?.unicodeScalars.contains("\u{FFFD}") == true else { return true }
+        return !String(decoding: self.text, as: UTF8.self).lowercased().contains(#"\ud"#)
+    }
+}

@@ -1,0 +1,127 @@
+internal import Linkspan
+internal import Testing
+
+@testable import chat
+
+/// The rules of PROTOCOL.md, without a network.
+@Suite
+struct ChatRoomsTests {
+    /// Two connections, and what each of them has heard.
+    private struct Scene {
+        var rooms = ChatRooms()
+        var heard: [UInt64: [String]] = [:]
+
+        mutating func enter(_ auth: String, as id: UInt64) throws {
+            let entry = try ChatEntry(try Payload(checking: Array(auth.utf8)[...]))
+            self.note(self.rooms.enter(entry, as: id))
+        }
+
+        /// Asks for something; returns the answer's JSON.
+        mutating func ask(_ event: String, _ json: String, _ id: UInt64, _ name: String) throws -> Payload {
+            do throws(ChatRequest.Problem) {
+                let payload = Payload(trustedElements: Array(json.utf8)[...])
+                let (answer, news) = try self.rooms.perform(ChatRequest(event, payload), by: id, name)
+                self.note(news)
+                return .of(answer)
+            } catch {
+                return try Payload(["code": error.code])
+            }
+        }
+
+        mutating func depart(_ id: UInt64, _ name: String) { self.note(self.rooms.depart(id, name)) }
+
+        private mutating func note(_ news: [ChatRooms.News]) {
+            for news in news {
+                let json = String(decoding: news.payload.elements, as: UTF8.self)
+                self.heard[news.member, default: []].append("\(news.event) \(json)")
+            }
+        }
+    }
+
+    @Test("a line has a number, reaches the others, and is confirmed again without being sent again")
+    func say() throws {
+        var scene = Scene()
+        try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
+        try scene.enter(#"{"name":"bob","rooms":["lobby"]}"#, as: 2)
+        for _ in 0..<2 {
+            let answer = try scene.ask("say", #"{"room":"lobby","text":"hello","id":"k"}"#, 1, "ann")
+            #expect(answer[0]?["seq"]?.int == 1)
+        }
+        let last = try #require(scene.heard[2]?.last)
+        #expect(last.hasPrefix("message ") && last.contains(#""seq":1"#))
+        #expect(scene.heard[2]?.count == 2)
+        #expect(scene.heard[1]?.last?.hasPrefix("joined ") == true)
+        scene.depart(1, "ann")
+        let late = try scene.ask("say", #"{"room":"lobby","text":"hello","id":"k"}"#, 3, "ann")
+        #expect(late[0]?["seq"]?.int == 1)
+        #expect(scene.heard[2]?.last?.hasPrefix("left ") == true)
+    }
+
+    @Test("a person with two connections comes once and goes once")
+    func presence() throws {
+        var scene = Scene()
+        try scene.enter(#"{"name":"bob","rooms":["lobby"]}"#, as: 9)
+        try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
+        try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 2)
+        scene.depart(1, "ann")
+        let members = try scene.ask("who", #"{"room":"lobby"}"#, 9, "bob")[0]?["members"]
+        #expect(members?.elements?.compactMap(\.string) == ["ann", "bob"])
+        #expect(scene.heard[9]?.map { $0.prefix(6) } == ["room {", "joined"])
+        _ = try scene.ask("leave", #"{"room":"lobby"}"#, 2, "ann")
+        #expect(scene.heard[9]?.last?.hasPrefix("left ") == true)
+    }
+
+    @Test("who comes back hears what was said, and of what is gone")
+    func catchUp() throws {
+        var scene = Scene()
+        try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
+        for number in 1...10_003 {
+            _ = try scene.ask("say", #"{"room":"lobby","text":"x","id":"\#(number)"}"#, 1, "ann")
+        }
+        try scene.enter(#"{"name":"bob","rooms":["lobby"],"seen":{"lobby":10001}}"#, as: 2)
+        let heard = try #require(scene.heard[2])
+        #expect(heard.map { $0.prefix(7) } == ["room {\"", "message", "message"])
+        #expect(heard[0].contains(#""seq":10001"#) && heard[2].contains(#""seq":10003"#))
+        try scene.enter(#"{"name":"eve","rooms":["lobby"],"seen":{"lobby":1}}"#, as: 3)
+        #expect(scene.heard[3]?[0].contains(#""lines":2"#) == true)
+        #expect(scene.heard[3]?[1].contains(#""seq":3"#) == true)
+        #expect(scene.heard[3]?.count == 10_002)
+        try scene.enter(#"{"name":"joe","rooms":["lobby"],"seen":{"lobby":99999}}"#, as: 4)
+        #expect(scene.heard[4]?.count == 2)
+        #expect(scene.heard[4]?[0].contains(#""lines":null"#) == true)
+        // A key that is no longer known is a new line.
+        let again = try scene.ask("say", #"{"room":"lobby","text":"x","id":"1"}"#, 1, "ann")
+        #expect(again[0]?["seq"]?.int == 10_004)
+    }
+
+    @Test(
+        "what is wrong has its code",
+        arguments: [
+            ("say", #"{"room":"attic","text":"x","id":"1"}"#, "not_in_room"),
+            ("say", #"{"room":"lobby"}"#, "bad_request"),
+            ("say", #"{"room":"lobby","text":"","id":"1"}"#, "bad_text"),
+            ("say", #"{"room":"lobby","text":"\ud800","id":"1"}"#, "bad_text"),
+            ("say", #"{"room":"lobby","text":"x","id":""}"#, "bad_request"), ("join", #"{"room":" "}"#, "bad_room"),
+            ("join", #"{"room":"a","seen":-1}"#, "bad_request"), ("who", #"{"room":"a\u0007"}"#, "bad_room"),
+            ("who", "[]", "bad_request"), ("who", "", "bad_request"), ("who", #"{},{}"#, "bad_request"),
+            ("dance", #"{"room":"lobby"}"#, "bad_request"), ("typing", #"{"room":"attic"}"#, "not_in_room"),
+        ])
+    func problems(_ event: String, _ json: String, _ code: String) throws {
+        var scene = Scene()
+        try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
+        #expect(try scene.ask(event, json, 1, "ann")[0]?["code"]?.string == code)
+    }
+
+    @Test(
+        "who may not enter is told why",
+        arguments: [
+            (#"{}"#, "bad_name"), (#"{"name":" "}"#, "bad_name"), (#"{"name":"a\u0000"}"#, "bad_name"),
+            (#"{"name":"ann","rooms":"lobby"}"#, "bad_request"), (#"{"name":"ann","rooms":[1]}"#, "bad_room"),
+            (#"{"name":"ann","seen":{"lobby":-1}}"#, "bad_request"), (#"{"name":"ann","seen":[1]}"#, "bad_request"),
+        ])
+    func refusals(_ auth: String, _ code: String) throws {
+        let payload = try Payload(checking: Array(auth.utf8)[...])
+        let problem = #expect(throws: ChatRequest.Problem.self) { try ChatEntry(payload) }
+        #expect(problem?.code == code)
+    }
+}

@@ -1,0 +1,75 @@
+internal import Testing
+
+extension Chat {
+    /// `chat serve`: the sample's own server.
+    @Suite(.timeLimit(.minutes(2)))
+    struct ServeTests {
+        private static let announcement = "serving socketio and websocket on "
+
+        /// Starts a server at a free port; returns it with its host and port.
+        private static func serve(on bench: Bench) async throws -> (server: Child, place: String) {
+            let server = try await bench.chat(["serve", "--port", "0"])
+            let lines = try await server.output.wait(forLine: Self.announcement)
+            let line = try #require(lines.first { $0.hasPrefix(Self.announcement) })
+            return (server, String(line.dropFirst(Self.announcement.count)))
+        }
+
+        private static func join(_ name: String, _ wire: Wire, _ place: String, _ bench: Bench) async throws -> Child {
+            let url = wire == .socketio ? "http://\(place)" : "ws://\(place)"
+            let chat = try await bench.chat(["join", "--name", name, "--transport", wire.rawValue, "--url", url])
+            try await chat.output.wait(forLine: "* connected over \(wire)")
+            return chat
+        }
+
+        @Test("people meet over both wires, survive a restart, and the server ends when it is asked to")
+        func conversation() async throws {
+            try await Bench.run { bench in
+                let (server, place) = try await Self.serve(on: bench)
+                let ann = try await Self.join("ann", .socketio, place, bench)
+                let bob = try await Self.join("bob", .websocket, place, bench)
+                try await ann.output.wait(forLine: "* bob joined")
+                try ann.type(["hello"])
+                try await bob.output.wait(forLine: "ann: hello")
+                try server.type(["restart 0.5"])
+                for chat in [ann, bob] { try await chat.output.wait(forLine: "* connection lost") }
+                try bob.type(["typed meanwhile"])
+                try await ann.output.wait(forLine: "bob: typed meanwhile")
+                server.terminate()
+                #expect(try await server.exit() == 0)
+                #expect(try await server.errors.all() == [])
+            }
+        }
+
+        @Test("faults are typed: a refusal, a kick, and what means nothing")
+        func faults() async throws {
+            try await Bench.run { bench in
+                let (server, place) = try await Self.serve(on: bench)
+                let ann = try await Self.join("ann", .socketio, place, bench)
+                try server.type(["nonsense"])
+                try await server.errors.wait(forLine: "chat: there are: ")
+                try server.type(["kick ann"])
+                #expect(try await ann.exit() == 1)
+                try server.type(["refuse on", "nonsense"])
+                try await server.errors.wait(forLine: "chat: there are: ", times: 2)
+                let bob = try await bench.chat([
+                    "join", "--name", "bob", "--transport", "socketio", "--url", "http://\(place)",
+                ])
+                #expect(try await bob.exit() == 1)
+                #expect(try await bob.errors.all().contains { $0.contains("the chat is closed") })
+                server.terminate()
+                #expect(try await server.exit() == 0)
+            }
+        }
+
+        @Test("a port that is taken is told of in one line")
+        func taken() async throws {
+            try await Bench.run { bench in
+                let (_, place) = try await Self.serve(on: bench)
+                let port = try #require(place.split(separator: ":").last)
+                let second = try await bench.runChat(["serve", "--port", String(port)])
+                #expect(second.status == 1)
+                #expect(second.errors.count == 1)
+            }
+        }
+    }
+}

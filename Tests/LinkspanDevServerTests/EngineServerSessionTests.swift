@@ -1,0 +1,129 @@
+internal import LinkspanWebSocketClient
+internal import Testing
+
+@testable import LinkspanDevServer
+
+/// One Engine.IO session as a value, without clock and network.
+@Suite
+struct EngineServerSessionTests {
+    private static let timing = EngineServerSession.Timing(
+        pingInterval: .seconds(25), pingTimeout: .seconds(20), upgradeTimeout: .seconds(10))
+    private let start = ContinuousClock.now
+
+    private func session(overWebSocket: Bool = false, maximumWaiting: Int = 1_000) -> EngineServerSession {
+        EngineServerSession(
+            timing: Self.timing, overWebSocket: overWebSocket, maximumWaiting: maximumWaiting, now: self.start)
+    }
+
+    private static func text(_ text: String) -> WebSocketMessage { .text(Array(text.utf8)[...]) }
+
+    /// What the effects say, in short.
+    private static func words(_ effects: [EngineServerSession.Effect]) -> [String] {
+        func word(_ message: WebSocketMessage) -> String {
+            switch message {
+            case .text(let text): String(decoding: text, as: UTF8.self)
+            case .binary(let data): "<\(data.count)>"
+            }
+        }
+        return effects.map { effect in
+            switch effect {
+            case .answerPoll(let packets): "answer \(packets.map(word).joined(separator: "|"))"
+            case .send(let frame): "send \(word(frame))"
+            case .deliver(let message): "deliver \(word(message))"
+            case .dropTried: "drop"
+            case .end(let ending): "end \(ending)"
+            }
+        }
+    }
+
+    @Test("a poll waits until there is something, and takes what has gathered")
+    func poll() {
+        var session = self.session()
+        #expect(Self.words(session.poll().effects) == [])
+        #expect(Self.words(session.send([Self.text("4a")])) == ["answer 4a"])
+        #expect(Self.words(session.send([Self.text("4b")])) == [])
+        #expect(Self.words(session.send([Self.text("4c"), .binary([1, 2])])) == [])
+        #expect(Self.words(session.poll().effects) == ["answer 4b|4c|<2>"])
+    }
+
+    @Test("a second poll at a time ends the session, and so does one that is gone")
+    func polls() {
+        var session = self.session()
+        _ = session.poll()
+        let second = session.poll()
+        #expect(!second.isTaken)
+        #expect(Self.words(second.effects) == ["end violation"])
+        var lost = self.session()
+        _ = lost.poll()
+        #expect(Self.words(lost.pollLost()) == ["answer 6", "end closedByClient"])
+    }
+
+    @Test("what nobody fetches is bounded")
+    func overflow() {
+        var session = self.session(maximumWaiting: 10)
+        #expect(Self.words(session.send([Self.text("4123456789")])) == ["end overflow"])
+    }
+
+    @Test("an upgrade is probed, releases the poll, and carries what waited")
+    func upgrade() {
+        var session = self.session()
+        let isTried = session.tryWebSocket(now: self.start)
+        #expect(isTried)
+        let isTriedTwice = session.tryWebSocket(now: self.start)
+        #expect(!isTriedTwice)
+        _ = session.poll()
+        let probed = session.webSocketReceived(Self.text("2probe"), now: self.start)
+        #expect(Self.words(probed) == ["send 3probe", "answer 6"])
+        #expect(Self.words(session.poll().effects) == ["answer 6"])
+        #expect(Self.words(session.send([Self.text("4a")])) == [])
+        #expect(Self.words(session.webSocketReceived(Self.text("5"), now: self.start)) == ["send 4a"])
+        #expect(!session.isPolling)
+        #expect(Self.words(session.send([Self.text("4b")])) == ["send 4b"])
+        let late = session.poll()
+        #expect(!late.isTaken)
+    }
+
+    @Test("an upgrade that fails, breaks the rules or takes too long leaves the polling alone")
+    func failedUpgrade() {
+        for attempt in 0..<3 {
+            var session = self.session()
+            _ = session.tryWebSocket(now: self.start)
+            let effects =
+                switch attempt {
+                case 0: session.webSocketLost()
+                case 1: session.webSocketReceived(Self.text("4early"), now: self.start)
+                default: session.timer(now: self.start + .seconds(10))
+                }
+            #expect(Self.words(effects) == ["drop"])
+            #expect(session.nextDeadline == self.start + .seconds(25))
+            _ = session.poll()
+            #expect(Self.words(session.send([Self.text("4a")])) == ["answer 4a"])
+        }
+    }
+
+    @Test("pings go out, pongs put the next one off, and silence ends the session")
+    func heartbeat() {
+        var session = self.session(overWebSocket: true)
+        #expect(session.nextDeadline == self.start + .seconds(25))
+        #expect(Self.words(session.timer(now: self.start + .seconds(25))) == ["send 2"])
+        #expect(session.nextDeadline == self.start + .seconds(45))
+        _ = session.webSocketReceived(Self.text("3"), now: self.start + .seconds(30))
+        #expect(session.nextDeadline == self.start + .seconds(55))
+        _ = session.timer(now: self.start + .seconds(55))
+        #expect(Self.words(session.timer(now: self.start + .seconds(75))) == ["end heartbeatMissed"])
+        #expect(session.nextDeadline == nil)
+    }
+
+    @Test("a client's messages are delivered, its goodbye and its mistakes end the session")
+    func packets() {
+        var session = self.session(overWebSocket: true)
+        let now = self.start
+        #expect(Self.words(session.webSocketReceived(Self.text("42[\"a\"]"), now: now)) == ["deliver 2[\"a\"]"])
+        #expect(Self.words(session.webSocketReceived(.binary([1]), now: now)) == ["deliver <1>"])
+        #expect(Self.words(session.webSocketReceived(Self.text("6"), now: now)) == [])
+        var other = session
+        #expect(Self.words(session.webSocketReceived(Self.text("1"), now: now)) == ["end closedByClient"])
+        #expect(Self.words(other.webSocketReceived(Self.text("2"), now: now)) == ["end violation"])
+        #expect(Self.words(session.webSocketReceived(Self.text("4late"), now: now)) == [])
+    }
+}

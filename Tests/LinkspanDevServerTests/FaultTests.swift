@@ -1,0 +1,145 @@
+internal import Linkspan
+internal import LinkspanDevServer
+internal import LinkspanSocketIO
+internal import LinkspanInMemory
+internal import Testing
+
+/// What can be made to go wrong.
+@Suite(.timeLimit(.minutes(2)))
+struct FaultTests {
+    @Test("a drop loses the link of everybody, and they come back", arguments: Way.allCases)
+    func drop(_ way: Way) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.client(way)
+            _ = try await client.handler.request("req")
+            bench.server.drop()
+            #expect(try await client.lost().error?.code != .closedByServer)
+            try await client.connected(times: 2)
+            _ = try await client.handler.request("req")
+            #expect(bench.hub.peers.count == 1)
+        }
+    }
+
+    @Test("one client is dropped and the other is not")
+    func dropOne() async throws {
+        try await Bench.run { bench in
+            let ann = try await bench.client(.socketIO(.polling))
+            _ = try await ann.handler.request("req")
+            let peer = try #require(bench.hub.peers.first)
+            let bob = try await bench.client(.webSocket)
+            _ = try await bob.handler.request("req")
+            bench.server.drop(peer)
+            try await ann.connected(times: 2)
+            #expect(bob.states.entries.filter { $0.to == .disconnected }.isEmpty)
+        }
+    }
+
+    @Test("who is kicked stays away", arguments: Way.allCases)
+    func kick(_ way: Way) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.client(way)
+            _ = try await client.handler.request("req")
+            bench.server.kick(try #require(bench.hub.peers.first), reason: "enough")
+            let code = try #require(try await client.lost().error).code
+            if case .webSocket = way { #expect(code == .refused) } else { #expect(code == .closedByServer) }
+            #expect(bench.hub.peers.isEmpty)
+        }
+    }
+
+    @Test("a stalled server says nothing, and everything afterwards", arguments: Way.allCases)
+    func stall(_ way: Way) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.client(way)
+            _ = try await client.handler.request("req")
+            bench.server.stall()
+            bench.hub.emit("late", try Payload(1))
+            await #expect(throws: LinkspanError.self) {
+                _ = try await client.handler.request("req", timeout: .milliseconds(300))
+            }
+            #expect(client.messages.entries.isEmpty)
+            bench.server.stall(false)
+            try await client.received("late")
+            _ = try await client.handler.request("req")
+            #expect(client.states.entries.filter { $0.to == .connected }.count == 1)
+        }
+    }
+
+    @Test("a stalled server is missed by its heartbeat", arguments: [Way.socketIO(.webSocket), .socketIO(.polling)])
+    func stalledHeartbeat(_ way: Way) async throws {
+        let configuration = DevServer.Configuration.defaults {
+            $0.pingInterval = .milliseconds(200)
+            $0.pingTimeout = .milliseconds(200)
+        }
+        try await Bench.run(configuration: configuration) { bench in
+            let client = try await bench.client(way)
+            _ = try await client.handler.request("req")
+            bench.server.stall()
+            #expect(try await client.lost().error?.code == .heartbeatMissed)
+            bench.server.stall(false)
+            try await client.connected(times: 2)
+        }
+    }
+
+    @Test("credentials are refused while that is switched on", arguments: Way.allCases)
+    func refuse(_ way: Way) async throws {
+        try await Bench.run { bench in
+            bench.server.refuseCredentials(code: "closed", message: "the chat is closed")
+            let refused = try await bench.client(way)
+            let error = try #require(try await refused.lost().error)
+            #expect(error.code == .credentialsRefused)
+            #expect(error.message.contains("the chat is closed"))
+            bench.server.acceptCredentials()
+            let client = try await bench.client(way, auth: ["second": "time"], path: "?again")
+            _ = try await client.handler.request("req")
+        }
+    }
+
+    @Test("after a restart the server is at the same port, and everybody comes back", arguments: Way.allCases)
+    func restart(_ way: Way) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.client(way)
+            _ = try await client.handler.request("req")
+            let port = bench.server.port
+            try await bench.server.restart(after: .milliseconds(200))
+            #expect(bench.server.port == port)
+            try await client.connected(times: 2)
+            _ = try await client.handler.request("req")
+            await bench.server.stop()
+            try await client.lost(times: 2)
+            #expect(bench.hub.peers.isEmpty)
+            #expect(try await bench.server.start() == port)
+            try await client.connected(times: 3)
+        }
+    }
+
+    @Test("a delay holds back what clients say, in its order", arguments: [Way.socketIO(.webSocket), .webSocket])
+    func delay(_ way: Way) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.client(way)
+            _ = try await client.handler.request("req")
+            bench.server.delay(.milliseconds(300))
+            let start = ContinuousClock.now
+            for number in 0..<10 { try client.handler.send("echo", number) }
+            bench.server.delay(.zero)
+            for number in 10..<20 { try client.handler.send("echo", number) }
+            let numbers = try await client.received("echo", count: 20).map { try $0.decode(Int.self) }
+            #expect(numbers == Array(0..<20))
+            bench.server.delay(.milliseconds(300))
+            _ = try await client.handler.request("req")
+            #expect(start.duration(to: .now) >= .milliseconds(300))
+        }
+    }
+
+    @Test("a server starts once, and tells of a port that is taken")
+    func states() async throws {
+        try await Bench.run { bench in
+            let error = await #expect(throws: LinkspanError.self) { try await bench.server.start() }
+            #expect(error?.code == .wrongState)
+            let port = bench.server.port
+            let other = DevServer(hub: bench.hub, configuration: .defaults { $0.port = port })
+            let taken = await #expect(throws: LinkspanError.self) { try await other.start() }
+            #expect(taken?.code == .invalidConfiguration)
+            await other.stop()
+        }
+    }
+}

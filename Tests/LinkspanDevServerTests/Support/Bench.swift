@@ -1,0 +1,79 @@
+internal import Linkspan
+internal import LinkspanDevServer
+internal import LinkspanInMemory
+internal import LinkspanLWS
+internal import LinkspanLock
+internal import LinkspanSocketIO
+internal import LinkspanWebSocket
+internal import Testing
+
+/// A server, and a loop for its clients, for as long as a test takes.
+final class Bench: Sendable {
+    let hub: InMemoryHub
+    let server: DevServer
+    let loop = EventLoop(name: "clients")
+    private let managers = Lock<[ConnectionManager]>([])
+
+    private init(_ hub: InMemoryHub, _ configuration: DevServer.Configuration) {
+        self.hub = hub
+        self.server = DevServer(hub: hub, namespaces: ["/second": hub], configuration: configuration)
+    }
+
+    static func run(
+        hub: InMemoryHub = .echo(), configuration: DevServer.Configuration = .defaults(),
+        _ body: (Bench) async throws -> Void
+    ) async throws {
+        let bench = Bench(hub, configuration)
+        try await bench.server.start()
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(bench)) } catch { outcome = .failure(error) }
+        for manager in bench.managers.withLock({ $0 }) { await manager.shutdown() }
+        bench.loop.shutdown()
+        await bench.server.stop()
+        try outcome.get()
+    }
+
+    func socketIO(_ carriers: SocketIOTransport.Carriers) -> SocketIOTransport {
+        SocketIOTransport(.defaults { $0.carriers = carriers }, loop: self.loop)
+    }
+
+    /// Connects in one way.
+    func client(_ way: Way, auth: [String: String] = [:], path: String = "") async throws -> Client {
+        let (url, transport): (String, any Transport) =
+            switch way {
+            case .socketIO(let carriers): (self.server.socketIOURL, self.socketIO(carriers))
+            case .webSocket: (self.server.webSocketURL, WebSocketTransport(loop: self.loop))
+            }
+        let configuration = try ConnectionBuilder(url + path)
+            .transport(any: transport)
+            .credentials(.fixed(try Credentials(auth: auth)))
+            .options {
+                $0.retry = .backoff(
+                    Backoff(
+                        firstSpread: .milliseconds(20), initial: .milliseconds(50), earlyCap: .milliseconds(100),
+                        cap: .milliseconds(100)))
+                $0.retryName = "quick"
+                $0.linger = .zero
+            }
+            .build()
+        // One for each, so that no two share a connection.
+        let manager = ConnectionManager()
+        self.managers.withLock { $0.append(manager) }
+        return try await Client(configuration, by: manager, on: self.loop)
+    }
+}
+
+/// A wire on which a client may come.
+enum Way: Sendable, CaseIterable, CustomTestStringConvertible {
+    case socketIO(SocketIOTransport.Carriers)
+    case webSocket
+
+    static let allCases: [Way] = SocketIOTransport.Carriers.allCases.map { .socketIO($0) } + [.webSocket]
+
+    var testDescription: String {
+        switch self {
+        case .socketIO(let carriers): "Socket.IO over \(carriers.rawValue)"
+        case .webSocket: "a raw WebSocket"
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanDevServer
+internal import LinkspanSocketIO
+internal import LinkspanInMemory
+internal import LinkspanLock
+internal import Testing
+
+/// What a hub does for its clients, on every wire.
+@Suite(.timeLimit(.minutes(2)))
+struct WireTests {
+    @Test("events, replies, questions and binary go both ways", arguments: Way.allCases)
+    func messages(_ way: Way) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.client(way)
+            #expect(try await client.handler.request("req", "é😀", 7).decode(Int.self, at: 1) == 7)
+            try client.handler.on("question") { try? $0.reply("yes", Data([1, 2, 3])) }
+            try client.handler.send("ask", "well?")
+            let answer = try await client.received("answered")[0].payload
+            #expect(try answer.decode(String.self) == "yes")
+            #expect(try answer.decode(Data.self, at: 1) == Data([1, 2, 3]))
+        }
+    }
+
+    @Test("a message of 1 MiB arrives whole, in text and in binary", arguments: Way.allCases)
+    func large(_ way: Way) async throws {
+        try await Bench.run { bench in
+            let client = try await bench.client(way)
+            let blob = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+            let text = String(repeating: "é", count: 1 << 19)
+            #expect(try await client.handler.request("req", blob).decode(Data.self) == blob)
+            #expect(try await client.handler.request("req", text).decode(String.self) == text)
+        }
+    }
+
+    @Test("who is in a room hears what is told there, whatever carries it")
+    func rooms() async throws {
+        try await Bench.run { bench in
+            var clients: [Client] = []
+            for way in Way.allCases {
+                let client = try await bench.client(way)
+                _ = try await client.handler.request("join", "lobby")
+                clients.append(client)
+            }
+            let outsider = try await bench.client(.webSocket)
+            try await outsider.connected()
+            _ = try await clients[0].handler.request("tell", "lobby", 1)
+            for client in clients.dropFirst() { try await client.received("told") }
+            _ = try await outsider.handler.request("req")
+            #expect(outsider.messages.entries.isEmpty && clients[0].messages.entries.isEmpty)
+        }
+    }
+
+    @Test("what throws in the hub refuses the client, with words and a code", arguments: Way.allCases)
+    func refusal(_ way: Way) async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { _ throws(LinkspanError) in
+            throw LinkspanError(.credentialsRefused, "no name", details: try Payload(["code": "bad_name"]))
+        }
+        try await Bench.run(hub: hub) { bench in
+            let client = try await bench.client(way)
+            let error = try #require(try await client.lost().error)
+            #expect(error.code == .credentialsRefused)
+            #expect(error.message.contains("no name"))
+            if case .socketIO = way { #expect(error.details?[0]?["data"]?["code"]?.string == "bad_name") }
+            #expect(hub.peers.isEmpty)
+        }
+    }
+
+    @Test("the hub sees credentials, headers and query, and the end of each client", arguments: Way.allCases)
+    func admission(_ way: Way) async throws {
+        let hub = InMemoryHub.echo()
+        try await Bench.run(hub: hub) { bench in
+            let client = try await bench.client(way, auth: ["name": "ann"])
+            _ = try await client.handler.request("req")
+            let peer = try #require(hub.peers.first)
+            #expect(peer.request.credentials.auth?[0]?["name"]?.string == "ann")
+            #expect(peer.request.credentials.headers.contains { $0.name == "host" })
+            let ends = Journal<Bool>("the end of the peer")
+            peer.onEnd { ends.append(true) }
+            client.handler.release()
+            try await ends.first(1)
+        }
+    }
+
+    @Test("namespaces have hubs of their own, and one that is none is refused")
+    func namespaces() async throws {
+        try await Bench.run { bench in
+            let second = try await bench.client(.socketIO(.polling), path: "second")
+            #expect(try await second.handler.request("req", 1).decode(Int.self) == 1)
+            let unknown = try await bench.client(.socketIO(.webSocket), path: "unknown")
+            let error = try #require(try await unknown.lost().error)
+            #expect(error.code == .refused)
+        }
+    }
+
+    @Test("where no WebSocket is to be had, a client falls back to polling")
+    func fallback() async throws {
+        let configuration = DevServer.Configuration.defaults { $0.carriers = .polling }
+        try await Bench.run(configuration: configuration) { bench in
+            for carriers in [Way.socketIO(.fallback), .socketIO(.upgrade)] {
+                let client = try await bench.client(carriers)
+                #expect(try await client.handler.request("req", 1).decode(Int.self) == 1)
+            }
+        }
+    }
+
+    @Test("heartbeats keep a silent client, on every wire", arguments: Way.allCases)
+    func heartbeat(_ way: Way) async throws {
+        let configuration = DevServer.Configuration.defaults {
+            $0.pingInterval = .milliseconds(50)
+            $0.pingTimeout = .milliseconds(1_000)
+        }
+        try await Bench.run(configuration: configuration) { bench in
+            let client = try await bench.client(way)
+            try await client.connected()
+            // Longer than a client without heartbeats is borne with.
+            try await Task.sleep(for: .milliseconds(1_500))
+            #expect(try await client.handler.request("req", 1).decode(Int.self) == 1)
+            #expect(client.states.entries.filter { $0.to == .connected }.count == 1)
+        }
+    }
+}
