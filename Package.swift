@@ -95,7 +95,9 @@ let samples: [Target] = [
             "LinkspanSocketIO", "LinkspanLogging", logging, argumentParser,
         ],
         path: "Samples/Chat",
-        exclude: ["PROTOCOL.md", "server.py", "chat_history.py", "requirements.txt", "chat.yaml"],
+        exclude: [
+            "PROTOCOL.md", "server.py", "chat_history.py", "requirements.txt", "chat.yaml", "record", "recording.svg",
+        ],
         packageAccess: false, swiftSettings: settings)
 ]
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Linkspan
 import LinkspanConfiguration
 
@@ -48,18 +49,51 @@ struct JoinCommand: AsyncParsableCommand {
             LineOutput.complain(error.message)
             throw ExitCode(64)
         }
-        let session = try ChatSession(visitor, over: try messaging.connect(), transport: transport)
-        let ending = await session.run(lines: LineInput.lines(), patience: .seconds(self.drain))
+        let connection = try messaging.connect()
+        let environment = ProcessInfo.processInfo.environment
+        guard let terminal = TerminalDevice(environment: environment) else {
+            let session = try ChatSession(visitor, over: connection, transport: transport)
+            let ending = await session.run(lines: LineInput.lines(), patience: .seconds(self.drain))
+            await messaging.stop()
+            return try self.end(ending)
+        }
+        let floor = try RoomFloor(visitor, over: connection, transport: transport)
+        let session = InteractiveSession(
+            name: self.name, room: self.room, floor: floor, terminal: terminal, style: Style(environment: environment),
+            patience: .seconds(self.drain))
+        let ending = await withTaskGroup(of: Void.self) { group in
+            group.addTask { await floor.run() }
+            defer { group.cancelAll() }
+            return await session.run()
+        }
         await messaging.stop()
+        try self.end(ending)
+    }
+
+    private func end(_ ending: ChatSession.Ending) throws {
         switch ending {
-        case .finished(undelivered: 0):
-            ()
-        case .finished(let undelivered):
-            LineOutput.complain("\(undelivered) lines were not delivered")
-            throw ExitCode.failure
+        case .finished(let undelivered): try self.end(undelivered: undelivered)
         case .failed(let error):
             LineOutput.complain(error.message)
             throw ExitCode.failure
         }
+    }
+
+    private func end(_ ending: InteractiveSession.Ending) throws {
+        switch ending {
+        case .finished(let undelivered): try self.end(undelivered: undelivered)
+        case .failed(let sentence):
+            LineOutput.complain(sentence)
+            throw ExitCode.failure
+        case .terminated(let signal):
+            // What a shell says of a process that the signal has ended.
+            throw ExitCode(128 + signal)
+        }
+    }
+
+    private func end(undelivered: Int) throws {
+        guard undelivered > 0 else { return }
+        LineOutput.complain("\(undelivered) lines were not delivered")
+        throw ExitCode.failure
     }
 }
