@@ -120,7 +120,7 @@ struct KeyDecoder: Sendable {
 
     private mutating func end(_ parameters: [UInt8], _ final: UInt8, _ keys: inout [Key]) {
         let numbers = parameters.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-            .map { Int(String(decoding: $0, as: UTF8.self)) ?? 1 }
+            .map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 }
         guard final == UInt8(ascii: "~") else {
             keys += Self.cursor(final, modifier: numbers.dropFirst().first ?? 1)
             return
