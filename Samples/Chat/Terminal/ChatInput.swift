@@ -21,12 +21,13 @@ enum ChatInput: Hashable, Sendable {
         /leave [ROOM]     leave it
         /who              who is here
         /nick NAME        take another name
-        /transport NAME   let another adapter carry the session: memory, socketio, websocket
-        /offline /online  pull the plug, and put it back in
-        /explain          what the connection is doing, and why
-        /quit             leave; so do Ctrl-C and Ctrl-D
+        /transport NAME   memory, socketio or websocket
+        /offline /online  pull the plug; put it back in
+        /explain          what the connection does, and why
+        /quit             leave, like Ctrl-C and Ctrl-D
         //text            say "/text"
-        Up and Down bring back what you typed; Page Up and Page Down scroll.
+        Up, Down          what you typed before
+        Page Up, Down     scroll
         """
 
     /// Reads a line.

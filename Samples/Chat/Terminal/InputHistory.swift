@@ -17,9 +17,10 @@ struct InputHistory: Sendable {
         if self.entries.count > Self.capacity { self.entries.removeFirst() }
     }
 
-    /// The entry before the one shown; nil when there is none.
+    /// The entry before the one shown.
     ///
     /// - Parameter current: what is shown, kept if it is the new line.
+    /// - Returns: the entry, or nil when there is none.
     mutating func older(than current: String) -> String? {
         let place = (self.place ?? self.entries.count) - 1
         guard self.entries.indices.contains(place) else { return nil }

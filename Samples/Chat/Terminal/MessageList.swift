@@ -72,7 +72,8 @@ struct MessageList: Sendable {
     /// All rows after one of them; all there are when none is named.
     func rows(after mark: Mark?, width: Int) -> [Row] {
         var rows: [Row] = []
-        for entry in max(mark?.entry ?? self.first, self.first)..<(max(self.first + self.entries.count, mark?.entry ?? 0)) {
+        let start = max(mark?.entry ?? self.first, self.first)
+        for entry in start..<max(self.first + self.entries.count, start) {
             rows += self.rows(of: entry, width: width).filter { row in mark.map { row.mark > $0 } ?? true }
         }
         return rows
@@ -139,7 +140,8 @@ struct MessageList: Sendable {
         case .confirmed: spans.append(Span(VisibleText.of(line.text)))
         case .pending: spans += [Span(VisibleText.of(line.text), .pending), Span(" …", .pending)]
         case .rejected(let why):
-            spans += [Span(VisibleText.of(line.text), .pending), Span(" (not delivered: \(VisibleText.of(why)))", .failure)]
+            let reason = " (not delivered: \(VisibleText.of(why)))"
+            spans += [Span(VisibleText.of(line.text), .pending), Span(reason, .failure)]
         }
         return spans
     }

@@ -38,6 +38,7 @@ struct Screen: Sendable {
     /// - Parameters:
     ///   - frame: what to show.
     ///   - list: the conversation it is a view of.
+    /// - Returns: what the terminal has to be sent.
     mutating func show(_ frame: Frame, of list: MessageList) -> String {
         var output = ""
         if self.size != frame.size || self.painted.count != frame.size.rows {

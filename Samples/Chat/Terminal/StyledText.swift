@@ -62,6 +62,7 @@ extension [Span] {
     /// - Parameters:
     ///   - width: the columns of a row.
     ///   - indent: the blanks in front of each row but the first.
+    /// - Returns: the rows; there is at least one.
     func wrapped(to width: Int, indent: Int) -> [[Span]] {
         var wrap = TextWrap(width: width, indent: indent)
         for span in self {

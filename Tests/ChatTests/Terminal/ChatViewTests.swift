@@ -6,7 +6,8 @@ struct ChatViewTests {
     static let now = ContinuousClock.now
 
     /// A line of somebody else.
-    static func line(_ number: Int, _ text: String, from name: String = "bob", room: String = "lobby") -> ChatFloorEvent {
+    static func line(_ number: Int, _ text: String, from name: String = "bob", room: String = "lobby") -> ChatFloorEvent
+    {
         .line(
             ChatFloorLine(
                 id: "\(name)-\(number)", room: room, from: name, text: text, isOwn: false, state: .confirmed))
@@ -27,7 +28,9 @@ struct ChatViewTests {
             Self.line(2, "世界 looks fine from here 👍", from: "eve"), Self.own(2, "good", .pending), .waiting(1),
         ]
         for event in events { view.hear(event, now: Self.now) }
-        for scalar in "let us see".unicodeScalars { _ = view.press(.text(scalar), size: Self.size(60, 12), now: Self.now) }
+        for scalar in "let us see".unicodeScalars {
+            _ = view.press(.text(scalar), size: Self.size(60, 12), now: Self.now)
+        }
         return view
     }
 
@@ -268,15 +271,17 @@ struct ChatViewTests {
         for event in events {
             view.hear(event, now: Self.now)
             for row in view.frame(Self.size(60, 12), now: Self.now).rows {
-                let controls = row.text.unicodeScalars.filter { $0.value == 0x202E || $0.properties.generalCategory == .control }
-                #expect(controls.isEmpty)
+                #expect(Self.controls(in: row.text).isEmpty)
             }
         }
         view.enter(evil)
         view.tell(.answer(evil))
         view.tell(.failure(evil))
-        let text = Self.picture(view, 60, 12).unicodeScalars.filter { $0.properties.generalCategory == .control && $0 != "\n" }
-        #expect(text.isEmpty)
+        #expect(Self.controls(in: Self.picture(view, 60, 12)).allSatisfy { $0 == "\n" })
+    }
+
+    private static func controls(in text: String) -> [Unicode.Scalar] {
+        text.unicodeScalars.filter { $0.value == 0x202E || $0.properties.generalCategory == .control }
     }
 }
 

@@ -55,7 +55,9 @@ struct KeyDecoderTests {
         #expect(decoder.decode(Array("[A".utf8)) == [.up])
     }
 
-    @Test("a begun sequence is dropped when nothing follows", arguments: ["\u{1B}[", "\u{1B}[1;", "\u{1B}O", "\u{1B}[["])
+    @Test(
+        "a begun sequence is dropped when nothing follows",
+        arguments: ["\u{1B}[", "\u{1B}[1;", "\u{1B}O", "\u{1B}[["])
     func begun(sent: String) {
         var decoder = KeyDecoder()
         #expect(decoder.decode(Array(sent.utf8)) == [])

@@ -37,6 +37,8 @@ struct ScreenTests {
             }
         }
 
+        mutating func hear(_ event: ChatFloorEvent) { self.view.hear(event, now: ChatViewTests.now) }
+
         mutating func press(_ key: Key) { _ = self.view.press(key, size: self.size, now: ChatViewTests.now) }
 
         mutating func resize(_ columns: Int, _ rows: Int) {
@@ -68,9 +70,9 @@ struct ScreenTests {
             case 1: rig.press(.pageUp)
             case 2: rig.press(.pageDown)
             case 3: rig.resize(1 + Int(chance.next() % 60), 1 + Int(chance.next() % 20))
-            case 4: rig.view.hear(.typing("bob", room: "lobby"), now: ChatViewTests.now)
-            case 5: rig.view.hear(ChatViewTests.own(Int(chance.next() % 5), "世界 — a long line with 👍 in it", .pending), now: ChatViewTests.now)
-            case 6: rig.view.hear(ChatViewTests.own(Int(chance.next() % 5), "世界 — short", .confirmed), now: ChatViewTests.now)
+            case 4: rig.hear(.typing("bob", room: "lobby"))
+            case 5: rig.hear(ChatViewTests.own(Int(chance.next() % 5), "世界 — a long line with 👍 in it", .pending))
+            case 6: rig.hear(ChatViewTests.own(Int(chance.next() % 5), "世界 — short", .confirmed))
             default: for scalar in "some text 狐".unicodeScalars { rig.press(.text(scalar)) }
             }
             rig.draw()
@@ -83,7 +85,9 @@ struct ScreenTests {
         #expect(rig.terminal.modes[25] == true)
     }
 
-    @Test("every line goes into the scrollback once and in order, however many come at once", arguments: [1, 3, 7, 100])
+    @Test(
+        "every line goes into the scrollback once and in order, however many come at once",
+        arguments: [1, 3, 7, 100])
     func scrollback(burst: Int) {
         var rig = Rig(40, 9)
         for _ in 0..<8 {

@@ -24,9 +24,10 @@ struct TextWrapTests {
     @Test("looks stay with their text")
     func looks() {
         let rows = [Span("ann", .own), Span(": "), Span("hello there", .pending)].wrapped(to: 11, indent: 2)
-        #expect(rows == [
-            [Span("ann", .own), Span(": "), Span("hello ", .pending)], [Span("  "), Span("there", .pending)],
-        ])
+        #expect(
+            rows == [
+                [Span("ann", .own), Span(": "), Span("hello ", .pending)], [Span("  "), Span("there", .pending)],
+            ])
     }
 
     @Test("no row is wider than it may be, and no letter is lost", arguments: 1...40)

@@ -68,7 +68,8 @@ struct TerminalEmulator: Sendable {
     private mutating func take(_ scalar: Unicode.Scalar) {
         guard self.pending.isEmpty else {
             self.pending.unicodeScalars.append(scalar)
-            let isEnd = self.pending.hasPrefix("\u{1B}[")
+            let isEnd =
+                self.pending.hasPrefix("\u{1B}[")
                 ? self.pending.unicodeScalars.count > 2 && ("@"..."~").contains(scalar) : scalar != "["
             if isEnd {
                 self.sequence(self.pending)
