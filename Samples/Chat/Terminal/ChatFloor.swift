@@ -1,6 +1,7 @@
 /// Where somebody chats: what an interactive session asks for, and what it is told.
 ///
-/// A session calls one request at a time, in the order of the commands. Requests that fail say why in a sentence.
+/// A session calls one request at a time, in the order of the commands. Requests that fail say why in a sentence. They
+/// end soon when their task is cancelled: whoever leaves waits for them.
 protocol ChatFloor: Sendable {
     /// What happens, for one listener; it ends when nothing can happen any more.
     var events: AsyncStream<ChatFloorEvent> { get }

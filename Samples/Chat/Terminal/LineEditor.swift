@@ -127,16 +127,11 @@ struct LineEditor: Sendable {
 
     /// Replaces a part and puts the cursor behind it.
     ///
-    /// New neighbours may join to one cluster: an accent with its letter. The cursor never stays inside.
+    /// New neighbours may join to one cluster: an accent with its letter. It counts as one that is before the cursor.
     private mutating func replace(_ range: Range<Int>, with text: String) {
         let head = String(self.characters[..<range.lowerBound]) + text
         self.characters = Array(head + String(self.characters[range.upperBound...]))
-        var (bytes, place) = (0, 0)
-        while bytes < head.utf8.count, place < self.characters.count {
-            bytes += self.characters[place].utf8.count
-            place += 1
-        }
-        self.cursor = place
+        self.cursor = min(head.count, self.characters.count)
     }
 
     private var wordStart: Int {

@@ -65,6 +65,19 @@ extension Chat {
             }
         }
 
+        @Test("a chat that was stopped takes the terminal back when it goes on", .timeLimit(.minutes(2)))
+        func stopped() async throws {
+            try await Self.meet { ann, bob, _ in
+                try bob.type(["hello"])
+                let before = try await ann.wait(for: "bob: hello").text
+                await ann.interlude("\u{1B}[5;1H$ ls\u{1B}[16;1Hfile\u{1B}[1;1H")
+                try await ann.wait(for: "the screen as it was") { $0.text == before }
+                #expect(await ann.isRaw)
+                try await ann.type("on it goes\r")
+                try await bob.output.wait(forLine: "ann: on it goes")
+            }
+        }
+
         @Test("NO_COLOR is respected", .timeLimit(.minutes(2)), arguments: [false, true])
         func colours(isWanted: Bool) async throws {
             try await Self.meet(environment: isWanted ? [:] : ["NO_COLOR": "1"]) { ann, bob, _ in

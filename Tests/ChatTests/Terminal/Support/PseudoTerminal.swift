@@ -81,6 +81,15 @@ final class PseudoTerminal: Sendable {
         return tcgetattr(self.master, &settings) == 0 && settings.c_lflag & tcflag_t(ICANON | ECHO) == 0
     }
 
+    /// Sets the terminal as a shell does that has taken it back.
+    func cook() {
+        var settings = termios()
+        guard tcgetattr(self.master, &settings) == 0 else { return }
+        settings.c_lflag |= tcflag_t(ICANON | ECHO | ISIG)
+        settings.c_oflag |= tcflag_t(OPOST)
+        tcsetattr(self.master, TCSANOW, &settings)
+    }
+
     /// Types.
     func write(_ bytes: [UInt8]) throws {
         var rest = bytes[...]

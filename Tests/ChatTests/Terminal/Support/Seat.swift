@@ -75,6 +75,14 @@ actor Seat {
     /// Sends a signal to all who run at the terminal.
     func signal(_ number: Int32) { self.pseudoTerminal.kill(number) }
 
+    /// Somebody else uses the terminal while the chat is stopped, and then the chat goes on.
+    func interlude(_ output: String) {
+        self.pseudoTerminal.kill(SIGSTOP)
+        self.pseudoTerminal.cook()
+        self.screen.feed(output.utf8)
+        self.pseudoTerminal.kill(SIGCONT)
+    }
+
     /// Whether keys come at once and unseen.
     var isRaw: Bool { self.pseudoTerminal.isRaw }
 
