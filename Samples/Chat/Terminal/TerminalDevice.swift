@@ -10,6 +10,8 @@ import Musl
 
 /// The terminal that is the standard input and output of the process.
 final class TerminalDevice: Terminal {
+    private static let signals = [SIGWINCH, SIGCONT, SIGTERM, SIGHUP, SIGINT]
+
     let inputs: AsyncStream<TerminalInput>
     private let original: termios
     private let errors: ErrorDiversion?
@@ -27,7 +29,13 @@ final class TerminalDevice: Terminal {
         let (inputs, source) = AsyncStream<TerminalInput>.makeStream()
         self.inputs = inputs
         self.errors = isatty(STDERR_FILENO) == 1 ? ErrorDiversion { source.yield(.stray($0)) } : nil
-        Self.watchSignals(source)
+        SignalWatch.run { number in
+            switch number {
+            case SIGWINCH: source.yield(.resized)
+            case SIGCONT: source.yield(.resumed)
+            default: source.yield(.terminated(signal: number))
+            }
+        }
         Self.readKeys(source)
     }
 
@@ -41,6 +49,8 @@ final class TerminalDevice: Terminal {
     }
 
     func enter() {
+        // First: from here on nobody may end the process and leave the terminal as it is.
+        SignalWatch.begin(Self.signals)
         var raw = self.original
         cfmakeraw(&raw)
         // What was typed ahead is kept.
@@ -52,6 +62,7 @@ final class TerminalDevice: Terminal {
         self.errors?.end()
         var original = self.original
         tcsetattr(STDIN_FILENO, TCSADRAIN, &original)
+        SignalWatch.end(Self.signals)
     }
 
     func write(_ text: String) async {
@@ -96,23 +107,6 @@ final class TerminalDevice: Terminal {
                 }
             }
             source.yield(.ended)
-        }
-    }
-
-    private static func watchSignals(_ source: AsyncStream<TerminalInput>.Continuation) {
-        let inputs: [(Int32, TerminalInput)] =
-            [(SIGWINCH, .resized), (SIGCONT, .resumed)]
-            + [SIGTERM, SIGHUP, SIGINT].map { ($0, .terminated(signal: $0)) }
-        let queue = DispatchQueue(label: "terminal signals")
-        for (number, input) in inputs {
-            #if canImport(Darwin)
-            // There the default action comes before the source; SIGCONT and SIGWINCH have none.
-            if case .terminated = input { signal(number, SIG_IGN) }
-            #endif
-            let signals = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            // The handler keeps its source, for the life of the process.
-            signals.setEventHandler { withExtendedLifetime(signals) { _ = source.yield(input) } }
-            signals.resume()
         }
     }
 }
