@@ -12,8 +12,9 @@ import Musl
 ///
 /// A dispatch source would take its time until it is in place, and a signal that comes before ends the process.
 enum SignalWatch {
-    /// Takes the numbers from the handler, which may do hardly more than write them down. Never full: who writes to it
-    /// does not wait.
+    /// Takes the numbers from the handler, which may do hardly more than write them down.
+    ///
+    /// When it is full the handler does not wait; there is enough to be told already.
     private static let pipe = Self.makePipe()
 
     /// Tells each signal, for the life of the process.
