@@ -9,6 +9,8 @@ struct JoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Joins a room: lines from standard input go to it.",
         discussion: """
+            At a terminal the chat is interactive: /help tells what there is. With a pipe or a file at either side, \
+            lines go in and out as they are. \
             Lines that begin with "* " tell of people and of the connection. Typing goes on while the connection is \
             down; what was typed arrives in order when it is back. At the end of input the chat waits until everything \
             is confirmed.

@@ -34,6 +34,7 @@ actor RoomFloor: ChatFloor {
             group.addTask { await self.room.follow { report.yield($0) } }
             group.addTask { for await report in reports { await self.take(report) } }
             group.addTask { for await change in changes where change.to == .connected { await self.count() } }
+            group.addTask { await self.watchAttempts() }
         }
     }
 
@@ -89,6 +90,18 @@ actor RoomFloor: ChatFloor {
         case .missed(let lines): self.source.yield(.missed(lines))
         case .confirmed: self.settle(.confirmed)
         case .rejected(_, let why): self.settle(.rejected(why: why))
+        }
+    }
+
+    /// Tells when each further attempt is due: only the first one comes with a change of the state.
+    private func watchAttempts() async {
+        var told: ContinuousClock.Instant?
+        while (try? await Task.sleep(for: .milliseconds(200))) != nil {
+            guard self.connection.state == .reconnecting, case .waiting(let time, _) = self.connection.progress,
+                time != told
+            else { continue }
+            told = time
+            self.source.yield(.connection(.reconnecting(at: time), sentence: nil))
         }
     }
 
