@@ -118,7 +118,7 @@ actor RoomFloor: ChatFloor {
     private func count() async {
         let start = ContinuousClock.now
         guard let members = try? await self.members() else { return }
-        self.source.yield(.members(members))
+        self.source.yield(.members(members, room: self.visitor.room))
         self.source.yield(.roundTrip(start.duration(to: .now)))
     }
 

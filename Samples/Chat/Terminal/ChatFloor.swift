@@ -61,8 +61,8 @@ enum ChatFloorEvent: Sendable {
     case typing(String, room: String)
     /// Lines that were said while we were away and are gone; nil when their number is not known.
     case missed(Int?)
-    /// Who is in the current room, ourselves included.
-    case members([String])
+    /// Who is in a room, ourselves included.
+    case members([String], room: String)
     /// What became of the connection; the sentence is nil when there is nothing to tell.
     case connection(ConnectionStatus, sentence: String?)
     /// How many lines are not confirmed yet.

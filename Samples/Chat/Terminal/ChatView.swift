@@ -21,7 +21,8 @@ struct ChatView: Sendable {
     private(set) var status: StatusLine
     private var editor = LineEditor()
     private var marks = TypingMarks()
-    private var people: [String] = []
+    /// Who is here, by room.
+    private var people: [String: [String]] = [:]
     private var lastTyping: ContinuousClock.Instant?
     private var isLeaving = false
 
@@ -61,7 +62,7 @@ struct ChatView: Sendable {
             if room == self.room, name != self.name { self.marks.add(name, now: now) }
         case .missed(let count):
             self.list.add(.news("\(count.map(String.init) ?? "an unknown number of") lines were missed"))
-        case .members(let names): self.people = names
+        case .members(let names, let room): self.people[room] = names.sorted()
         case .connection(let status, let sentence):
             self.status.connection = status
             if let sentence { self.list.add(.news(sentence)) }
@@ -78,13 +79,12 @@ struct ChatView: Sendable {
         self.room = room
         self.status.room = room
         self.list.room = room
-        self.people = []
         self.marks.removeAll()
     }
 
     /// We have another name.
     mutating func rename(to name: String) {
-        self.people = self.people.map { $0 == self.name ? name : $0 }
+        self.people = self.people.mapValues { $0.map { $0 == self.name ? name : $0 }.sorted() }
         self.name = name
     }
 
@@ -140,13 +140,10 @@ struct ChatView: Sendable {
     private mutating func move(_ name: String, in room: String, isHere: Bool) {
         let place = room == self.room ? "" : " \(room)"
         self.list.add(.news("\(name) \(isHere ? "joined" : "left")\(place)"))
-        guard room == self.room else { return }
-        self.marks.remove(name)
-        if isHere, !self.people.contains(name) {
-            self.people = (self.people + [name]).sorted()
-        } else if !isHere {
-            self.people.removeAll { $0 == name }
-        }
+        if room == self.room { self.marks.remove(name) }
+        // Who came before is told by the first list.
+        guard let others = self.people[room]?.filter({ $0 != name }) else { return }
+        self.people[room] = isHere ? (others + [name]).sorted() : others
     }
 
     private func hint(now: ContinuousClock.Instant) -> [Span] {
@@ -156,7 +153,7 @@ struct ChatView: Sendable {
             return [Span(below > 0 ? "↓ \(below) below, Page Down" : "↓ Page Down", .warning)]
         }
         if let sentence = self.marks.sentence(now: now) { return [Span(sentence, .hint)] }
-        guard !self.people.isEmpty else { return [] }
-        return [Span("here: \(VisibleText.of(self.people.joined(separator: ", ")))", .hint)]
+        guard let room = self.room, let people = self.people[room], !people.isEmpty else { return [] }
+        return [Span("here: \(VisibleText.of(people.joined(separator: ", ")))", .hint)]
     }
 }

@@ -15,11 +15,11 @@ enum SignalWatch {
     /// Takes the numbers from the handler, which may do hardly more than write them down.
     ///
     /// When it is full the handler does not wait; there is enough to be told already.
-    private static let pipe = Self.makePipe()
+    private static let ends = Self.makeEnds()
 
     /// Tells each signal, for the life of the process.
     static func run(_ tell: @escaping @Sendable (Int32) -> Void) {
-        let output = Self.pipe.output
+        let output = Self.ends.output
         Thread.detachNewThread {
             var number: UInt8 = 0
             while true {
@@ -36,12 +36,12 @@ enum SignalWatch {
     /// From now on these signals are told, and do nothing else.
     static func begin(_ numbers: [Int32]) {
         // The handler must find it made.
-        guard self.pipe.input >= 0 else { return }
+        guard self.ends.input >= 0 else { return }
         for number in numbers {
             signal(number) { number in
                 let failure = errno
                 var byte = UInt8(truncatingIfNeeded: number)
-                _ = write(SignalWatch.pipe.input, &byte, 1)
+                _ = write(SignalWatch.ends.input, &byte, 1)
                 errno = failure
             }
         }
@@ -52,9 +52,9 @@ enum SignalWatch {
         for number in numbers { signal(number, SIG_DFL) }
     }
 
-    private static func makePipe() -> (output: Int32, input: Int32) {
+    private static func makeEnds() -> (output: Int32, input: Int32) {
         var ends: [Int32] = [-1, -1]
-        guard Foundation.pipe(&ends) == 0 else { return (-1, -1) }
+        guard pipe(&ends) == 0 else { return (-1, -1) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         return (ends[0], ends[1])

@@ -23,7 +23,7 @@ struct ChatViewTests {
         var view = ChatView(name: "ann", room: "lobby")
         let events: [ChatFloorEvent] = [
             .connection(.connected(over: "socketio"), sentence: "connected over socketio"),
-            .members(["ann", "bob"]), .roundTrip(.microseconds(12_400)), Self.line(1, "morning ann"),
+            .members(["ann", "bob"], room: "lobby"), .roundTrip(.microseconds(12_400)), Self.line(1, "morning ann"),
             Self.own(1, "hi bob, is this thing on?", .confirmed), .joined("eve", room: "lobby"),
             Self.line(2, "世界 looks fine from here 👍", from: "eve"), Self.own(2, "good", .pending), .waiting(1),
         ]
@@ -209,6 +209,27 @@ struct ChatViewTests {
                 """)
     }
 
+    @Test("who is here is known of each room, whatever comes first")
+    func people() {
+        var view = ChatView(name: "ann", room: "lobby")
+        let hint = { (view: ChatView) in view.frame(Self.size(60, 12), now: Self.now).panel[0].text }
+        view.hear(.members(["bob", "ann"], room: "lobby"), now: Self.now)
+        view.hear(.members(["ann", "eve"], room: "attic"), now: Self.now)
+        #expect(hint(view) == "here: ann, bob")
+        view.enter("attic")
+        #expect(hint(view) == "here: ann, eve")
+        view.hear(.left("eve", room: "attic"), now: Self.now)
+        view.hear(.joined("dan", room: "attic"), now: Self.now)
+        view.hear(.joined("dan", room: "attic"), now: Self.now)
+        view.hear(.left("bob", room: "lobby"), now: Self.now)
+        view.rename(to: "zoe")
+        #expect(hint(view) == "here: dan, zoe")
+        view.enter("lobby")
+        #expect(hint(view) == "here: zoe")
+        view.enter(nil)
+        #expect(hint(view) == "")
+    }
+
     @Test("a scrolled view stays where it is while lines come in, and follows again at its end")
     func scrolling() {
         var view = ChatView(name: "ann", room: "lobby")
@@ -265,7 +286,8 @@ struct ChatViewTests {
         let evil = "\u{1B}[2J\u{7}\u{9B}31m\r\n\u{202E}"
         let events: [ChatFloorEvent] = [
             Self.line(1, evil, from: evil), .joined(evil, room: "lobby"), .typing(evil, room: "lobby"),
-            Self.line(2, "x", room: evil), .connection(.connected(over: evil), sentence: evil), .members([evil]),
+            Self.line(2, "x", room: evil), .connection(.connected(over: evil), sentence: evil),
+            .members([evil], room: "lobby"),
             Self.own(1, "x", .rejected(why: evil)),
         ]
         for event in events {
