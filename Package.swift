@@ -127,7 +127,7 @@ let samples: [Target] = [
         exclude: [
             "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py", "chat_hub.py",
             "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py", "redis_presence.py",
-            "socketio_front.py", "websocket_front.py",
+            "socketio_front.py", "websocket_front.py", "record", "recording.svg",
         ],
         packageAccess: false, swiftSettings: settings)
 ]

@@ -17,23 +17,36 @@ struct ChatConfiguration {
     var transport: String?
     /// What `--url` says.
     var url: String?
+    /// The chat inside this process, which is one however often the configuration is read.
+    private let chat = ChatHub()
+
+    init(file: String? = nil, transport: String? = nil, url: String? = nil) {
+        self.file = file
+        self.transport = transport
+        self.url = url
+    }
 
     /// Makes the plan for a visitor.
     ///
     /// - Throws: the exit with status 64, after everything that is wrong was printed.
     func plan(for visitor: Visitor, _ news: ChatNews) throws -> LoadedPlan {
         do {
-            var loaded = try self.loader(for: visitor, news).load(self.sources)
-            loaded.plan.credentials = visitor.credentials
-            return loaded
+            return try self.load(for: visitor, news)
         } catch {
             throw Self.complain(error)
         }
     }
 
+    /// Makes the plan for a visitor, printing nothing.
+    func load(for visitor: Visitor, _ news: ChatNews) throws(ConfigurationError) -> LoadedPlan {
+        var loaded = try self.loader(for: visitor, news).load(self.sources)
+        loaded.plan.credentials = visitor.credentials
+        return loaded
+    }
+
     /// Reads the configuration of a visitor.
     func loader(for visitor: Visitor, _ news: ChatNews) -> ConfigurationLoader {
-        ConfigurationLoader(catalog: Self.catalog(for: visitor, news))
+        ConfigurationLoader(catalog: self.catalog(for: visitor, news))
     }
 
     /// Where the configuration comes from.
@@ -52,12 +65,12 @@ struct ChatConfiguration {
     /// What may be named in the configuration.
     ///
     /// An app adds its own transports and services here.
-    private static func catalog(for visitor: Visitor, _ news: ChatNews) -> Catalog {
+    private func catalog(for visitor: Visitor, _ news: ChatNews) -> Catalog {
         var logger = Logger(label: "chat") { StreamLogHandler.standardError(label: $0) }
         // Which lines are written is the service's option.
         logger.logLevel = .trace
         var catalog = Catalog()
-        catalog.add(.inMemory(ChatHub().hub))
+        catalog.add(.inMemory(self.chat.hub))
         catalog.add(.socketIO)
         catalog.add(.webSocket)
         catalog.add(.logging(logger: logger))

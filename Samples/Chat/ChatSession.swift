@@ -65,7 +65,7 @@ struct ChatSession: Sendable {
         case .missed(_, let lines):
             LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
         case .rejected(_, let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
-        case .confirmed, .entered, .out, .members, .typing: ()
+        case .said, .confirmed, .entered, .out, .typing: ()
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Linkspan
 import LinkspanConfiguration
 
@@ -8,6 +9,8 @@ struct JoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Joins a room: lines from standard input go to it.",
         discussion: """
+            At a terminal the chat is interactive: /help tells what there is. With a pipe or a file at either side, \
+            lines go in and out as they are. \
             Lines that begin with "* " tell of people and of the connection. Typing goes on while the connection is \
             down; what was typed arrives in order when it is back. At the end of input the chat waits until everything \
             is confirmed.
@@ -27,6 +30,9 @@ struct JoinCommand: AsyncParsableCommand {
 
     @Option(help: "A configuration file, YAML or JSON.")
     var config: String?
+
+    @Flag(help: "Follows the configuration file while it runs.")
+    var watch = false
 
     @Option(help: "Seconds to wait at the end of input until everything is confirmed.")
     var drain = 10.0
@@ -49,17 +55,61 @@ struct JoinCommand: AsyncParsableCommand {
             LineOutput.complain(error.message)
             throw ExitCode(64)
         }
-        let ending = await ChatSession(visit).run(lines: LineInput.lines(), patience: .seconds(self.drain))
+        let ending = await withTaskGroup(of: Void.self) { group in
+            if self.watch { group.addTask { await visit.follow(configuration) } }
+            defer { group.cancelAll() }
+            return await self.stay(visit, configuration)
+        }
         await visit.messaging.stop()
+        try ending()
+    }
+
+    /// Stays until the visitor leaves.
+    ///
+    /// - Returns: what tells how it ended, once everything has stopped.
+    private func stay(_ visit: Visit, _ configuration: ChatConfiguration) async -> () throws -> Void {
+        let environment = ProcessInfo.processInfo.environment
+        let patience = Duration.seconds(self.drain)
+        guard let terminal = TerminalDevice(environment: environment) else {
+            let ending = await ChatSession(visit).run(lines: LineInput.lines(), patience: patience)
+            return { try self.end(ending) }
+        }
+        let floor = VisitFloor(visit, configuration)
+        let session = InteractiveSession(
+            name: self.name, room: self.room, floor: floor, terminal: terminal, style: Style(environment: environment),
+            patience: patience)
+        let ending = await withTaskGroup(of: Void.self) { group in
+            group.addTask { await floor.run() }
+            defer { group.cancelAll() }
+            return await session.run()
+        }
+        return { try self.end(ending) }
+    }
+
+    private func end(_ ending: ChatSession.Ending) throws {
         switch ending {
-        case .finished(undelivered: 0):
-            ()
-        case .finished(let undelivered):
-            LineOutput.complain("\(undelivered) lines were not delivered")
-            throw ExitCode.failure
+        case .finished(let undelivered): try self.end(undelivered: undelivered)
         case .failed(let error):
             LineOutput.complain(error.message)
             throw ExitCode.failure
         }
+    }
+
+    private func end(_ ending: InteractiveSession.Ending) throws {
+        switch ending {
+        case .finished(let undelivered): try self.end(undelivered: undelivered)
+        case .failed(let sentence):
+            LineOutput.complain(sentence)
+            throw ExitCode.failure
+        case .terminated(let signal):
+            // What a shell says of a process that the signal has ended.
+            throw ExitCode(128 + signal)
+        }
+    }
+
+    private func end(undelivered: Int) throws {
+        guard undelivered > 0 else { return }
+        LineOutput.complain("\(undelivered) lines were not delivered")
+        throw ExitCode.failure
     }
 }

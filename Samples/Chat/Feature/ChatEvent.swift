@@ -4,6 +4,8 @@ import Linkspan
 enum ChatEvent: Sendable {
     /// Somebody said something.
     case line(ChatVocabulary.Line)
+    /// We say something; what becomes of it follows.
+    case said(id: String, room: String, text: String)
     /// A line of ours is in its room.
     case confirmed(id: String)
     /// A line of ours was refused or given up.
@@ -16,8 +18,6 @@ enum ChatEvent: Sendable {
     case out(room: String, why: String?)
     case joined(room: String, name: String)
     case left(room: String, name: String)
-    /// Who is in a room now.
-    case members(room: String, names: [String])
     case typing(room: String, name: String)
 }
 

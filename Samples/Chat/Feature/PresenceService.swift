@@ -32,17 +32,12 @@ final class PresenceService: ChannelUsing {
         }
     }
 
-    /// Asks who is in a room; the answer comes as news.
-    func who(in room: String) throws(LinkspanError) {
+    /// Asks who is in a room.
+    func who(in room: String) async throws(LinkspanError) -> [String] {
         guard let channel = self.channel.withLock({ $0 }) else {
             throw LinkspanError(.wrongState, "the chat is not connected to anything yet")
         }
-        let payload = try Payload(ChatVocabulary.Place(room: room))
-        let news = self.news
-        try channel.perform(
-            Command(.request, event: "who", payload: payload, timeout: .seconds(10)) { outcome in
-                guard let names = try? outcome.get().decode(ChatVocabulary.Answer.self).members else { return }
-                news.post(.members(room: room, names: names))
-            })
+        let answer = try await channel.request("who", ChatVocabulary.Place(room: room), timeout: .seconds(10))
+        return try answer.decode(ChatVocabulary.Answer.self).members ?? []
     }
 }

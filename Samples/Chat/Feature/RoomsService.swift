@@ -68,10 +68,13 @@ extension RoomsService {
         let number = await self.tally.begin()
         let id = "\(self.visitor.session)-\(number)"
         do throws(LinkspanError) {
+            let channel = try self.live()
             let payload = try Payload(ChatVocabulary.Say(room: room, text: text, id: id))
-            try self.live().perform(
+            self.news.post(.said(id: id, room: room, text: text))
+            try channel.perform(
                 Command(.deliver(lane: "say"), event: "say", payload: payload) { self.ended(id, text, $0) })
         } catch {
+            self.news.post(.rejected(id: id, text: text, why: error.message))
             self.tally.end()
             throw error
         }
@@ -119,17 +122,13 @@ extension RoomsService {
         }
     }
 
-    /// Leaves the room one is in.
-    ///
-    /// - Returns: the room that was left.
-    @discardableResult
-    func leave() throws(LinkspanError) -> String {
-        guard let room = self.visitor.room else { throw LinkspanError(.wrongState, "you are in no room") }
+    /// Leaves a room.
+    func leave(_ room: String) throws(LinkspanError) {
+        guard self.visitor.isIn(room) else { throw LinkspanError(.wrongState, "you are not in \(room)") }
         self.visitor.leave(room)
         try self.ask("leave", ChatVocabulary.Place(room: room)) { _ in
             self.news.post(.out(room: room, why: nil))
         }
-        return room
     }
 
     private func ask(

@@ -1,0 +1,71 @@
+/// What a submitted line asks for.
+enum ChatInput: Hashable, Sendable {
+    case say(String)
+    case join(String)
+    /// Leaves the room, or the current one.
+    case leave(String?)
+    case who
+    case nick(String)
+    case transport(String)
+    case offline
+    case online
+    case explain
+    case help
+    case quit
+    /// It cannot be done; the sentence says why.
+    case mistake(String)
+
+    /// What may be typed, for `/help`.
+    static let manual = """
+        /join ROOM        join a room
+        /leave [ROOM]     leave it
+        /who              who is here
+        /nick NAME        take another name
+        /transport NAME   memory, socketio or websocket
+        /offline /online  pull the plug; put it back in
+        /explain          what the connection does, and why
+        /quit             leave, like Ctrl-C and Ctrl-D
+        //text            say "/text"
+        Up, Down          what you typed before
+        Page Up, Down     scroll
+        """
+
+    /// Reads a line.
+    ///
+    /// Lines that were pasted together are said one after the other, and are never commands.
+    static func read(_ text: String) -> [Self] {
+        let lines = text.split(separator: "\n").map(String.init).filter { !$0.allSatisfy(\.isWhitespace) }
+        guard lines.count == 1, let line = lines.first, line.hasPrefix("/") else { return lines.map(Self.say) }
+        guard !line.hasPrefix("//") else { return [.say(String(line.dropFirst()))] }
+        let words = line.split(separator: " ", maxSplits: 1)
+        let argument = words.count > 1 ? words[1].trimmed : ""
+        return [self.command(String(words[0]), argument)]
+    }
+
+    private static func command(_ name: String, _ argument: String) -> Self {
+        switch name {
+        case "/join": self.needing(argument, "/join ROOM", Self.join)
+        case "/leave": .leave(argument.isEmpty ? nil : argument)
+        case "/nick": self.needing(argument, "/nick NAME", Self.nick)
+        case "/transport": self.needing(argument, "/transport NAME", Self.transport)
+        case "/who": .who
+        case "/offline": .offline
+        case "/online": .online
+        case "/explain": .explain
+        case "/help": .help
+        case "/quit", "/exit": .quit
+        default: .mistake("there is no \(name); /help tells what there is")
+        }
+    }
+
+    private static func needing(_ argument: String, _ usage: String, _ make: (String) -> Self) -> Self {
+        argument.isEmpty ? .mistake("\(usage): what is missing is the name") : make(argument)
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: String {
+        let tail = self.drop { $0.isWhitespace }
+        return String(tail.reversed().drop { $0.isWhitespace }.reversed())
+    }
+}

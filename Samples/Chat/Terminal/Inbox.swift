@@ -1,0 +1,26 @@
+import Synchronization
+
+/// Values from many sources for one consumer, who takes all that have come at once.
+@available(macOS 15, *)
+final class Inbox<Value: Sendable>: Sendable {
+    /// Comes when there is something to take.
+    let arrivals: AsyncStream<Void>
+    private let arrival: AsyncStream<Void>.Continuation
+    private let values = Mutex<[Value]>([])
+
+    init() { (self.arrivals, self.arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+    /// Adds a value.
+    func put(_ value: Value) {
+        self.values.withLock { $0.append(value) }
+        self.arrival.yield()
+    }
+
+    /// Takes all values.
+    func take() -> [Value] {
+        self.values.withLock { values in
+            defer { values = [] }
+            return values
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import Linkspan
+import LinkspanConfiguration
+import LinkspanLifecycle
+import Synchronization
+
+/// A visit, as an interactive session sees it.
+@available(macOS 15, *)
+actor VisitFloor: ChatFloor {
+    nonisolated let events: AsyncStream<ChatFloorEvent>
+    private nonisolated let source: AsyncStream<ChatFloorEvent>.Continuation
+    private nonisolated let visit: Visit
+    private let configuration: ChatConfiguration
+    /// What carries the traffic.
+    private nonisolated let transport: Mutex<String>
+    /// What the connection goes by now.
+    private var plan: LoadedPlan
+    /// What was said and is not confirmed yet.
+    private var open: [String: ChatFloorLine] = [:]
+
+    init(_ visit: Visit, _ configuration: ChatConfiguration) {
+        self.visit = visit
+        self.configuration = configuration
+        self.plan = visit.plan
+        self.transport = Mutex(visit.transport)
+        (self.events, self.source) = AsyncStream.makeStream()
+        _ = visit.connection.onStateChange { [weak self] change in self?.tell(change) }
+    }
+
+    /// Carries what happens to the session, until the task is cancelled.
+    func run() async {
+        let (news, source) = (self.visit.news.events, self.source)
+        let (entries, entry) = AsyncStream<String>.makeStream()
+        let roundTrips = self.visit.messaging.services.observe(weak: self, MessageEvent.self) { _, event in
+            if case .acknowledged(let time) = event.event.kind { source.yield(.roundTrip(time)) }
+        }
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                for await event in news {
+                    if case .entered(let room) = event { entry.yield(room) }
+                    await self.take(event)
+                }
+            }
+            group.addTask { for await room in entries { await self.greet(room) } }
+            group.addTask { await self.watchAttempts() }
+        }
+        roundTrips.cancel()
+    }
+}
+
+// MARK: - What happens
+
+@available(macOS 15, *)
+extension VisitFloor {
+    private func take(_ event: ChatEvent) {
+        switch event {
+        case .said(let id, let room, let text):
+            self.open[id] = ChatFloorLine(
+                id: id, room: room, from: self.visit.visitor.name, text: text, isOwn: true, state: .pending)
+            self.settle(id, .pending)
+        case .confirmed(let id): self.settle(id, .confirmed)
+        case .rejected(let id, _, let why): self.settle(id, .rejected(why: why))
+        case .line(let line):
+            self.source.yield(
+                .line(
+                    ChatFloorLine(
+                        id: "\(line.from)/\(line.id)", room: line.room, from: line.from, text: line.text, isOwn: false,
+                        state: .confirmed)))
+        case .joined(let room, let name): self.source.yield(.joined(name, room: room))
+        case .left(let room, let name): self.source.yield(.left(name, room: room))
+        case .typing(let room, let name): self.source.yield(.typing(name, room: room))
+        case .missed(_, let lines): self.source.yield(.missed(lines))
+        case .entered, .out: ()
+        }
+    }
+
+    private func settle(_ id: String, _ state: ChatFloorLine.State) {
+        guard var line = self.open[id] else { return }
+        line.state = state
+        self.open[id] = state == .pending ? line : nil
+        self.source.yield(.line(line))
+        self.source.yield(.waiting(self.open.count))
+    }
+
+    /// Looks who is in a room that we have entered, for the first time or again.
+    private func greet(_ room: String) async {
+        guard let names = try? await self.presence?.who(in: room) else { return }
+        self.source.yield(.members(names, room: room))
+    }
+
+    private nonisolated func tell(_ change: StateChange) {
+        let transport = self.transport.withLock { $0 }
+        guard let status = Self.status(after: change, over: transport) else { return }
+        self.source.yield(.connection(status, sentence: ConnectionNews.sentence(for: change, over: transport)))
+    }
+
+    /// Tells when each further attempt is due: only the first one comes with a change of the state.
+    private func watchAttempts() async {
+        var told: ContinuousClock.Instant?
+        while (try? await Task.sleep(for: .milliseconds(200))) != nil {
+            guard self.visit.connection.state == .reconnecting,
+                case .waiting(let time, _) = self.visit.connection.progress, time != told
+            else { continue }
+            told = time
+            self.source.yield(.connection(.reconnecting(at: time), sentence: nil))
+        }
+    }
+
+    private static func status(after change: StateChange, over transport: String) -> ConnectionStatus? {
+        switch (change.to, change.reason) {
+        case (.connected, _): .connected(over: transport)
+        case (.reconnecting, _): .reconnecting(at: change.nextAttempt ?? change.time)
+        case (.disconnected, .failed(let error)): .failed(error.message)
+        case (.disconnected, .requested), (.disconnected, .unoccupied), (.released, _): .offline
+        case (.disconnected, .lost), (.disconnected, .established), (.created, _): nil
+        }
+    }
+}
+
+// MARK: - What is asked for
+
+@available(macOS 15, *)
+extension VisitFloor {
+    private nonisolated var presence: PresenceService? {
+        self.visit.messaging.services.services(of: PresenceService.self).first
+    }
+
+    func say(_ text: String) async throws(ChatRefusal) {
+        _ = try await Self.refusing { () async throws(LinkspanError) in try await self.visit.rooms.say(text) }
+    }
+
+    func join(_ room: String) async throws(ChatRefusal) {
+        try await Self.refusing { () async throws(LinkspanError) in try self.visit.rooms.join(room) }
+    }
+
+    func leave(_ room: String) async throws(ChatRefusal) -> String? {
+        try await Self.refusing { () async throws(LinkspanError) in try self.visit.rooms.leave(room) }
+        return self.visit.visitor.room
+    }
+
+    func who() async throws(ChatRefusal) -> [String] {
+        guard let presence = self.presence else {
+            throw ChatRefusal(sentence: "the service 'presence' is not among linkspan.services.enabled")
+        }
+        guard let room = self.visit.visitor.room else { throw ChatRefusal(sentence: "you are in no room") }
+        return try await Self.refusing { () async throws(LinkspanError) in try await presence.who(in: room) }
+    }
+
+    func typing() async { self.visit.messaging.services.services(of: TypingService.self).first?.typed() }
+
+    func nick(_ name: String) async throws(ChatRefusal) {
+        guard (1...64).contains(name.unicodeScalars.count) else {
+            throw ChatRefusal(sentence: "a name must have 1 to 64 characters")
+        }
+        self.visit.visitor.rename(to: name)
+        // The server is told who comes at each entry, so one enters once more.
+        try await self.move(to: self.plan)
+    }
+
+    func switchTransport(_ name: String) async throws(ChatRefusal) {
+        var configuration = self.configuration
+        // The flag's endpoint is that of the flag's transport.
+        if name != self.visit.transport { configuration.url = nil }
+        configuration.transport = name
+        do {
+            let plan = try configuration.load(for: self.visit.visitor, self.visit.news)
+            let former = self.transport.withLock { transport in
+                defer { transport = name }
+                return transport
+            }
+            do {
+                try await self.move(to: plan)
+            } catch {
+                self.transport.withLock { $0 = former }
+                throw error
+            }
+        } catch let error as ConfigurationError {
+            throw ChatRefusal(sentence: error.problems.map(\.description).joined(separator: "; "))
+        } catch let refusal as ChatRefusal {
+            throw refusal
+        } catch {
+            throw ChatRefusal(sentence: "\(error)")
+        }
+    }
+
+    private func move(to plan: LoadedPlan) async throws(ChatRefusal) {
+        try await Self.refusing { () async throws(LinkspanError) in
+            try self.visit.messaging.move(to: plan.plan)
+        }
+        self.plan = plan
+    }
+
+    func goOffline() async throws(ChatRefusal) {
+        try await Self.refusing { () async throws(LinkspanError) in try self.visit.connection.disconnect() }
+    }
+
+    func goOnline() async throws(ChatRefusal) {
+        try await Self.refusing { () async throws(LinkspanError) in try self.visit.connection.connect() }
+    }
+
+    func explain() async -> String {
+        let settings = ["transport.adapter", "services.enabled"].compactMap { self.plan.explain($0)?.description }
+        return (self.visit.connection.diagnosis.sentences + settings).joined(separator: "\n")
+    }
+
+    func drain(within limit: Duration) async -> Int { await self.visit.rooms.drain(within: limit) }
+
+    private static func refusing<Value>(
+        _ body: () async throws(LinkspanError) -> Value
+    ) async throws(ChatRefusal) -> Value {
+        do throws(LinkspanError) { return try await body() } catch { throw ChatRefusal(sentence: error.message) }
+    }
+}

@@ -1,0 +1,40 @@
+internal import Testing
+
+extension Chat {
+    @Suite
+    struct FollowingTests {
+        private static func file(_ wire: Wire, _ server: ChatServer, level: String = "error") async -> String {
+            """
+            linkspan:
+              transport:
+                adapter: \(wire)
+                socketio: { url: "\(await server.url(for: .socketio))" }
+                websocket: { url: "\(await server.url(for: .websocket))" }
+              services: { enabled: [rooms, presence, logging], logging: { level: \(level) } }
+            """
+        }
+
+        @Test("a visit moves to another transport when its file says so, and no line is lost", .timeLimit(.minutes(2)))
+        func transport() async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let path = try bench.file("chat.yaml", await Self.file(.socketio, server))
+                let chat = try await bench.chat(["join", "--name", "ann", "--config", path, "--watch"])
+                try await chat.output.wait(forLine: "* connected over socketio")
+                let lines = (1...60).map { "line \($0)" }
+                try chat.type(Array(lines[..<20]))
+                _ = try bench.file("chat.yaml", await Self.file(.websocket, server))
+                try chat.type(Array(lines[20..<40]))
+                try await chat.output.wait(forLine: "* transport socketio -> websocket")
+                try chat.type(Array(lines[40...]))
+                _ = try bench.file("chat.yaml", "linkspan: { transport: { adapter: pigeon } }")
+                try await chat.output.wait(forLine: "* configuration not changed: 1 problem")
+                _ = try bench.file("chat.yaml", await Self.file(.websocket, server, level: "critical"))
+                try await chat.output.wait(forLine: "* ~ logging.level error -> critical (hot)")
+                try chat.endInput()
+                #expect(try await chat.exit() == 0)
+                #expect(try server.kept(from: "ann") == lines)
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+@testable internal import chat
+internal import Testing
+
+@Suite
+struct InteractiveSessionTests {
+    /// Runs a session while a test plays the other parts; ends it if they do not.
+    private static func run(
+        _ floor: FakeFloor, _ terminal: FakeTerminal, patience: Duration = .seconds(3_600),
+        _ play: @escaping @Sendable () async throws -> Void
+    ) async throws -> InteractiveSession.Ending {
+        let session = InteractiveSession(
+            name: "ann", room: "lobby", floor: floor, terminal: terminal, style: Style(hasColours: true),
+            patience: patience)
+        async let ending = session.run()
+        try await play()
+        return await ending
+    }
+
+    private static func next(_ requests: AsyncStream<String>, _ count: Int) async -> [String] {
+        var found: [String] = []
+        for await request in requests where request != "typing" {
+            found.append(request)
+            if found.count == count { break }
+        }
+        return found
+    }
+
+    @Test("commands reach the floor in order", .timeLimit(.minutes(1)))
+    func commands() async throws {
+        let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 20))
+        let ending = try await Self.run(floor, terminal) {
+            terminal.type("hello\r/who\r/explain\r/transport websocket\r/transport nowhere\r")
+            terminal.type("/offline\r/online\r/nick eve\r")
+            terminal.type("/join attic\r/leave\r/leave\rlost\r/help\r")
+            terminal.type("/quit\r")
+            #expect(
+                await Self.next(floor.requests, 11) == [
+                    "say hello", "who", "explain", "transport websocket", "transport nowhere", "offline", "online",
+                    "nick eve", "join attic", "leave attic", "drain",
+                ])
+        }
+        #expect(ending == .finished(undelivered: 0))
+    }
+
+    @Test("what comes of commands is on the screen", .timeLimit(.minutes(1)))
+    func answers() async throws {
+        let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 20))
+        let ending = try await Self.run(floor, terminal) {
+            terminal.type("/who\r/explain\r/transport nowhere\r/join attic\r/leave\rlost\r")
+            let screen = try #require(await terminal.wait(for: "* join a room first"))
+            #expect(
+                screen.lines.prefix(5) == [
+                    "  here: ann, bob", "  it is up", "  because it was asked to be", "* there is no way",
+                    "* join a room first: /join ROOM",
+                ])
+            #expect(screen.lines[18].hasPrefix("── connecting ─"))
+            terminal.type("\u{4}")
+        }
+        #expect(ending == .finished(undelivered: 0))
+    }
+
+    @Test("the terminal is given back, however the session ends", .timeLimit(.minutes(1)), arguments: 0...4)
+    func endings(way: Int) async throws {
+        let (floor, terminal) = (FakeFloor(undelivered: 2), FakeTerminal(columns: 40, rows: 10))
+        let ending = try await Self.run(floor, terminal) {
+            switch way {
+            case 0: terminal.type("\u{3}")
+            case 1: terminal.type("\u{4}")
+            case 2: terminal.source.yield(.ended)
+            case 3: terminal.source.yield(.terminated(signal: 15))
+            default: floor.source.yield(.connection(.failed("the name is taken"), sentence: nil))
+            }
+        }
+        switch way {
+        case 3: #expect(ending == .terminated(signal: 15))
+        case 4: #expect(ending == .failed("the name is taken"))
+        default: #expect(ending == .finished(undelivered: 2))
+        }
+        var modes: [String] = []
+        for await mode in terminal.modes { modes.append(mode) }
+        #expect(modes == ["enter", "restore"])
+        let screen = try #require(await terminal.wait(for: ""))
+        #expect(screen.modes == [25: true, 2_004: false, 7: true])
+        #expect(screen.isWhole)
+    }
+
+    @Test("whoever does not want to wait leaves at once, and what is open is counted", .timeLimit(.minutes(1)))
+    func impatient() async throws {
+        let (floor, terminal) = (FakeFloor(isPatient: true), FakeTerminal(columns: 70, rows: 10))
+        let ending = try await Self.run(floor, terminal) {
+            floor.source.yield(.waiting(3))
+            _ = try #require(await terminal.wait(for: "3 messages waiting"))
+            terminal.type("\u{3}")
+            _ = try #require(await terminal.wait(for: "Ctrl-C leaves at once"))
+            terminal.type("\u{3}")
+        }
+        #expect(ending == .finished(undelivered: 3))
+    }
+
+    @Test("nobody is waited for longer than the patience", .timeLimit(.minutes(1)))
+    func patience() async throws {
+        let (floor, terminal) = (FakeFloor(isPatient: true), FakeTerminal(columns: 70, rows: 10))
+        let ending = try await Self.run(floor, terminal, patience: .milliseconds(-900)) {
+            floor.source.yield(.waiting(1))
+            _ = try #require(await terminal.wait(for: "1 message waiting"))
+            terminal.type("\u{3}")
+        }
+        #expect(ending == .finished(undelivered: 1))
+    }
+
+    @Test("time alone changes the screen: ESC becomes a key, a countdown goes on", .timeLimit(.minutes(1)))
+    func time() async throws {
+        let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 10))
+        _ = try await Self.run(floor, terminal) {
+            floor.source.yield(.connection(.reconnecting(at: .now + .milliseconds(1_200)), sentence: nil))
+            _ = try #require(await terminal.wait(for: "reconnecting in 2 s"))
+            _ = try #require(await terminal.wait(for: "reconnecting in 1 s"))
+            _ = try #require(await terminal.wait(for: "reconnecting ─"))
+            for number in 1...30 { floor.source.yield(ChatViewTests.line(number, "line \(number)")) }
+            _ = try #require(await terminal.wait(for: "line 30"))
+            terminal.type("\u{1B}[5~")
+            _ = try #require(await terminal.wait(for: "below, Page Down"))
+            terminal.type("\u{1B}")
+            let screen = try #require(await terminal.wait(for: "line 30"))
+            #expect(!screen.text.contains("Page Down"))
+            terminal.type("\u{3}")
+        }
+    }
+
+    @Test("what others write to standard error is told in the conversation", .timeLimit(.minutes(1)))
+    func strayOutput() async throws {
+        let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 10))
+        _ = try await Self.run(floor, terminal) {
+            terminal.source.yield(.stray("warning: \u{1B}[31mdisk full"))
+            _ = try #require(await terminal.wait(for: "* warning: \u{FFFD}[31mdisk full"))
+            terminal.type("\u{3}")
+        }
+    }
+}

@@ -1,0 +1,219 @@
+internal import Foundation
+internal import Testing
+
+extension Chat {
+    @Suite
+    struct PseudoTerminalTests {
+        /// Ann at a terminal and bob at a pipe, in the same room.
+        private static func meet(
+            columns: Int = 70, rows: Int = 16, environment: [String: String] = [:],
+            _ scenario: @escaping @Sendable (_ ann: Seat, _ bob: Child, _ server: ChatServer) async throws -> Void
+        ) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let bob = try await bench.join("bob", .websocket, server)
+                let arguments = ["join", "--name", "ann"] + (await server.arguments(for: .socketio))
+                try await Seat.take(
+                    on: bench, arguments, columns: columns, rows: rows, environment: environment
+                ) { ann in
+                    try await ann.wait(for: "connected over socketio", row: -2)
+                    try await bob.output.wait(forLine: "* ann joined")
+                    try await scenario(ann, bob, server)
+                }
+            }
+        }
+
+        @Test("a line that is being typed survives what others say", .timeLimit(.minutes(2)))
+        func typing() async throws {
+            try await Self.meet { ann, bob, _ in
+                try await ann.type("half a line")
+                try await ann.wait(for: "> half a line", row: -1)
+                try bob.type(Delivery.lines(1...40, from: "bob"))
+                let screen = try await ann.wait(for: "bob: bob 40")
+                #expect(screen.lines.last == "> half a line")
+                #expect(screen.cursor == (15, 13))
+                let heard = (screen.scrollback + screen.lines).filter { $0.hasPrefix("bob: ") }
+                #expect(heard == (1...40).map { "bob: bob \($0)" })
+                try await ann.type("\u{1B}[D\u{1B}[D\u{7F}\u{7F}\u{1B}[H\u{1B}[C\r")
+                try await bob.output.wait(forLine: "ann: half a ne")
+                try await ann.wait(for: "ann: half a ne")
+                try await ann.type("\u{1B}[A!\r")
+                try await bob.output.wait(forLine: "ann: half a ne!")
+                #expect(await ann.screen.unknown == [])
+            }
+        }
+
+        @Test("the screen follows the size of the window", .timeLimit(.minutes(2)))
+        func resizing() async throws {
+            try await Self.meet { ann, bob, _ in
+                try bob.type(["a line that is long enough to be broken in a window of thirty columns"])
+                try await ann.wait(for: "bob: a line that is long")
+                try await ann.type("typed 世界")
+                for (columns, rows) in [(30, 12), (90, 24), (20, 3), (8, 1), (1, 1), (70, 16)] {
+                    await ann.resize(columns: columns, rows: rows)
+                    let screen = try await ann.wait(for: "the frame for \(columns)x\(rows)") { screen in
+                        let hasRule = rows < 2 || screen.lines[rows - 2].hasPrefix("── ")
+                        return hasRule && (columns < 20 || screen.lines[rows - 1] == "> typed 世界")
+                            && (columns >= 20 || screen.cursor.row == rows - 1)
+                    }
+                    #expect(screen.unknown == [])
+                    #expect(screen.isWhole)
+                }
+                let screen = try await ann.wait(for: "> typed 世界", row: -1)
+                #expect(screen.cursor == (15, 12))
+                try await ann.wait(for: "bob: a line that is long enough to be broken")
+            }
+        }
+
+        @Test("a chat that was stopped takes the terminal back when it goes on", .timeLimit(.minutes(2)))
+        func stopped() async throws {
+            try await Self.meet { ann, bob, _ in
+                try bob.type(["hello"])
+                let before = try await ann.wait(for: "bob: hello").text
+                await ann.interlude("\u{1B}[5;1H$ ls\u{1B}[16;1Hfile\u{1B}[1;1H")
+                try await ann.wait(for: "the screen as it was") { $0.text == before }
+                #expect(await ann.isRaw)
+                try await ann.type("on it goes\r")
+                try await bob.output.wait(forLine: "ann: on it goes")
+            }
+        }
+
+        @Test("NO_COLOR is respected", .timeLimit(.minutes(2)), arguments: [false, true])
+        func colours(isWanted: Bool) async throws {
+            try await Self.meet(environment: isWanted ? [:] : ["NO_COLOR": "1"]) { ann, bob, _ in
+                try bob.type(["hello"])
+                try await ann.wait(for: "bob: hello")
+                try await ann.type("hi\r")
+                try await ann.wait(for: "ann: hi")
+                try await ann.type("\u{3}")
+                let screen = try await ann.wait(for: "status 0")
+                #expect((screen.attributes > 0) == isWanted)
+            }
+        }
+
+        @Test(
+            "whoever leaves finds the terminal as it was, with the conversation on it", .timeLimit(.minutes(2)),
+            arguments: ["\u{3}", "\u{4}", "/quit\r", "SIGTERM", "SIGHUP"])
+        func leaving(way: String) async throws {
+            try await Self.meet { ann, bob, _ in
+                try bob.type(["hello"])
+                try await ann.wait(for: "bob: hello")
+                #expect(await ann.isRaw)
+                switch way {
+                case "SIGTERM": await ann.signal(SIGTERM)
+                case "SIGHUP": await ann.signal(SIGHUP)
+                default: try await ann.type(way)
+                }
+                let screen = try await ann.wait(for: "status ")
+                #expect(screen.text.contains(["SIGTERM": "status 143", "SIGHUP": "status 129"][way] ?? "status 0"))
+                #expect(screen.text.contains("bob: hello"))
+                #expect(!screen.text.contains("connected over socketio ·"))
+                #expect(screen.modes == [25: true, 2_004: false, 7: true])
+                #expect(screen.isWhole)
+                try await bob.output.wait(forLine: "* ann left")
+                _ = try? await ann.wait(for: "the end", within: .seconds(5)) { _ in false }
+                let settings = try await ann.settings()
+                #expect(!settings.before.isEmpty)
+                #expect(settings.before == settings.after)
+            }
+        }
+
+        @Test("a refusal is told on a terminal that is as it was", .timeLimit(.minutes(2)))
+        func refused() async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let arguments = ["join", "--name", "   "] + (await server.arguments(for: .socketio))
+                try await Seat.take(on: bench, arguments) { seat in
+                    let screen = try await seat.wait(for: "status 1")
+                    #expect(screen.text.contains("chat: "))
+                    #expect(screen.modes == [25: true, 2_004: false, 7: true])
+                    _ = try? await seat.wait(for: "the end", within: .seconds(5)) { _ in false }
+                    let settings = try await seat.settings()
+                    #expect(settings.before == settings.after)
+                }
+            }
+        }
+
+        @Test("what is typed while the server is away waits, and arrives", .timeLimit(.minutes(2)))
+        func outage() async throws {
+            try await Self.meet { ann, bob, server in
+                await server.kill()
+                try await ann.wait(for: "reconnecting", row: -2)
+                try await ann.type("one\rtwo\r")
+                try await ann.wait(for: "2 messages waiting", row: -2)
+                try await ann.wait(for: "ann: two …")
+                try await server.start()
+                try await ann.wait(for: "connected over socketio", row: -2)
+                try await bob.output.wait(forLine: "ann: two")
+                let screen = try await ann.wait(for: "a line without a mark") { $0.lines.contains("ann: two") }
+                #expect(!screen.text.contains("waiting"))
+            }
+        }
+
+        @Test("who types is told to others at a terminal", .timeLimit(.minutes(2)))
+        func typingMarks() async throws {
+            try await Self.meet { ann, _, server in
+                let url = await server.url(for: .websocket)
+                try await Bench.run { bench in
+                    let arguments = ["join", "--name", "eve", "--transport", "websocket", "--url", url]
+                    try await Seat.take(on: bench, arguments) { eve in
+                        try await eve.wait(for: "here: ann, bob, eve")
+                        try await eve.type("x")
+                        try await ann.wait(for: "eve is typing …", row: -3)
+                    }
+                }
+            }
+        }
+
+        @Test("nobody's line does anything to the terminal", .timeLimit(.minutes(2)))
+        func hostileText() async throws {
+            try await Self.meet { ann, bob, _ in
+                try bob.type(raw: "\u{1B}]0;title\u{7}\u{1B}[2J\u{1B}[?1049h\u{9B}5n\r\u{8}\u{E}shifted\n")
+                let screen = try await ann.wait(for: "shifted")
+                #expect(screen.unknown == [])
+                #expect(screen.modes == [25: true, 2_004: true, 7: false])
+                #expect(screen.text.contains("* connected over socketio"))
+            }
+        }
+
+        @Test("log lines come into the conversation and leave the screen alone", .timeLimit(.minutes(2)))
+        func logLines() async throws {
+            try await Self.meet(environment: ["LINKSPAN_SERVICES_LOGGING_LEVEL": "debug"]) { ann, _, server in
+                await server.kill()
+                try await ann.wait(for: "a line of the log") { screen in
+                    (screen.scrollback + screen.lines).contains { $0.hasPrefix("* ") && $0.contains("debug") }
+                }
+                let screen = try await ann.wait(for: "reconnecting", row: -2)
+                #expect(screen.lines.last == ">")
+                #expect(screen.unknown == [])
+            }
+        }
+
+        @Test("a terminal that knows no sequences gets plain lines", .timeLimit(.minutes(2)))
+        func dumbTerminal() async throws {
+            try await Bench.run { bench in
+                try await Seat.take(on: bench, ["join", "--name", "ann"], environment: ["TERM": "dumb"]) { seat in
+                    try await seat.wait(for: "* connected over memory")
+                    #expect(await !seat.isRaw)
+                    try await seat.type("\u{4}")
+                    let screen = try await seat.wait(for: "status 0")
+                    #expect(screen.modes == [:])
+                    #expect(screen.attributes == 0)
+                }
+            }
+        }
+
+        @Test("what goes into a file is plain, whoever types", .timeLimit(.minutes(2)))
+        func redirected() async throws {
+            try await Bench.run { bench in
+                let file = "\(bench.folder)/out.txt"
+                try await Seat.take(on: bench, ["join", "--name", "ann"], redirection: ">'\(file)'") { seat in
+                    try await seat.type("hello\n\u{4}")
+                    let screen = try await seat.wait(for: "status 0")
+                    #expect(screen.modes == [:])
+                    #expect(try String(contentsOfFile: file, encoding: .utf8) == "* connected over memory\n")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+internal import Foundation
+
+/// A program at a pseudo-terminal, and what is to be seen there.
+///
+/// A shell runs it, as at a real terminal. It notes how the terminal is set before and after, and shows the status.
+actor Seat {
+    /// What did not come to the screen.
+    struct Missing: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private enum Event: Sendable {
+        case output([UInt8])
+        case ended
+        case timeUp(Int)
+    }
+
+    private(set) var screen: TerminalEmulator
+    private let pseudoTerminal: PseudoTerminal
+    private let events: AsyncStream<Event>
+    private let event: AsyncStream<Event>.Continuation
+    private let folder: String
+    private var isEnded = false
+    private var waits = 0
+
+    private static let script = """
+        trap : TERM INT HUP
+        stty -g >"$SEAT/before"
+        "$@"
+        echo "status $?"
+        stty -g >"$SEAT/after"
+        """
+
+    /// Lets somebody sit down at a terminal with a chat for the time of a scenario.
+    static func take(
+        on bench: Bench, _ arguments: [String], columns: Int = 70, rows: Int = 16, environment: [String: String] = [:],
+        redirection: String = "", _ scenario: (Seat) async throws -> Void
+    ) async throws {
+        let folder = "\(bench.folder)/seat-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let script = Self.script.replacing("\"$@\"", with: "\"$@\" \(redirection)")
+        var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LINKSPAN_") }
+        variables["NO_COLOR"] = nil
+        variables["TERM"] = "xterm-256color"
+        variables["SEAT"] = folder
+        let pseudoTerminal = try PseudoTerminal(columns: columns, rows: rows)
+        let seat = Seat(pseudoTerminal, folder, columns, rows)
+        try pseudoTerminal.run(
+            ["/bin/sh", "-c", script, "sh", try Place.chat()] + arguments,
+            environment: variables.merging(environment) { $1 })
+        await seat.read()
+        let result: Result<Void, any Error>
+        do { result = .success(try await scenario(seat)) } catch { result = .failure(error) }
+        pseudoTerminal.kill(SIGKILL)
+        try await seat.wait(forEnd: .seconds(20))
+        try result.get()
+    }
+
+    private init(_ pseudoTerminal: PseudoTerminal, _ folder: String, _ columns: Int, _ rows: Int) {
+        self.pseudoTerminal = pseudoTerminal
+        self.folder = folder
+        self.screen = TerminalEmulator(columns: columns, rows: rows)
+        (self.events, self.event) = AsyncStream.makeStream()
+    }
+
+    /// Types.
+    func type(_ text: String) throws { try self.pseudoTerminal.write(Array(text.utf8)) }
+
+    /// Makes the window larger or smaller.
+    func resize(columns: Int, rows: Int) {
+        self.screen.resize(columns: columns, rows: rows)
+        self.pseudoTerminal.resize(columns: columns, rows: rows)
+    }
+
+    /// Sends a signal to all who run at the terminal.
+    func signal(_ number: Int32) { self.pseudoTerminal.kill(number) }
+
+    /// Somebody else uses the terminal while the chat is stopped, and then the chat goes on.
+    func interlude(_ output: String) {
+        self.pseudoTerminal.kill(SIGSTOP)
+        self.pseudoTerminal.cook()
+        self.screen.feed(output.utf8)
+        self.pseudoTerminal.kill(SIGCONT)
+    }
+
+    /// Whether keys come at once and unseen.
+    var isRaw: Bool { self.pseudoTerminal.isRaw }
+
+    /// How the terminal was set before and after.
+    func settings() throws -> (before: String, after: String) {
+        let read = { (name: String) in try String(contentsOfFile: "\(self.folder)/\(name)", encoding: .utf8) }
+        return (try read("before"), try read("after"))
+    }
+
+    /// Waits for a screen.
+    ///
+    /// - Returns: the screen.
+    @discardableResult
+    func wait(
+        for what: String, within limit: Duration = .seconds(20), where matches: (TerminalEmulator) -> Bool
+    ) async throws -> TerminalEmulator {
+        self.waits += 1
+        let (wait, event) = (self.waits, self.event)
+        // No parent is left to own it when the screen comes in time; then nobody looks at what it says.
+        let alarm = Task {
+            try? await Task.sleep(for: limit)
+            event.yield(.timeUp(wait))
+        }
+        defer { alarm.cancel() }
+        while !matches(self.screen) {
+            guard !self.isEnded, let event = await self.next(), event != wait else {
+                throw Missing(description: "\(what) did not come; instead there is\n\(self.screen.text)")
+            }
+        }
+        return self.screen
+    }
+
+    /// Waits for a text on the screen, or in one row of it, counted from the bottom if negative.
+    @discardableResult
+    func wait(for text: String, row: Int? = nil) async throws -> TerminalEmulator {
+        try await self.wait(for: "'\(text)'") { screen in
+            guard let row else { return screen.text.contains(text) }
+            return screen.lines[row < 0 ? screen.rows + row : row].contains(text)
+        }
+    }
+
+    private func wait(forEnd limit: Duration) async throws {
+        guard !self.isEnded else { return }
+        _ = try? await self.wait(for: "the end", within: limit) { _ in false }
+        guard self.isEnded else { throw Missing(description: "the chat goes on and on:\n\(self.screen.text)") }
+    }
+
+    /// Takes what has come next.
+    ///
+    /// - Returns: the number of the wait whose time is up, or 0.
+    private func next() async -> Int? {
+        var iterator = self.events.makeAsyncIterator()
+        switch await iterator.next(isolation: #isolation) {
+        case .output(let bytes):
+            self.screen.feed(bytes)
+            return 0
+        case .timeUp(let wait): return wait
+        case .ended, nil:
+            self.isEnded = true
+            return nil
+        }
+    }
+
+    /// Reads on a thread of its own, because a read cannot be cancelled; it ends with the last process at the terminal.
+    private func read() {
+        let (pseudoTerminal, event) = (self.pseudoTerminal, self.event)
+        Thread.detachNewThread {
+            while let bytes = pseudoTerminal.read() { event.yield(.output(bytes)) }
+            pseudoTerminal.finish()
+            event.yield(.ended)
+        }
+    }
+}

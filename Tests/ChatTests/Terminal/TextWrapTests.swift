@@ -1,0 +1,52 @@
+@testable internal import chat
+internal import Testing
+
+@Suite
+struct TextWrapTests {
+    static func rows(_ text: String, _ width: Int, indent: Int = 0) -> [String] {
+        [Span(text)].wrapped(to: width, indent: indent).map(\.text)
+    }
+
+    @Test("rows break between words, and within those that are too long")
+    func breaks() {
+        #expect(Self.rows("", 10) == [""])
+        #expect(Self.rows("short", 10) == ["short"])
+        #expect(Self.rows("one two three", 7) == ["one two", "three"])
+        #expect(Self.rows("one two three", 8) == ["one two ", "three"])
+        #expect(Self.rows("abcdefghij", 4) == ["abcd", "efgh", "ij"])
+        #expect(Self.rows("ab abcdefghij", 6) == ["ab ", "abcdef", "ghij"])
+        #expect(Self.rows("one two three four", 10, indent: 2) == ["one two ", "  three ", "  four"])
+        #expect(Self.rows("世界世界", 5) == ["世界", "世界"])
+        #expect(Self.rows("世", 1) == ["?"])
+        #expect(Self.rows("ten chars!     ", 10) == ["ten chars!"])
+    }
+
+    @Test("looks stay with their text")
+    func looks() {
+        let rows = [Span("ann", .own), Span(": "), Span("hello there", .pending)].wrapped(to: 11, indent: 2)
+        #expect(
+            rows == [
+                [Span("ann", .own), Span(": "), Span("hello ", .pending)], [Span("  "), Span("there", .pending)],
+            ])
+    }
+
+    @Test("no row is wider than it may be, and no letter is lost", arguments: 1...40)
+    func everyWidth(width: Int) {
+        let text = "ann: The quick 狐 jumps over the lazy 犬 — e\u{301}té 👩‍👩‍👧 " + String(repeating: "long", count: 30)
+        let rows = Self.rows(text, width, indent: 2)
+        for row in rows { #expect(DisplayWidth.columns(of: row) <= width) }
+        let letters = { (text: String) in text.filter { $0 != " " }.count }
+        #expect(letters(rows.joined()) == letters(text))
+    }
+
+    @Test("what does not fit into one row ends in an ellipsis")
+    func fitting() {
+        #expect([Span("abc"), Span("def")].fitted(to: 6).text == "abcdef")
+        #expect([Span("abc"), Span("def")].fitted(to: 5).text == "abcd…")
+        #expect([Span("abc"), Span("def")].fitted(to: 3).text == "ab…")
+        #expect([Span("世界")].fitted(to: 3).text == "世…")
+        #expect([Span("世界")].fitted(to: 2).text == "…")
+        #expect([Span("abc")].fitted(to: 1).text == "…")
+        #expect([Span("abc")].fitted(to: 0).text == "")
+    }
+}
