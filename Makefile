@@ -29,11 +29,11 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 	@swift build --quiet --product chat
 	@swift run --quiet --skip-build chat demo
 	@echo
-	@echo "To chat for real, over a Socket.IO server:"
-	@echo "  make venv && $(VENV)/bin/python Samples/Chat/server.py --port 3000 --websocket-port 3001"
+	@echo "To chat for real, start a server:"
+	@echo "  swift run chat serve --port 3000"
 	@echo "and in two more terminals:"
 	@echo "  swift run chat join --name ann --transport socketio  --url http://127.0.0.1:3000"
-	@echo "  swift run chat join --name bob --transport websocket --url ws://127.0.0.1:3001"
+	@echo "  swift run chat join --name bob --transport websocket --url ws://127.0.0.1:3000"
 
 test: prerequisites venv $(LEGACY)/.ready  ## Runs every test, those against real servers included.
 	swift build --build-tests

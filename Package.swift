@@ -116,6 +116,23 @@ let plugins: [Target] = [
         ["Linkspan", "LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanLock"]),
 ]
 
+/// The README's first program; its top level needs macOS 15, which a package of one's own would say.
+let firstSteps: [Target] = {
+    #if os(Linux)
+    [
+        .executableTarget(
+            name: "first-steps",
+            dependencies: [
+                "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanWebSocket",
+                "LinkspanSocketIO", "LinkspanDevServer",
+            ],
+            path: "Samples/FirstSteps", exclude: ["app.yaml"], packageAccess: false, swiftSettings: settings)
+    ]
+    #else
+    []
+    #endif
+}()
+
 let samples: [Target] = [
     .executableTarget(
         name: "chat",
@@ -217,7 +234,8 @@ let tests: [Target] = [
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
     .testTarget(
-        name: "ChatTests", dependencies: ["chat", "Linkspan"], path: "Tests/ChatTests", exclude: ["listener.py"],
+        name: "ChatTests", dependencies: firstSteps.map { .target(name: $0.name) } + ["chat", "Linkspan"],
+        path: "Tests/ChatTests", exclude: ["listener.py"],
         swiftSettings: settings),
     .testTarget(
         name: "InteropTests",
@@ -273,5 +291,5 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
     ],
-    targets: sources + plugins + samples + benchmarks + tests + fuzzing
+    targets: sources + plugins + samples + firstSteps + benchmarks + tests + fuzzing
 )

@@ -55,10 +55,19 @@ struct JoinCommand: AsyncParsableCommand {
             LineOutput.complain(error.message)
             throw ExitCode(64)
         }
+        let terminal = TerminalDevice(environment: ProcessInfo.processInfo.environment)
         let ending = await withTaskGroup(of: Void.self) { group in
-            if self.watch { group.addTask { await visit.follow(configuration) } }
+            if self.watch {
+                // At a terminal, what goes to standard error comes into the conversation.
+                let isInteractive = terminal != nil
+                group.addTask {
+                    await visit.follow(configuration) {
+                        isInteractive ? LineOutput.complain($0) : LineOutput.news($0)
+                    }
+                }
+            }
             defer { group.cancelAll() }
-            return await self.stay(visit, configuration)
+            return await self.stay(visit, configuration, terminal)
         }
         await visit.messaging.stop()
         try ending()
@@ -67,17 +76,18 @@ struct JoinCommand: AsyncParsableCommand {
     /// Stays until the visitor leaves.
     ///
     /// - Returns: what tells how it ended, once everything has stopped.
-    private func stay(_ visit: Visit, _ configuration: ChatConfiguration) async -> () throws -> Void {
-        let environment = ProcessInfo.processInfo.environment
+    private func stay(
+        _ visit: Visit, _ configuration: ChatConfiguration, _ terminal: TerminalDevice?
+    ) async -> () throws -> Void {
         let patience = Duration.seconds(self.drain)
-        guard let terminal = TerminalDevice(environment: environment) else {
+        guard let terminal else {
             let ending = await ChatSession(visit).run(lines: LineInput.lines(), patience: patience)
             return { try self.end(ending) }
         }
         let floor = VisitFloor(visit, configuration)
         let session = InteractiveSession(
-            name: self.name, room: self.room, floor: floor, terminal: terminal, style: Style(environment: environment),
-            patience: patience)
+            name: self.name, room: self.room, floor: floor, terminal: terminal,
+            style: Style(environment: ProcessInfo.processInfo.environment), patience: patience)
         let ending = await withTaskGroup(of: Void.self) { group in
             group.addTask { await floor.run() }
             defer { group.cancelAll() }

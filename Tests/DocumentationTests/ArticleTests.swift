@@ -28,6 +28,25 @@ struct ArticleTests {
         }
     }
 
+    @Test
+    func `the comparison names tests that there are`() throws {
+        let text = try String(
+            contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Comparison.md"), encoding: .utf8)
+        let tests = Self.folder.deletingLastPathComponent()
+        let files =
+            FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil)?
+            .compactMap { ($0 as? URL)?.deletingPathExtension().lastPathComponent } ?? []
+        let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") && $0.contains("| ✓ |") }
+        #expect(rows.count > 20)
+        for row in rows {
+            let proofs = row.split(separator: "|").dropLast(0).last.map(String.init) ?? ""
+            let names = proofs.split { !$0.isLetter }.map(String.init).filter { $0.hasSuffix("Tests") }
+            let isOurs = row.split(separator: "|").dropFirst().first?.contains("✓") == true
+            #expect(!isOurs || !names.isEmpty || proofs.contains("make test"), "\(row)")
+            for name in names { #expect(files.contains(name), "there is no \(name)") }
+        }
+    }
+
     /// The lines without their indentation, because a block in an article stands further left.
     private static func squeezed(_ text: String) -> String {
         text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }

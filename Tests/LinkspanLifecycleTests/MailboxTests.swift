@@ -145,7 +145,7 @@ struct MailboxTests {
 
     @Test("an event emitted by a handler names the one that led to it")
     func cause() async throws {
-        let registry = ServiceRegistry()
+        let registry = ServiceRegistry(options: .init { $0.messageDelay = .zero })
         let journal = Journal()
         let listener = Listener("listener") { event, scope in
             journal.add("\(event.event.event) \(event.cause.map { "\($0)" } ?? "nil") \(event.seq)")
@@ -164,7 +164,7 @@ struct MailboxTests {
 
     @Test("without anybody interested, an event is not even made")
     func nobody() async throws {
-        let registry = ServiceRegistry()
+        let registry = ServiceRegistry(options: .init { $0.messageDelay = .zero })
         let journal = Journal()
         func made() -> MessageEvent {
             journal.add("made")

@@ -7,6 +7,8 @@ enum ConnectionNews {
         switch (change.to, change.reason) {
         case (.connected, _):
             "connected over \(transport)"
+        case (.reconnecting, .lost(let error)) where error.code == .moved:
+            "entering anew"
         case (.reconnecting, .lost(let error)):
             "\(self.what(error)); trying again in \(self.seconds(change))"
         case (.reconnecting, _):

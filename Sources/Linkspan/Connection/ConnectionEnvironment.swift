@@ -18,6 +18,8 @@ protocol ConnectionObserver: AnyObject, Sendable {
     func attempting(_ connection: PooledConnection, _ attempt: Int)
     /// Something has begun to wait.
     func queued(_ connection: PooledConnection)
+    /// A command is about to be given to a link.
+    func leaving(_ command: Command)
     func sent(_ connection: PooledConnection, _ command: Command)
     func received(_ connection: PooledConnection, _ message: InboundMessage)
     func finished(_ connection: PooledConnection, _ command: Command, _ outcome: Result<Payload, LinkspanError>)

@@ -35,6 +35,7 @@ extension PooledConnection {
             return (acceptance, core.beginDraining())
         }
         if case .sendNow(let link, let outgoing, let writables) = acceptance {
+            self.environment.observer?.leaving(outgoing.command)
             self.conclude(outgoing, link, link.send(outgoing.message), writables: writables)
         } else {
             self.environment.observer?.queued(self)

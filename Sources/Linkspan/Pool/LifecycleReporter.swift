@@ -56,6 +56,8 @@ final class LifecycleReporter: ConnectionObserver {
 
     func queued(_ connection: PooledConnection) { self.messages.queued(connection) }
 
+    func leaving(_ command: Command) { self.messages.leaving(command) }
+
     func sent(_ connection: PooledConnection, _ command: Command) { self.messages.sent(connection, command) }
 
     func received(_ connection: PooledConnection, _ message: InboundMessage) {

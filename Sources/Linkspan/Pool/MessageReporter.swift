@@ -14,11 +14,13 @@ struct MessageReporter: Sendable {
         self.scheduler = scheduler
     }
 
-    func sent(_ connection: PooledConnection, _ command: Command) {
-        guard self.services.hasAudience(for: .message) else { return }
-        if command.kind != .send { self.departures.withLock { $0[command.id] = self.scheduler.now } }
-        self.emit(connection, command, .sent)
+    /// A command is about to be given to a link, which may bring its reply before it returns.
+    func leaving(_ command: Command) {
+        guard command.kind != .send, self.services.hasAudience(for: .message) else { return }
+        self.departures.withLock { $0[command.id] = self.scheduler.now }
     }
+
+    func sent(_ connection: PooledConnection, _ command: Command) { self.emit(connection, command, .sent) }
 
     func received(_ connection: PooledConnection, _ message: InboundMessage) {
         self.services.emit(

@@ -13,11 +13,18 @@ extension Chat {
                 let server = try await ChatServer.start(on: bench)
                 let bob = try await bench.join("bob", .websocket, server)
                 let arguments = ["join", "--name", "ann"] + (await server.arguments(for: .socketio))
+                let urls = ["LINKSPAN_TRANSPORT_WEBSOCKET_URL": await server.url(for: .websocket)]
                 try await Seat.take(
-                    on: bench, arguments, columns: columns, rows: rows, environment: environment
+                    on: bench, arguments, columns: columns, rows: rows,
+                    environment: urls.merging(environment) { $1 }
                 ) { ann in
                     try await ann.wait(for: "connected over socketio", row: -2)
                     try await bob.output.wait(forLine: "* ann joined")
+                    // From here on the screen changes only when somebody does something.
+                    if columns >= 70, environment["TERM"] == nil {
+                        try await ann.wait(for: "here: ann, bob")
+                        try await ann.wait(for: " ms", row: -2)
+                    }
                     try await scenario(ann, bob, server)
                 }
             }
@@ -147,6 +154,57 @@ extension Chat {
                 try await bob.output.wait(forLine: "ann: two")
                 let screen = try await ann.wait(for: "a line without a mark") { $0.lines.contains("ann: two") }
                 #expect(!screen.text.contains("waiting"))
+            }
+        }
+
+        @Test("a session goes to another adapter and back without losing a line", .timeLimit(.minutes(2)))
+        func transport() async throws {
+            try await Self.meet { ann, bob, _ in
+                let wires = ["websocket", "socketio", "websocket"]
+                for (index, wire) in wires.enumerated() {
+                    try bob.type(["bob \(index) before"])
+                    try await ann.type("ann \(index) before\r/transport \(wire)\rann \(index) after\r")
+                    try await ann.wait(for: "connected over \(wire)", row: -2)
+                    try bob.type(["bob \(index) after"])
+                    try await bob.output.wait(forLine: "ann: ann \(index) after")
+                    try await ann.wait(for: "bob: bob \(index) after")
+                }
+                let expected = (0..<wires.count).flatMap { ["\($0) before", "\($0) after"] }
+                let heard = await bob.output.lines.filter { $0.hasPrefix("ann: ") }
+                #expect(heard == expected.map { "ann: ann \($0)" })
+                let screen = await ann.screen
+                let seen = (screen.scrollback + screen.lines).filter { $0.hasPrefix("bob: ") }
+                #expect(seen == expected.map { "bob: bob \($0)" })
+                try await ann.type("/transport pigeon\r")
+                try await ann.wait(for: "unknown transport 'pigeon'")
+                try await ann.wait(for: "connected over websocket", row: -2)
+            }
+        }
+
+        @Test("rooms, names and the plug", .timeLimit(.minutes(2)))
+        func commands() async throws {
+            try await Self.meet { ann, bob, _ in
+                try await ann.type("/nick anna\r")
+                try await bob.output.wait(forLine: "* anna joined")
+                try await ann.wait(for: "connected over socketio", row: -2)
+                try await ann.type("/who\r")
+                try await ann.wait(for: "here: anna, bob")
+                try await ann.type("/offline\r")
+                try await ann.wait(for: "offline", row: -2)
+                try await ann.type("typed offline\r")
+                try await ann.wait(for: "1 message waiting", row: -2)
+                try await ann.type("/online\r")
+                try await bob.output.wait(forLine: "anna: typed offline")
+                try await ann.type("/join attic\r")
+                try await ann.wait(for: "── attic ·", row: -2)
+                try await ann.type("/who\r")
+                try await ann.wait(for: "here: anna")
+                try await ann.type("/leave\r")
+                try await ann.wait(for: "── lobby ·", row: -2)
+                try await ann.type("back in the lobby\r")
+                try await bob.output.wait(forLine: "anna: back in the lobby")
+                try await ann.type("/explain\r")
+                try await ann.wait(for: "linkspan.transport.adapter = socketio")
             }
         }
 

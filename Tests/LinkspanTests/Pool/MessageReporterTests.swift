@@ -1,3 +1,4 @@
+internal import Dispatch
 @testable import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanLock
@@ -9,6 +10,7 @@ struct MessageReporterTests {
     /// Hears of messages and queues.
     private final class Ear: MessageObserving, BufferObserving {
         let name: ServiceName = "ear"
+        let budgets = Budgets(mailbox: 10_000)
         let messages = Lock<[MessageEvent]>([])
         let queues = Lock<[BufferEvent]>([])
 
@@ -96,6 +98,56 @@ struct MessageReporterTests {
         guard case .flushed(let count, _) = queues.last?.kind else { return #expect(Bool(false), "\(queues)") }
         #expect(count == 100)
         #expect(queues.last?.depth == 0)
+    }
+
+    /// Blocks the thread it is called on, until the test is over.
+    private final class Blocker: MessageObserving {
+        let name: ServiceName
+        private let end: DispatchSemaphore
+
+        init(_ name: ServiceName, until end: DispatchSemaphore) {
+            self.name = name
+            self.end = end
+        }
+
+        func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws { self.block() }
+
+        private func block() {
+            self.end.wait()
+            self.end.signal()
+        }
+    }
+
+    @Test
+    func `six services that block their threads delay neither what is sent nor the other services`() async throws {
+        let end = DispatchSemaphore(value: 0)
+        for number in 1...6 {
+            let registration = try self.services.register(Blocker(ServiceName("blocker\(number)"), until: end))
+            registration.keep()
+        }
+        let handler = try self.connect()
+        let answered = Lock(0)
+        for _ in 0..<1_000 {
+            try handler.perform(
+                Command(.request, event: "ask", payload: .empty) { _ in answered.withLock { $0 += 1 } })
+        }
+        self.scheduler.advance(by: .seconds(1))
+        #expect(answered.withLock { $0 } == 1_000)
+        let ear = self.ear
+        let isHeard = await Self.eventually { ear.messages.withLock { $0.count } == 2_000 }
+        #expect(isHeard)
+        end.signal()
+        await self.services.stop()
+    }
+
+    /// Whether something comes true within 20 seconds of real time.
+    private static func eventually(_ isSo: @Sendable () -> Bool) async -> Bool {
+        let limit = ContinuousClock.now + .seconds(20)
+        while !isSo() {
+            guard ContinuousClock.now < limit else { return false }
+            await Task.yield()
+        }
+        return true
     }
 
     @Test

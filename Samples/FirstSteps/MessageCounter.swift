@@ -1,0 +1,16 @@
+import Linkspan
+import LinkspanLifecycle
+import Synchronization
+
+final class MessageCounter: MessageObserving {
+    let name: ServiceName = "counter"
+    private let count = Mutex(0)
+
+    func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
+        if case .acknowledged = event.event.kind { self.count.withLock { $0 += 1 } }
+    }
+
+    func stop(_ scope: ServiceScope) async throws {
+        print("\(self.count.withLock { $0 }) message acknowledged")
+    }
+}

@@ -1,0 +1,23 @@
+import Linkspan
+import LinkspanConfiguration
+import LinkspanDevServer
+import LinkspanInMemory
+import LinkspanSocketIO
+import LinkspanWebSocket
+
+let hub = InMemoryHub()  // the server's side; for once it is in the same process
+hub.onConnect { peer in peer.on("hello") { $0.reply($0.payload) } }
+let server = DevServer(hub: hub, configuration: .defaults { $0.port = 3010 })
+try await server.start()
+
+var catalog = Catalog()  // what the file may name
+catalog.add(.socketIO)
+catalog.add(.webSocket)
+catalog.add(.inMemory(hub))
+catalog.add(ServiceFactory("counter") { _ in MessageCounter() })
+let app = try ConfigurationLoader(catalog: catalog).load(file: "app.yaml")
+let messaging = try await Messaging.start(app.plan)
+let answer = try await messaging.connect().request("hello", "world").decode(String.self)
+print("\(answer), over \(app.adapter)")
+await messaging.stop()
+await server.stop()

@@ -1,0 +1,28 @@
+#if os(Linux)
+internal import Foundation
+internal import Testing
+
+extension Chat {
+    /// The README's first program, as somebody would run it who has read nothing else.
+    @Suite
+    struct FirstStepsTests {
+        @Test(
+            "one word in the file chooses the transport, and the service counts", .timeLimit(.minutes(1)),
+            arguments: ["socketio", "websocket", "memory"])
+        func adapter(word: String) async throws {
+            try await Bench.run { bench in
+                let original = try String(contentsOfFile: Place.root + "/Samples/FirstSteps/app.yaml", encoding: .utf8)
+                let changed = original.replacing("adapter: socketio ", with: "adapter: \(word) ")
+                #expect(changed != original || word == "socketio")
+                _ = try bench.file("app.yaml", changed)
+                let program = URL(fileURLWithPath: try Place.chat()).deletingLastPathComponent()
+                    .appendingPathComponent("first-steps").path
+                let ended = try await bench.start("first-steps", ["/usr/bin/env", "-C", bench.folder, program])
+                #expect(try await ended.exit() == 0)
+                #expect(try await ended.output.all() == ["world, over \(word)", "1 message acknowledged"])
+                #expect(try await ended.errors.all() == [])
+            }
+        }
+    }
+}
+#endif
