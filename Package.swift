@@ -174,7 +174,7 @@ let tests: [Target] = [
     test(
         "LinkspanLogging",
         ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanLock", logging]),
-    test("LinkspanPlatform", ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle"]),
+    test("LinkspanPlatform", ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle", "ServiceFixtures"]),
     // What the tests of services share.
     .target(
         name: "ServiceFixtures", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanConfiguration"],
