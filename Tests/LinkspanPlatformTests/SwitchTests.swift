@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanLifecycle
 internal import LinkspanPlatform
 internal import ServiceFixtures
 internal import Testing
