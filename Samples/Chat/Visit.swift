@@ -9,9 +9,12 @@ struct Visit: Sendable {
     let news: ChatNews
     let messaging: Messaging
     let connection: ConnectionHandler
-    let rooms: RoomsService
+    private let first: RoomsService
     /// What configuration says about everything.
     let plan: LoadedPlan
+
+    /// The feature that says lines: the one that runs now, for configuration may have put another in its place.
+    var rooms: RoomsService { self.messaging.services.services(of: RoomsService.self).first ?? self.first }
 
     /// The name of what carries the traffic.
     var transport: String { self.plan.adapter }
@@ -26,7 +29,7 @@ struct Visit: Sendable {
                 .invalidConfiguration, "the chat needs the service 'rooms': name it in linkspan.services.enabled")
         }
         return Visit(
-            visitor: visitor, news: news, messaging: messaging, connection: try messaging.connect(), rooms: rooms,
+            visitor: visitor, news: news, messaging: messaging, connection: try messaging.connect(), first: rooms,
             plan: plan)
     }
 }

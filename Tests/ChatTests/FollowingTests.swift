@@ -28,7 +28,7 @@ extension Chat {
                 try await chat.output.wait(forLine: "* transport socketio -> websocket")
                 try chat.type(Array(lines[40...]))
                 _ = try bench.file("chat.yaml", "linkspan: { transport: { adapter: pigeon } }")
-                try await chat.output.wait(forLine: "* configuration not changed: 1 problem")
+                try await chat.output.wait(forLine: "* configuration not changed, what runs goes on:")
                 _ = try bench.file("chat.yaml", await Self.file(.websocket, server, level: "critical"))
                 try await chat.output.wait(forLine: "* ~ logging.level error -> critical (hot)")
                 try chat.endInput()

@@ -1,6 +1,8 @@
 #if canImport(Darwin)
 private import Darwin
 #elseif canImport(Glibc)
+// Whichever module reads the system's header first owns what is in it, such as the type of SOCK_STREAM.
+private import CLibwebsockets
 private import Glibc
 #elseif canImport(Musl)
 private import Musl

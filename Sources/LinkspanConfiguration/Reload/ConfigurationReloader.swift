@@ -162,7 +162,8 @@ extension ConfigurationReloader.Outcome: CustomStringConvertible {
         switch self {
         case .applied(let difference) where difference.isEmpty: "configuration read: nothing changes"
         case .applied(let difference): "configuration changed:\n\(difference)"
-        case .rejected(let error): "configuration not changed: \(error)"
+        case .rejected(let error):
+            "configuration not changed, what runs goes on:" + error.problems.map { "\n \($0)" }.joined()
         case .failed(let error): "configuration not changed: \(error.message)"
         }
     }
