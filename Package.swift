@@ -173,9 +173,16 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanLogging",
-        ["LinkspanLogging", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanLock", logging]),
+        [
+            "LinkspanLogging", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration",
+            "LinkspanLock",
+            logging,
+        ]),
     test("LinkspanPlatform", ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle", "ServiceFixtures"]),
     // What the tests of services share.
+    // What has happened so far, for tests against servers.
+    .target(
+        name: "EventJournal", dependencies: ["LinkspanLock"], path: "Tests/EventJournal", swiftSettings: settings),
     .target(
         name: "ServiceFixtures", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanConfiguration"],
         path: "Tests/ServiceFixtures", swiftSettings: settings),
@@ -219,8 +226,8 @@ let tests: [Target] = [
         "LinkspanDevServer",
         [
             "LinkspanDevServer", "Linkspan", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanLock",
-            "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
+            "LinkspanLock", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
+            "EventJournal",
         ]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"], exclude: ["Exchanges"]),
     .testTarget(
@@ -242,7 +249,7 @@ let tests: [Target] = [
         dependencies: [
             "Linkspan", "LinkspanLock", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
             "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanLogging", logging,
-            "LinkspanDevServer", "LinkspanInMemory",
+            "LinkspanDevServer", "LinkspanInMemory", "EventJournal",
         ],
         path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
 ]

@@ -22,14 +22,7 @@ struct JoinCommand: AsyncParsableCommand {
     @Option(help: "The room to join.")
     var room = "lobby"
 
-    @Option(help: "What carries the traffic: memory, socketio, websocket. Overrides the configuration.")
-    var transport: String?
-
-    @Option(help: "The endpoint. Overrides the configuration.")
-    var url: String?
-
-    @Option(help: "A configuration file, YAML or JSON.")
-    var config: String?
+    @OptionGroup var flags: ConfigurationFlags
 
     @Flag(help: "Follows the configuration file while it runs.")
     var watch = false
@@ -44,7 +37,7 @@ struct JoinCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = ChatConfiguration(file: self.config, transport: self.transport, url: self.url)
+        let configuration = self.flags.configuration
         let visitor = Visitor(name: self.name, room: self.room)
         let news = ChatNews()
         let plan = try configuration.plan(for: visitor, news)

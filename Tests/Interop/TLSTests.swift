@@ -1,3 +1,4 @@
+internal import EventJournal
 internal import Linkspan
 internal import LinkspanLWS
 internal import LinkspanSocketIO

@@ -1,3 +1,4 @@
+internal import EventJournal
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanSocketIO

@@ -3,6 +3,7 @@ internal import LinkspanConfiguration
 internal import LinkspanLifecycle
 internal import LinkspanLogging
 internal import Logging
+internal import ServiceFixtures
 internal import Testing
 
 @Suite("Logging service")
@@ -161,20 +162,4 @@ struct LoggingServiceTests {
                 == "1 problem in configuration, nothing was started: linkspan.services.logging  unknown family "
                 + "'connections' in 'families' (known: connection, fault, registry, authentication, buffer)")
     }
-}
-
-/// A transport that is named and never used.
-private struct NoTransport: Transport {
-    let name = "none"
-    let schemes: Set<String> = ["none"]
-
-    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link { NoLink() }
-}
-
-private final class NoLink: Link {
-    func open() {}
-    func send(_ message: OutboundMessage) -> SendAcceptance { .refused }
-    func reply(to id: UInt64, with payload: Payload) {}
-    func close() {}
-    func abort() {}
 }

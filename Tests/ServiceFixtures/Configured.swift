@@ -43,11 +43,17 @@ public func run(
 }
 
 /// A transport that is named and never used.
-private struct NoTransport: Transport {
-    let name = "none"
-    let schemes: Set<String> = ["none"]
+public struct NoTransport: Transport {
+    /// The name.
+    public let name = "none"
+    /// The one scheme that it claims to carry.
+    public let schemes: Set<String> = ["none"]
 
-    func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link { NoLink() }
+    /// Makes the transport.
+    public init() {}
+
+    /// Makes a link that does nothing.
+    public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link { NoLink() }
 }
 
 private final class NoLink: Link {

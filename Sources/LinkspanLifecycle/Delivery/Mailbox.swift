@@ -87,62 +87,58 @@ extension Mailbox {
     }
 
     mutating func post(_ letter: Letter) -> OnPost {
-        var result = OnPost()
-        if self.waiting >= self.capacity, let oldest = self.popOldest() {
-            self.missed[oldest.stamped.event.family, default: 0] += 1
-            self.lost += 1
-            result.receipts = oldest.receipt.map { [$0] } ?? []
-            result.beginsOverflow = !self.isOverflowing
-            self.isOverflowing = true
-        }
         self.ring.append(letter)
-        return result
+        return self.dropExcess()
     }
 
     /// Takes a parcel of messages in.
     mutating func post(_ parcel: Parcel) -> OnPost {
-        var result = OnPost()
         self.parcels.append(parcel)
         self.parcelled += parcel.count
-        let excess = self.waiting - self.capacity
+        return self.dropExcess()
+    }
+
+    /// Drops the oldest events, until the rest has room.
+    private mutating func dropExcess() -> OnPost {
+        var result = OnPost()
+        var excess = self.waiting - self.capacity
         guard excess > 0 else { return result }
         result.beginsOverflow = !self.isOverflowing
         self.isOverflowing = true
-        result.receipts = self.dropOldest(excess)
+        self.lost += excess
+        while excess > 0 {
+            if let parcel = self.nextParcel {
+                let dropped = min(excess, parcel.count)
+                self.parcels.first?.drop(dropped)
+                self.took(dropped, from: parcel)
+                self.missed[.message, default: 0] += dropped
+                excess -= dropped
+            } else {
+                guard let letter = self.ring.popFirst() else { break }
+                self.missed[letter.stamped.event.family, default: 0] += 1
+                if let receipt = letter.receipt { result.receipts.append(receipt) }
+                excess -= 1
+            }
+        }
         return result
     }
 
-    private mutating func dropOldest(_ count: Int) -> [Receipt] {
-        var receipts: [Receipt] = []
-        var left = count
-        self.lost += count
-        while left > 0 {
-            if let parcel = self.parcels.first, parcel.seq < self.ring.first?.stamped.seq ?? .max {
-                let dropped = min(left, parcel.count)
-                self.parcels.first?.drop(dropped)
-                if dropped == parcel.count { _ = self.parcels.popFirst() }
-                self.parcelled -= dropped
-                self.missed[.message, default: 0] += dropped
-                left -= dropped
-            } else if let letter = self.ring.popFirst() {
-                self.missed[letter.stamped.event.family, default: 0] += 1
-                if let receipt = letter.receipt { receipts.append(receipt) }
-                left -= 1
-            } else {
-                return receipts
-            }
-        }
-        return receipts
+    /// The parcel that has the oldest event of all, unless that is a letter.
+    private var nextParcel: Parcel? {
+        self.parcels.first.flatMap { $0.seq < self.ring.first?.stamped.seq ?? .max ? $0 : nil }
+    }
+
+    /// Some events of the first parcel, which was as given before, are out of it.
+    private mutating func took(_ count: Int, from parcel: Parcel) {
+        if count == parcel.count { _ = self.parcels.popFirst() }
+        self.parcelled -= count
     }
 
     /// Takes the oldest event out, wherever it is.
     private mutating func popOldest() -> Letter? {
-        guard let parcel = self.parcels.first, parcel.seq < self.ring.first?.stamped.seq ?? .max else {
-            return self.ring.popFirst()
-        }
+        guard let parcel = self.nextParcel else { return self.ring.popFirst() }
         guard let stamped = self.parcels.first?.popFirst() else { return nil }
-        if parcel.count == 1 { _ = self.parcels.popFirst() }
-        self.parcelled -= 1
+        self.took(1, from: parcel)
         return Letter(stamped: stamped, retention: .none, receipt: nil)
     }
 

@@ -10,35 +10,34 @@ enum BarrierContext {
 extension RegistryCore {
     @discardableResult
     func emit<Event: FamilyEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
-        if Event.family == .message, self.options.messageDelay > .zero {
-            switch self.tray.audience {
-            case .nobody: return nil
-            case .somebody:
-                self.collect(event().erased, cause: cause)
-                return nil
-            case .elsewhere: ()
-            }
-        }
-        switch self.fanout.withLock({ $0.audience(of: Event.family) }) {
+        switch self.audience(of: Event.family) {
         case .nobody: return nil
         case .elsewhere(let home): return home.emit(event(), cause: cause)
+        case .somebody where Event.family == .message && self.options.messageDelay > .zero:
+            self.collect(event().erased, cause: cause)
+            return nil
         case .somebody: return self.post(event().erased, cause: cause)
         }
     }
 
     func hasAudience(for family: EventFamily) -> Bool {
-        if family == .message {
-            switch self.tray.audience {
-            case .nobody: return false
-            case .somebody: return true
-            case .elsewhere: ()
-            }
-        }
-        return switch self.fanout.withLock({ $0.audience(of: family) }) {
+        switch self.audience(of: family) {
         case .nobody: false
         case .somebody: true
         case .elsewhere(let home): home.hasAudience(for: family)
         }
+    }
+
+    /// Whether an event is worth making; for messages the tray knows, without the lock that receivers take.
+    private func audience(of family: EventFamily) -> Fanout.Audience {
+        if family == .message {
+            switch self.tray.audience {
+            case .nobody: return .nobody
+            case .somebody: return .somebody
+            case .elsewhere: ()
+            }
+        }
+        return self.fanout.withLock { $0.audience(of: family) }
     }
 
     func post(

@@ -1,3 +1,4 @@
+internal import EventJournal
 internal import Foundation
 
 /// Certificates made for one test, in a folder that goes away with it.

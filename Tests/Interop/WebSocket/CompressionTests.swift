@@ -1,3 +1,4 @@
+internal import EventJournal
 internal import Foundation
 internal import Linkspan
 internal import LinkspanSocketIO

@@ -2,13 +2,16 @@ internal import Dispatch
 internal import LinkspanLock
 
 /// What has happened so far, for tests that go on when enough of it has.
-final class Journal<Entry: Sendable>: Sendable {
+public final class Journal<Entry: Sendable>: Sendable {
     /// Not enough has happened in time.
-    struct TimedOut: Error, CustomStringConvertible {
-        let waitedFor: String
-        let entries: [Entry]
+    public struct TimedOut: Error, CustomStringConvertible {
+        /// What did not happen.
+        public let waitedFor: String
+        /// What did.
+        public let entries: [Entry]
 
-        var description: String { "waited in vain for \(self.waitedFor); so far: \(self.entries)" }
+        /// Both, for a person.
+        public var description: String { "waited in vain for \(self.waitedFor); so far: \(self.entries)" }
     }
 
     private struct Waiter: Sendable {
@@ -25,11 +28,14 @@ final class Journal<Entry: Sendable>: Sendable {
     private let name: String
     private let state = Lock(State())
 
-    init(_ name: String) { self.name = name }
+    /// Makes an empty journal; the name stands in failures.
+    public init(_ name: String) { self.name = name }
 
-    var entries: [Entry] { self.state.withLock { $0.entries } }
+    /// What has happened so far.
+    public var entries: [Entry] { self.state.withLock { $0.entries } }
 
-    func append(_ entry: Entry) {
+    /// Notes that something has happened.
+    public func append(_ entry: Entry) {
         let served = self.state.withLock { state in
             state.entries.append(entry)
             let served = state.waiters.filter { $0.value.isEnough(state.entries) }
@@ -43,7 +49,7 @@ final class Journal<Entry: Sendable>: Sendable {
     ///
     /// - Throws: ``TimedOut`` when that takes longer than `limit`.
     @discardableResult
-    func entries(
+    public func entries(
         within limit: Duration = .seconds(20), until isEnough: @escaping @Sendable ([Entry]) -> Bool
     ) async throws -> [Entry] {
         let isServed = await withCheckedContinuation { continuation in
@@ -56,7 +62,7 @@ final class Journal<Entry: Sendable>: Sendable {
 
     /// Returns the first entry that fits, as soon as there is one.
     @discardableResult
-    func first(where fits: @escaping @Sendable (Entry) -> Bool) async throws -> Entry {
+    public func first(where fits: @escaping @Sendable (Entry) -> Bool) async throws -> Entry {
         let entries = try await self.entries { $0.contains(where: fits) }
         guard let found = entries.first(where: fits) else { throw TimedOut(waitedFor: self.name, entries: entries) }
         return found
@@ -64,7 +70,9 @@ final class Journal<Entry: Sendable>: Sendable {
 
     /// Returns the first `count` entries that fit, as soon as there are so many.
     @discardableResult
-    func first(_ count: Int, where fits: @escaping @Sendable (Entry) -> Bool = { _ in true }) async throws -> [Entry] {
+    public func first(_ count: Int, where fits: @escaping @Sendable (Entry) -> Bool = { _ in true }) async throws
+        -> [Entry]
+    {
         let entries = try await self.entries { $0.lazy.filter(fits).count >= count }
         return Array(entries.filter(fits).prefix(count))
     }
