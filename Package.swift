@@ -49,6 +49,7 @@ func test(_ name: String, _ dependencies: [Target.Dependency], exclude: [String]
 
 let products: [Product] = [
     .library(name: "Linkspan", targets: ["Linkspan"]),
+    .library(name: "LinkspanRuntime", targets: ["LinkspanRuntime"]),
     .library(name: "LinkspanLifecycle", targets: ["LinkspanLifecycle"]),
     .library(name: "LinkspanConfiguration", targets: ["LinkspanConfiguration"]),
     .library(name: "LinkspanTesting", targets: ["LinkspanTesting"]),
@@ -70,50 +71,50 @@ let products: [Product] = [
 ]
 
 let sources: [Target] = [
-    sdk("LinkspanLock", []),
-    sdk("LinkspanLifecycle", ["LinkspanLock"]),
-    sdk("Linkspan", ["LinkspanLifecycle", "LinkspanLock", logging, deque]),
-    sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", configuration]),
-    sdk("LinkspanTesting", ["Linkspan", "LinkspanLock"]),
+    sdk("LinkspanRuntime", []),
+    sdk("LinkspanLifecycle", ["LinkspanRuntime"]),
+    sdk("Linkspan", ["LinkspanLifecycle", "LinkspanRuntime", logging, deque]),
+    sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", configuration]),
+    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime"]),
 ]
 
 let plugins: [Target] = [
-    plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanLock", deque]),
+    plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanRuntime", deque]),
     plugin(
         "Transports", "LinkspanWebSocket",
-        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        ["Linkspan", "LinkspanRuntime", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
         packageAccess: true),
     plugin(
         "Transports", "LinkspanSocketIO",
-        ["Linkspan", "LinkspanLock", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        ["Linkspan", "LinkspanRuntime", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
         packageAccess: true),
     plugin(
         "Servers", "LinkspanDevServer",
         [
-            "Linkspan", "LinkspanLock", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
+            "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
             "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS",
         ],
         packageAccess: true),
-    plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", logging]),
-    plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
-    plugin("Services", "LinkspanMetrics", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", metrics]),
-    plugin("Services", "LinkspanTracing", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", tracing]),
-    plugin("Services", "LinkspanPresence", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
-    plugin("Services", "LinkspanTokenRefresh", ["Linkspan", "LinkspanLifecycle", "LinkspanLock"]),
-    plugin("Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanLock", deque]),
+    plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", logging]),
+    plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
+    plugin("Services", "LinkspanMetrics", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", metrics]),
+    plugin("Services", "LinkspanTracing", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", tracing]),
+    plugin("Services", "LinkspanPresence", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
+    plugin("Services", "LinkspanTokenRefresh", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
+    plugin("Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", deque]),
     plugin("Bridges", "LinkspanServiceLifecycle", ["Linkspan", "LinkspanLifecycle", logging, serviceLifecycle]),
-    plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanLock", deque, openCombine]),
+    plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
     .systemLibrary(
         name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanLock"]),
+    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanRuntime"]),
     plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"]),
     plugin(
         "Support", "LinkspanWebSocketClient",
-        ["Linkspan", "LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanLock"]),
+        ["Linkspan", "LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanRuntime"]),
 ]
 
 /// The README's first program; its top level needs macOS 15, which a package of one's own would say.
@@ -160,29 +161,29 @@ let tests: [Target] = [
     // What `make conformance` has judged by the Autobahn test suite.
     .executableTarget(
         name: "conformance-client",
-        dependencies: ["LinkspanLock", "LinkspanLWS", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol"],
+        dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol"],
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
-    test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanLock"]),
+    test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime"]),
     test(
-        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanLock", logging]),
+        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanRuntime", logging]),
     test(
         "LinkspanConfiguration",
         [
             "LinkspanConfiguration", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanLogging",
-            "LinkspanLock", "LinkspanTesting", logging,
+            "LinkspanRuntime", "LinkspanTesting", logging,
         ]),
     test(
         "LinkspanLogging",
         [
             "LinkspanLogging", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration",
-            "LinkspanLock",
+            "LinkspanRuntime",
             logging,
         ]),
     test("LinkspanPlatform", ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle", "ServiceFixtures"]),
     // What the tests of services share.
     // What has happened so far, for tests against servers.
     .target(
-        name: "EventJournal", dependencies: ["LinkspanLock"], path: "Tests/EventJournal", swiftSettings: settings),
+        name: "EventJournal", dependencies: ["LinkspanRuntime"], path: "Tests/EventJournal", swiftSettings: settings),
     .target(
         name: "ServiceFixtures", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanConfiguration"],
         path: "Tests/ServiceFixtures", swiftSettings: settings),
@@ -207,7 +208,7 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanTokenRefresh",
-        ["LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanLock", "LinkspanTesting"]),
+        ["LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
     test("LinkspanJournal", ["LinkspanJournal", "ServiceFixtures", "LinkspanLifecycle"]),
     test(
         "LinkspanServiceLifecycle",
@@ -218,15 +219,15 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanCombine",
-        ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanLock", "LinkspanTesting", openCombine]),
-    test("LinkspanLWS", ["LinkspanLWS", "LinkspanLock"]),
+        ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", openCombine]),
+    test("LinkspanLWS", ["LinkspanLWS", "LinkspanRuntime"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
     test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan"]),
     test(
         "LinkspanDevServer",
         [
             "LinkspanDevServer", "Linkspan", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanLock", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
+            "LinkspanRuntime", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
             "EventJournal",
         ]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"], exclude: ["Exchanges"]),
@@ -234,7 +235,7 @@ let tests: [Target] = [
         name: "DocumentationTests",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanSocketIO",
-            "LinkspanWebSocket", "LinkspanTesting", "LinkspanLock", "LinkspanLogging", "LinkspanMetrics",
+            "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
             "LinkspanServiceLifecycle", logging, serviceLifecycle,
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -247,7 +248,7 @@ let tests: [Target] = [
     .testTarget(
         name: "InteropTests",
         dependencies: [
-            "Linkspan", "LinkspanLock", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
+            "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
             "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanLogging", logging,
             "LinkspanDevServer", "LinkspanInMemory", "EventJournal",
         ],

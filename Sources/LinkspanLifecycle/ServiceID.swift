@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A number for a service or group, unique in the process so that it stays the same when registries are nested.
 struct ServiceID: Sendable, Hashable {

@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// One check under way: the links it has made, and the checks themselves.
 final class ConformanceRun<Fixture: TransportFixture>: Sendable {

@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Writes down what happens on connections, in order, and waits for things to have happened.
 ///

@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Takes what a link delivers, for a check that waits for it, and notices when a link breaks its promises.
 final class LinkProbe: LinkReceiver {

@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// The client's end of a scripted link.
 ///

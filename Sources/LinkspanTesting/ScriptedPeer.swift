@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// One link of a ``ScriptedTransport``, as its server sees it.
 public final class ScriptedPeer: Sendable {

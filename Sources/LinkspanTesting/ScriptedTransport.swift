@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A transport whose links do what their scripts say, over virtual time, to a server made of closures.
 ///

@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanLock
+public import LinkspanRuntime
 
 /// A clock that stands still until it is told to move, and the work that is due on it.
 ///

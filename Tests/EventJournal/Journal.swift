@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What has happened so far, for tests that go on when enough of it has.
 public final class Journal<Entry: Sendable>: Sendable {

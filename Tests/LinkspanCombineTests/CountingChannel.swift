@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A channel that counts who listens to the one behind it.
 final class CountingChannel: MessageChannel {

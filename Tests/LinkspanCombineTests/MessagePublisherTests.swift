@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanCombine
 internal import LinkspanInMemory
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 

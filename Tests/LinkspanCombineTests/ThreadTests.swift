@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanCombine
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Testing
 
 #if canImport(Combine)

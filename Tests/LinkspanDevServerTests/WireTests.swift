@@ -4,7 +4,7 @@ internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanSocketIO
 internal import LinkspanInMemory
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Testing
 
 /// What a hub does for its clients, on every wire.

@@ -1,4 +1,4 @@
-import LinkspanLock
+import LinkspanRuntime
 import Testing
 
 @testable import LinkspanLWS

@@ -1,5 +1,5 @@
 @testable import LinkspanLWS
-import LinkspanLock
+import LinkspanRuntime
 import Testing
 
 @Suite("An attempt", .timeLimit(.minutes(1)))

@@ -1,5 +1,5 @@
 import Foundation
-import LinkspanLock
+import LinkspanRuntime
 import Testing
 
 @testable import LinkspanLWS

@@ -1,5 +1,5 @@
 import LinkspanLWS
-import LinkspanLock
+import LinkspanRuntime
 import Testing
 
 @Suite

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 @testable internal import LinkspanLifecycle
 

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Testing
 
 @testable internal import LinkspanLifecycle

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Logging
 
 /// Keeps what is logged.

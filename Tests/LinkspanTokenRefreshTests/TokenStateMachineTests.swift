@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Testing
 
 @testable internal import LinkspanTokenRefresh

@@ -4,7 +4,7 @@ internal import Combine
 internal import OpenCombine
 #endif
 internal import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What stands between a channel and one subscriber.
 ///

@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What is wrong with a server on purpose; outlives its restarts.
 final class FaultSwitches: Sendable {

@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanInMemory
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// One client's link to the hub: what the client says goes in, what the hub says comes out on the loop's thread.
 final class HubRelay: LinkReceiver {

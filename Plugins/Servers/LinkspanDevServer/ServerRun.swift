@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// A server from one start to the next stop: its loop, its port, and everybody who is connected.

@@ -1,6 +1,6 @@
 internal import DequeModule
 public import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Keeps the latest lifecycle events in memory, for bug reports.
 ///

@@ -1,6 +1,6 @@
 public import Linkspan
 public import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 public import Logging
 
 /// Writes what happens to connections, services and credentials as structured log lines.

@@ -1,5 +1,5 @@
 internal import CoreMetrics
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// The counters, timers and gauges of a backend, each made when it is first needed and then kept.
 final class Instruments: Sendable {

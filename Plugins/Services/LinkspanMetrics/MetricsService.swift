@@ -1,6 +1,6 @@
 public import CoreMetrics
 public import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Counts and times what connections, messages and queues do, for whatever backend swift-metrics was given.
 ///

@@ -2,7 +2,7 @@
 @preconcurrency private import Dispatch
 internal import Linkspan
 internal import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 #if canImport(Glibc)
 private import Glibc

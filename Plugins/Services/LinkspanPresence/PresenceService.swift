@@ -1,6 +1,6 @@
 public import Linkspan
 public import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Tells the server whether the user of this client is there.
 ///

@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Does what the state machine decides: fetches, answers, waits.
 final class TokenDesk: Sendable {

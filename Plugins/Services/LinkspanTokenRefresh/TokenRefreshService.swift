@@ -1,5 +1,5 @@
 public import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Renews the tokens of a ``TokenSource`` before they expire, whether or not the connection is up.
 ///

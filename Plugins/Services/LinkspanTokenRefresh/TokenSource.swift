@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanRuntime
 
 /// Where tokens come from, for the connections of a plan and for the service that renews them ahead.
 ///

@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanLock
+public import LinkspanRuntime
 public import Tracing
 
 /// A channel that makes a span of every command, in the trace of its caller.

@@ -1,5 +1,5 @@
 public import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 public import Tracing
 
 /// Makes spans of what lifecycle events tell, after the fact, for whatever tracer swift-distributed-tracing was given.

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A two-way stream of bytes to a server, from the attempt to open it to its end; or one from a client, that a ``Listener``
 /// accepted.

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// One thread that runs a libwebsockets context, its streams and its jobs.
 ///

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// One HTTP/1.1 request and its answer, over a connection of its own.
 ///

@@ -1,5 +1,5 @@
 private import CLibwebsockets
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Where libwebsockets' own log lines go: nowhere, unless a handler is set.
 public enum LibraryLog {

@@ -1,5 +1,5 @@
 internal import CLibwebsockets
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A port at which a loop accepts streams of bytes, until it is closed or the loop ends, whether or not somebody holds it.
 ///

@@ -1,5 +1,5 @@
 internal import CLibwebsockets
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What belongs to the loop's thread alone: the library's context, its vhosts, the open streams.
 final class LoopCore {

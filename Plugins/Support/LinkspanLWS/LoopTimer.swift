@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A job that a loop runs once, later, unless it is cancelled before.
 public final class LoopTimer: Sendable {

@@ -1,5 +1,5 @@
 private import CLibwebsockets
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Wakes a sleeping loop, from any thread, and never one that is going down.
 final class Waker: Sendable {

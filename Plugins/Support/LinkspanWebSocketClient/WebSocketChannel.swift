@@ -1,5 +1,5 @@
 public import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 public import LinkspanWebSocketProtocol
 
 /// A WebSocket connection to a server: the codec of `LinkspanWebSocketProtocol` over a stream of `LinkspanLWS`.

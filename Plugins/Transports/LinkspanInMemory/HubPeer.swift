@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A client, as its hub sees it.
 public final class HubPeer: Sendable {

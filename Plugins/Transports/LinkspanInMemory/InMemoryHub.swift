@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A server inside the process: links connect to it, it answers them, and it can be pulled like a plug.
 ///

@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Runs jobs one at a time and in order, on the thread of whoever asks while nothing is running.
 ///

@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanWebSocketClient
 
 /// One Engine.IO session with what carries it, and the links of the namespaces on it.

@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// The engines in use, so that namespaces of one server can share one.
 final class SocketIOEngines: Sendable {

@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanWebSocketClient
 
 /// A link over one namespace of an engine.

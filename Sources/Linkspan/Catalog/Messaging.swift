@@ -1,5 +1,5 @@
 public import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 public import Logging
 
 /// The whole SDK behind two calls: start a plan, stop it again.

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Something to be sent, as a value that can wait, expire and be cancelled.
 public struct Command: Sendable {

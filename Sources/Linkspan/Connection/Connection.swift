@@ -1,3 +1,5 @@
+public import LinkspanRuntime
+
 /// A place to send messages to and hear from, whatever carries them.
 ///
 /// It looks after itself: it connects, reconnects, and keeps what is sent while it is down. Most features only ever

@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import LinkspanRuntime
 
 // MARK: - Who brings what in which order
 

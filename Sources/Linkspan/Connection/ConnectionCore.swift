@@ -1,4 +1,5 @@
 internal import DequeModule
+internal import LinkspanRuntime
 
 /// Everything a connection knows, as one value behind its lock: the state machine, the commands, and what is to be done.
 ///

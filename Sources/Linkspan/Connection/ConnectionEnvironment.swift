@@ -1,4 +1,5 @@
 internal import Logging
+internal import LinkspanRuntime
 
 /// What comes to a connection from outside: time, chance, a log, and someone who watches.
 struct ConnectionEnvironment: Sendable {

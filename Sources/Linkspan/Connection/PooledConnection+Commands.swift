@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension PooledConnection {
     func perform(_ command: Command) throws(LinkspanError) {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension PooledConnection {
     func adjust(_ options: ConnectionOptions) throws(LinkspanError) {

@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Logging
 
 /// The SDK's connection: drives ``ConnectionCore`` and carries out its decisions.

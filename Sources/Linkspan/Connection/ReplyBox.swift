@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// One outcome, for one task that waits for it.
 final class ReplyBox<Outcome: Sendable>: Sendable {

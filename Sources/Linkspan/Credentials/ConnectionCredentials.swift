@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Logging
 
 /// The credentials of one connection: obtained for each attempt, renewed ahead of their expiry while it is up.

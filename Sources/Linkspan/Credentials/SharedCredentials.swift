@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A provider, called once for all connections that wait for it at the same time.
 final class SharedCredentials: Sendable {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What stands between the thread that receives and the task that iterates.
 final class EventQueue: Sendable {

@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Brings messages and the marks between them to listeners, and keeps those that come before their first listener.
 ///

@@ -1,3 +1,5 @@
+public import LinkspanRuntime
+
 // What a channel of a third party has without writing it, made of `subscribe` and `onStateChange`.
 
 extension MessageChannel {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Lets one through, whoever comes first, and then ends the registration that it belongs to.
 final class OnceGate: Sendable {

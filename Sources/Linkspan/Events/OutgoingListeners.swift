@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Those who hear what is sent.
 final class OutgoingListeners: Sendable {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// The right to answer one message once.
 final class Replier: Sendable {

@@ -1,5 +1,5 @@
 internal import DequeModule
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A connection's state as an asynchronous sequence: the newest change first of all, then each newer one.
 ///

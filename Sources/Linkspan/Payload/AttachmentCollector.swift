@@ -3,7 +3,7 @@ internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Takes the blobs out of a value while it is encoded, in the order in which the encoder meets them.
 final class AttachmentCollector: Sendable {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+public import LinkspanRuntime
 
 /// What a caller holds of a pooled connection: operates it and listens to it.
 ///

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension ConnectionManager {
     /// Has the pooled connection of a URL go by other options from now on, without touching its link.

@@ -1,5 +1,5 @@
 public import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension ConnectionManager {
     /// Tells the keeper what has happened around the connections.

@@ -1,5 +1,5 @@
 public import LinkspanLifecycle
-internal import LinkspanLock
+public import LinkspanRuntime
 public import Logging
 
 /// The front door: hands out connections, one per URL, and keeps them.

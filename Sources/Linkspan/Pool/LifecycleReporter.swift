@@ -1,5 +1,5 @@
 internal import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Tells the service registry what connections do.
 final class LifecycleReporter: ConnectionObserver {

@@ -1,5 +1,5 @@
 internal import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Tells the service registry of messages and of what waits, if anybody there wants to know.
 struct MessageReporter: Sendable {

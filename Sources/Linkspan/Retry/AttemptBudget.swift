@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A bucket of tokens, one for each attempt.
 ///

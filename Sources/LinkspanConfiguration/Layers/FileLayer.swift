@@ -1,5 +1,5 @@
 internal import Configuration
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Reads a YAML or JSON file.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

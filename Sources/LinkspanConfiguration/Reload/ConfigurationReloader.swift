@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanLock
+public import LinkspanRuntime
 
 /// Makes what runs follow its configuration: when the file changes, and when asked to.
 ///

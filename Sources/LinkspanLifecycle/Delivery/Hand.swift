@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// The letters that a consumer has taken out of a mailbox and hands to the receiver one after the other.
 ///

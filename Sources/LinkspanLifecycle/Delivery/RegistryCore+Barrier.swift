@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Collects what became of one event at every service that got it.
 private final class BarrierCollector: Sendable {

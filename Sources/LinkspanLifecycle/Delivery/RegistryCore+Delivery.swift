@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// The families of barriers that the present code is being called for.
 enum BarrierContext {

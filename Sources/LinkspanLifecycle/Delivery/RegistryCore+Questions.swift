@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension RegistryCore {
     /// The ready services that adopt `Responder`, in the order of start.

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A source that is told what happens: for tests, and for platforms and frameworks that have their own way to know.
 public final class ManualSource<Event: FamilyEvent>: EventSource {

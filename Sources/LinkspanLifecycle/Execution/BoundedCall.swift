@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// How a call to a service ended, as its caller sees it.
 enum CallOutcome<Value: Sendable>: Sendable {

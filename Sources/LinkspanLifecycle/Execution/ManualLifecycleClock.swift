@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A clock that stands still until it is told to move, for tests.
 public final class ManualLifecycleClock: LifecycleClock {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// One value that is awaited in one place and sent, once, from another.
 final class OnceReply<Value: Sendable>: Sendable {

@@ -17,21 +17,20 @@ enum ServiceThread {
     /// Starts a thread that ends when `body` returns; `false` if the platform has none to give.
     static func begin(_ body: @escaping @Sendable () -> Void) -> Bool {
         let box = Unmanaged.passRetained(Body(body))
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        defer { pthread_attr_destroy(&attributes) }
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         #if canImport(Darwin)
         var thread: pthread_t?
-        let code = pthread_create(&thread, &attributes, { Self.enter($0) }, box.toOpaque())
         #else
         var thread = pthread_t()
-        let code = pthread_create(&thread, &attributes, { Self.enter($0) }, box.toOpaque())
         #endif
-        guard code == 0 else {
+        guard pthread_create(&thread, nil, { Self.enter($0) }, box.toOpaque()) == 0 else {
             box.release()
             return false
         }
+        #if canImport(Darwin)
+        if let thread { pthread_detach(thread) }
+        #else
+        pthread_detach(thread)
+        #endif
         return true
     }
 

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// The machine's monotonic clock, with one thread of its own so that no busy pool can delay a deadline.
 public final class SystemLifecycleClock: LifecycleClock {

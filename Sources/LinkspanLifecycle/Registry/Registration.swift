@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// The right to be in a registry; letting go of it removes what was registered.
 public final class Registration: Sendable {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension RegistryCore {
     /// The services and nested registries of a type, by path.

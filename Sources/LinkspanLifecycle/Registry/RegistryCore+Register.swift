@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension RegistryCore {
     func add(_ entries: [Entry], groups: [Group] = []) throws(RegistryError) {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension RegistryCore {
     func start() async throws(RegistryError) -> StartReport {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What became of a service while it was being stopped.
 private struct TearDown: Sendable {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What a tree of registries shares: its decisions, its mailboxes, its threads.
 final class RegistryCore: Sendable {

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 extension ServiceRegistry {
     /// Calls a ready service as the registry itself does: on its threads, and no longer than it may handle an event.

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A set of services that start, observe and stop together; itself a service, so that registries nest.
 ///

@@ -1,4 +1,4 @@
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What a service may do while the registry calls it.
 public struct ServiceScope: Sendable {

@@ -1,5 +1,5 @@
 internal import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 #if canImport(Glibc)
 /// Gives free memory back to the system; the C library's header is in none of Swift's modules.

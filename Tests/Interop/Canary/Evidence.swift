@@ -1,7 +1,7 @@
 internal import EventJournal
 internal import Foundation
 internal import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Logging
 
 /// Everything that the SDK says, by whatever way.

@@ -1,6 +1,6 @@
 internal import EventJournal
 internal import Foundation
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A server script in a process of its own.
 ///

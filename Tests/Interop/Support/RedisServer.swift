@@ -1,6 +1,6 @@
 internal import EventJournal
 internal import Foundation
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A Redis of a test's own, on a socket in a folder of its own.
 enum RedisServer {

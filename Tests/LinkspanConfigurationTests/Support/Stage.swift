@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanLogging
 
 /// Two servers in the process, a catalog whose services keep a journal, and configurations as text.

@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import Testing

@@ -6,7 +6,7 @@ import Glibc
 import Musl
 #endif
 
-import LinkspanLock
+import LinkspanRuntime
 import Testing
 
 @testable import LinkspanLWS

@@ -1,5 +1,5 @@
 import LinkspanLWS
-import LinkspanLock
+import LinkspanRuntime
 
 /// A handler that hands its events to a test, in order, and can act within them.
 final class Recorder: ByteStreamHandler {

@@ -1,6 +1,6 @@
 @testable import Linkspan
 internal import LinkspanInMemory
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Testing
 
 /// Real threads over one connection: run these under the thread sanitizer.

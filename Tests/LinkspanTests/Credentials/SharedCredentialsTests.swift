@@ -1,5 +1,5 @@
 @testable import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Testing
 
 @Suite("The state machine of shared credentials")

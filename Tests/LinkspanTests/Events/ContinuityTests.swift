@@ -1,6 +1,6 @@
 @testable import Linkspan
 internal import LinkspanInMemory
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Logging
 internal import Testing

@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanInMemory
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import Testing
 
 /// A connection that a third party could have written: public API only, always up, and everything comes back.

@@ -1,7 +1,7 @@
 internal import Dispatch
 @testable import Linkspan
 internal import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 

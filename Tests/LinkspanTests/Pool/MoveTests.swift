@@ -1,5 +1,5 @@
 @testable import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 

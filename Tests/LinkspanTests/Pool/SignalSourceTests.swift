@@ -1,6 +1,6 @@
 @testable import Linkspan
 internal import LinkspanLifecycle
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 

@@ -1,5 +1,5 @@
 @testable import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// What a retry policy was asked, in order.
 final class Asked: Sendable {

@@ -1,5 +1,5 @@
 @testable import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// Links that open at once and reply at once, on the caller's thread: for tests with real threads.
 final class InstantTransport: Transport {

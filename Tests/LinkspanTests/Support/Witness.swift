@@ -1,5 +1,5 @@
 @testable import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 
 /// A subscription that is known later than its handler.
 final class Later: Sendable {

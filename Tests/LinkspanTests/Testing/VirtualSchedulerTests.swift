@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 

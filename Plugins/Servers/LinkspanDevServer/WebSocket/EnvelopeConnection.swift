@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 

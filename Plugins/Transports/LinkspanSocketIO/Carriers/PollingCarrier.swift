@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanWebSocketClient
 
 /// Carries packets in the bodies of HTTP requests and their answers: a GET that the server holds until it has something

@@ -1,6 +1,6 @@
 internal import Linkspan
 internal import LinkspanLWS
-internal import LinkspanLock
+internal import LinkspanRuntime
 internal import LinkspanWebSocketClient
 
 /// Begins with polling, and changes to a WebSocket as soon as one has proved itself.

@@ -1,8 +1,10 @@
 private import Dispatch
-internal import LinkspanLock
 
 /// Real time, on a serial Dispatch queue.
 public struct DispatchScheduler: Scheduler {
+    /// The scheduler that the process shares.
+    public static let shared = Self()
+
     private let queue = DispatchQueue(label: "linkspan.timer")
 
     /// Makes a scheduler with a queue of its own.
