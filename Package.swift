@@ -75,7 +75,7 @@ let sources: [Target] = [
     sdk("LinkspanLifecycle", ["LinkspanRuntime"]),
     sdk("Linkspan", ["LinkspanLifecycle", "LinkspanRuntime", logging, deque]),
     sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", configuration]),
-    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime"]),
+    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime", deque]),
 ]
 
 let plugins: [Target] = [

@@ -26,6 +26,15 @@ public struct DispatchScheduler: Scheduler {
     }
 }
 
+extension DispatchScheduler {
+    /// Calls `work` by the executor's own timers, which are in real time as well.
+    public func schedule(
+        at instant: ContinuousClock.Instant, on executor: any JobExecutor, _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        executor.schedule(at: instant, work)
+    }
+}
+
 private final class DispatchedCall: ScheduledWork {
     private let work: Lock<(@Sendable () -> Void)?>
 

@@ -24,6 +24,9 @@ public final class VirtualScheduler: Scheduler {
 
     private let state: Lock<State>
 
+    /// An executor for the transports of a test that is driven by this clock.
+    public let executor = InlineExecutor()
+
     /// When the clock began.
     public let start: ContinuousClock.Instant
 
@@ -54,6 +57,12 @@ public final class VirtualScheduler: Scheduler {
             return state.lastNumber
         }
         return VirtualWork(number: number, scheduler: self)
+    }
+
+    /// Calls `work` on the clock's ``executor`` after a while.
+    @discardableResult
+    func scheduleJob(after delay: Duration, _ work: @escaping @Sendable () -> Void) -> any ScheduledWork {
+        self.schedule(at: self.now + delay, on: self.executor, work)
     }
 
     /// Calls `work` after a while; see ``schedule(at:_:)``.

@@ -159,7 +159,7 @@ struct RegistryServiceTests {
     @Test("a plan runs in a group, with its connection", .timeLimit(.minutes(1)))
     func messaging() async throws {
         let recorder = self.recorder
-        let hub = InMemoryHub()
+        let hub = InMemoryHub(executor: InlineExecutor())
         hub.onConnect { peer in
             recorder.note("peer")
             peer.onEnd { recorder.note("peer ends") }
@@ -186,7 +186,7 @@ struct RegistryServiceTests {
 
     @Test("a plan that cannot run is the group's error", .timeLimit(.minutes(1)))
     func invalidPlan() async throws {
-        let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub()))
+        let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub(executor: InlineExecutor())))
         let error = await #expect(throws: LinkspanError.self) { try await MessagingService(plan).run() }
         #expect(error?.code == .invalidURL)
     }

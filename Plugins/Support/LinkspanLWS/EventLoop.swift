@@ -1,12 +1,12 @@
 internal import Dispatch
-internal import LinkspanRuntime
+public import LinkspanRuntime
 
 /// One thread that runs a libwebsockets context, its streams and its jobs.
 ///
 /// libwebsockets allows one call from other threads only, a wake-up. So everything else is a job that the loop's thread
 /// runs: an actor whose executor is this loop has the library to itself, proved by the compiler. The loop lives until
 /// ``shutdown()``, and so does its thread, unless the loop was made with a limit to its idleness.
-public final class EventLoop: SerialExecutor, Sendable {
+public final class EventLoop: SerialExecutor, JobExecutor, Sendable {
     /// The loop that streams share unless they are given another.
     ///
     /// Its thread starts when the loop is first used, and ends when it has not been used for 10 seconds; the next use starts
@@ -63,6 +63,17 @@ public final class EventLoop: SerialExecutor, Sendable {
         let due = ContinuousClock.now + delay
         self.act(self.mailbox.withLock { $0.add(timer, due: due) })
         return timer
+    }
+
+    /// Whether the calling thread is the loop's.
+    public var isCurrent: Bool { self.identity.isCurrent }
+
+    /// Runs a job on the loop's thread at an instant, unless it is cancelled.
+    @discardableResult
+    public func schedule(
+        at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        self.schedule(after: max(.zero, ContinuousClock.now.duration(to: instant)), job)
     }
 
     /// Begins an attempt to open a stream, and returns at once.

@@ -1,7 +1,7 @@
-internal import LinkspanRuntime
+public import LinkspanRuntime
 
 /// A job that a loop runs once, later, unless it is cancelled before.
-public final class LoopTimer: Sendable {
+public final class LoopTimer: ScheduledWork {
     private let job: Lock<(@Sendable () -> Void)?>
 
     init(_ job: @escaping @Sendable () -> Void) {

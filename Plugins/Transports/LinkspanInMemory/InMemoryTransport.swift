@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanRuntime
 
 /// Carries messages to a hub in the same process.
 public struct InMemoryTransport: Transport {
@@ -8,6 +9,9 @@ public struct InMemoryTransport: Transport {
     public let name = "memory"
     /// `memory`, as in `memory://lobby`; the rest of the URL only tells connections apart.
     public let schemes: Set<String> = ["memory"]
+
+    /// The hub's executor.
+    public var executor: any JobExecutor { self.hub.executor }
 
     /// Makes a transport to `hub`.
     public init(hub: InMemoryHub) { self.hub = hub }

@@ -1,5 +1,6 @@
 public import Linkspan
 public import LinkspanLWS
+public import LinkspanRuntime
 
 /// Carries messages over Socket.IO, on WebSocket or HTTP long polling.
 ///
@@ -26,6 +27,9 @@ public struct SocketIOTransport: Transport {
         self.configuration = configuration
         self.engines = loop === EventLoop.shared ? .shared : SocketIOEngines(loop: loop)
     }
+
+    /// The loop.
+    public var executor: any JobExecutor { self.engines.loop }
 
     /// Everything in the configuration, as text.
     public var options: [String: String] {

@@ -1,5 +1,6 @@
 public import Linkspan
 public import LinkspanLWS
+public import LinkspanRuntime
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
 public struct WebSocketTransport: Transport {
@@ -20,6 +21,9 @@ public struct WebSocketTransport: Transport {
         self.configuration = configuration
         self.loop = loop
     }
+
+    /// The loop.
+    public var executor: any JobExecutor { self.loop }
 
     /// Everything in the configuration, as text.
     public var options: [String: String] {

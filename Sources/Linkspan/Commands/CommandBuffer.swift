@@ -74,10 +74,9 @@ struct CommandBuffer: Sendable {
         return dropped
     }
 
-    /// Puts back a command that was taken but not sent, at its place in the order.
+    /// Puts back a command that was taken but not sent: first, because nothing was taken since.
     mutating func restore(_ command: Command) {
-        let index = self.commands.firstIndex { $0.id > command.id } ?? self.commands.endIndex
-        self.commands.insert(command, at: index)
+        self.commands.prepend(command)
         self.byteCount += command.byteCount
     }
 

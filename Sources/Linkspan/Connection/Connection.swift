@@ -32,18 +32,17 @@ public protocol MessageChannel: AnyObject, Sendable {
     func cancel(_ id: Command.ID)
 
     /// The commands that have not had their outcome, in the order in which they were made.
-    var commands: [CommandStatus] { get }
+    var commands: [CommandStatus] { get async }
 
-    /// Gives up the commands that are meant, with code `cancelled`.
+    /// Cancels the commands for which `isMeant` returns true; they end with code `cancelled`.
     ///
-    /// - Parameter isMeant: says for each whether it is; called outside all locks, for ``commands``.
-    /// - Returns: how many were given up.
-    @discardableResult
-    func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int
+    /// - Parameter isMeant: called for each of ``commands``, on the connection's executor.
+    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool)
 
     /// Listens for one event, or for every event when `event` is nil, in any state before `released`.
     ///
-    /// The handler runs on the transport's thread, one message at a time: return quickly and do not block.
+    /// The handler runs on the connection's executor, one message at a time and never inside a call of yours: return
+    /// quickly and do not block.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     func subscribe(
@@ -225,7 +224,7 @@ extension MessageChannel {
     public func send<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {
-        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments)))
+        try self.perform(Command(sending: event, payload: Payload(repeat each arguments)))
     }
 
     /// Sends an event now or not at all: for what is worth nothing later, such as a cursor's place.
@@ -234,7 +233,7 @@ extension MessageChannel {
     public func sendVolatile<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {
-        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments), isVolatile: true))
+        try self.perform(Command(sending: event, payload: Payload(repeat each arguments), isVolatile: true))
     }
 
     /// Sends an event and waits for the server's reply.

@@ -37,7 +37,7 @@ public struct GreetingChannel: Sendable {
     public func send<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {
-        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments)))
+        try self.perform(Command(sending: event, payload: Payload(repeat each arguments)))
     }
 
     /// Sends an event over this link and waits for the reply.

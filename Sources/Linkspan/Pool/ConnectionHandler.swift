@@ -63,9 +63,9 @@ public final class ConnectionHandler: MessageChannel {
     ///   or with the connection.
     public func drain(within limit: Duration) async -> [CommandStatus] {
         self.holding.withLock { $0.isDraining = true }
-        let ids = Set(self.commands.map(\.id))
+        let ids = Set(await self.commands.map(\.id))
         if !ids.isEmpty { await self.connection.awaitOutcomes(of: ids, within: limit) }
-        let left = self.commands.filter { ids.contains($0.id) }
+        let left = await self.commands.filter { ids.contains($0.id) }
         self.release()
         return left
     }
@@ -107,11 +107,10 @@ public final class ConnectionHandler: MessageChannel {
     public func cancel(_ id: Command.ID) { self.connection.cancel(id) }
 
     /// The commands that have not had their outcome, of all holders.
-    public var commands: [CommandStatus] { self.connection.commands }
+    public var commands: [CommandStatus] { get async { await self.connection.commands } }
 
-    /// Gives up the commands that are meant, whichever holder's; see ``MessageChannel/cancelCommands(where:)``.
-    @discardableResult
-    public func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int {
+    /// Cancels commands of all holders; see ``MessageChannel/cancelCommands(where:)``.
+    public func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {
         self.connection.cancelCommands(where: isMeant)
     }
 

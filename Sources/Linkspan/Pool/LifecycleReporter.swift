@@ -1,75 +1,91 @@
 internal import LinkspanLifecycle
 internal import LinkspanRuntime
 
-/// Tells the service registry what connections do.
+/// Tells the service registry of connections.
 final class LifecycleReporter: ConnectionObserver {
     private let services: ServiceRegistry
     private let scheduler: any Scheduler
-    private let messages: MessageReporter
-    private let attempts = Lock<[UInt64: (began: ContinuousClock.Instant, number: Int)]>([:])
 
     init(services: ServiceRegistry, scheduler: any Scheduler) {
         self.services = services
         self.scheduler = scheduler
-        self.messages = MessageReporter(services: services, scheduler: scheduler)
     }
 
-    func attempting(_ connection: PooledConnection, _ attempt: Int) {
-        // A first attempt is the first that anybody hears of the connection.
-        if attempt == 1, connection.state == .created { self.emit(connection, .created) }
-        let now = self.scheduler.now
-        self.attempts.withLock { $0[connection.id] = (now, attempt) }
-        self.emit(connection, .connecting(attempt: attempt))
+    func observe(_ connection: ObservedConnection) -> any ConnectionProbe {
+        LifecycleProbe(connection, services: self.services, scheduler: self.scheduler)
+    }
+}
+
+/// Tells the service registry of one connection, on the connection's executor.
+final class LifecycleProbe: ConnectionProbe {
+    private var connection: ObservedConnection
+    private let services: ServiceRegistry
+    private let scheduler: any Scheduler
+    private var messages: MessageReporter
+    private var attempt: (began: ContinuousClock.Instant, number: Int)?
+    private var isKnown = false
+
+    init(_ connection: ObservedConnection, services: ServiceRegistry, scheduler: any Scheduler) {
+        self.connection = connection
+        self.services = services
+        self.scheduler = scheduler
+        self.messages = MessageReporter(connection: connection.id, services: services, scheduler: scheduler)
     }
 
-    func changed(_ connection: PooledConnection, _ change: StateChange) {
-        self.messages.changed(connection, change)
+    func moved(to connection: ObservedConnection) { self.connection = connection }
+
+    func attempting(_ attempt: Int) {
+        if !self.isKnown { self.emit(.created) }
+        self.isKnown = true
+        self.attempt = (self.scheduler.now, attempt)
+        self.emit(.connecting(attempt: attempt))
+    }
+
+    func changed(_ change: StateChange) {
+        self.messages.changed(change)
         switch change.to {
         case .created:
             ()
         case .connected:
-            let attempt = self.attempts.withLock { $0.removeValue(forKey: connection.id) }
+            let attempt = self.attempt.take()
             var isContinuous = false
             if case .established(let info) = change.reason { isContinuous = info.isContinuous }
             self.emit(
-                connection,
                 .connected(
                     attempt: attempt?.number ?? change.attempt,
                     handshake: attempt.map { $0.began.duration(to: change.time) } ?? .zero,
-                    resumed: isContinuous, transport: connection.transportName))
+                    resumed: isContinuous, transport: self.connection.transport))
         case .disconnected:
             var willRetry = false
             if case .lost = change.reason { willRetry = true }
             self.emit(
-                connection,
                 .disconnected(
                     reason: change.reason.error?.message ?? "requested", code: change.reason.error?.code.rawValue,
                     willRetry: willRetry))
         case .reconnecting:
             let delay = change.nextAttempt.map { change.time.duration(to: $0) } ?? .zero
-            self.emit(connection, .reconnecting(attempt: change.attempt + 1, delay: delay))
+            self.emit(.reconnecting(attempt: change.attempt + 1, delay: delay))
         case .released:
-            self.attempts.withLock { $0[connection.id] = nil }
-            self.emit(connection, .released)
+            self.emit(.released)
         }
     }
 
-    func queued(_ connection: PooledConnection) { self.messages.queued(connection) }
+    func queueChanged(depth: Int, limit: Int) { self.messages.queueChanged(depth: depth, limit: limit) }
 
     func leaving(_ command: Command) { self.messages.leaving(command) }
 
-    func sent(_ connection: PooledConnection, _ command: Command) { self.messages.sent(connection, command) }
+    func sent(_ command: Command) { self.messages.sent(command) }
 
-    func received(_ connection: PooledConnection, _ message: InboundMessage) {
-        self.messages.received(connection, message)
+    func received(_ event: String, bytes: Int) { self.messages.received(event, bytes: bytes) }
+
+    func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
+        self.messages.finished(command, outcome)
     }
 
-    func finished(_ connection: PooledConnection, _ command: Command, _ outcome: Result<Payload, LinkspanError>) {
-        self.messages.finished(connection, command, outcome)
-    }
+    func credentials(_ event: CredentialEvent) {}
 
-    private func emit(_ connection: PooledConnection, _ kind: ConnectionEvent.Kind) {
+    private func emit(_ kind: ConnectionEvent.Kind) {
         self.services.emit(
-            ConnectionEvent(connection: connection.id, endpoint: connection.url.redacted, kind: kind))
+            ConnectionEvent(connection: self.connection.id, endpoint: self.connection.endpoint, kind: kind))
     }
 }

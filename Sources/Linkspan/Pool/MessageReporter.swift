@@ -1,85 +1,73 @@
 internal import LinkspanLifecycle
 internal import LinkspanRuntime
 
-/// Tells the service registry of messages and of what waits, if anybody there wants to know.
-struct MessageReporter: Sendable {
+/// Tells the service registry of one connection's messages and of its queue, if a service there listens.
+struct MessageReporter {
+    private let connection: UInt64
     private let services: ServiceRegistry
     private let scheduler: any Scheduler
-    /// When the latest copy of each command went out that has no outcome yet.
-    private let departures = Lock<[Command.ID: ContinuousClock.Instant]>([:])
-    private let depths = Lock<[UInt64: QueueDepth]>([:])
+    /// When the latest copy of each command without an outcome went out.
+    private var departures: [Command.ID: ContinuousClock.Instant] = [:]
+    private var queue = QueueDepth()
+    private var depth = 0
 
-    init(services: ServiceRegistry, scheduler: any Scheduler) {
+    init(connection: UInt64, services: ServiceRegistry, scheduler: any Scheduler) {
+        self.connection = connection
         self.services = services
         self.scheduler = scheduler
     }
 
-    /// A command is about to be given to a link, which may bring its reply before it returns.
-    func leaving(_ command: Command) {
+    /// A command is about to be given to a link.
+    mutating func leaving(_ command: Command) {
         guard command.kind != .send, self.services.hasAudience(for: .message) else { return }
-        self.departures.withLock { $0[command.id] = self.scheduler.now }
+        self.departures[command.id] = self.scheduler.now
     }
 
-    func sent(_ connection: PooledConnection, _ command: Command) { self.emit(connection, command, .sent) }
+    func sent(_ command: Command) { self.emit(command, .sent) }
 
-    func received(_ connection: PooledConnection, _ message: InboundMessage) {
-        self.services.emit(
-            MessageEvent(
-                connection: connection.id, event: message.event, bytes: message.payload.byteCount, kind: .received))
+    func received(_ event: String, bytes: Int) {
+        self.services.emit(MessageEvent(connection: self.connection, event: event, bytes: bytes, kind: .received))
     }
 
-    func finished(
-        _ connection: PooledConnection, _ command: Command, _ outcome: Result<Payload, LinkspanError>
-    ) {
-        // A send that left at once changes no depth.
-        if command.kind != .send || self.depths.withLock({ !$0.isEmpty }) { self.queued(connection) }
-        let departure = self.departures.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: command.id) }
+    mutating func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
+        let departure = self.departures.isEmpty ? nil : self.departures.removeValue(forKey: command.id)
         guard self.services.hasAudience(for: .message) else { return }
         switch outcome {
         case .success:
             guard command.kind != .send, let departure else { return }
-            self.emit(connection, command, .acknowledged(roundTrip: departure.duration(to: self.scheduler.now)))
+            self.emit(command, .acknowledged(roundTrip: departure.duration(to: self.scheduler.now)))
         case .failure(let error) where error.code == .timedOut:
             let wasSent = error.certainty != .notSent
-            self.emit(connection, command, wasSent ? .timedOut(limit: command.timeout ?? .zero) : .expired)
+            self.emit(command, wasSent ? .timedOut(limit: command.timeout ?? .zero) : .expired)
         case .failure(let error):
-            self.emit(connection, command, .dropped(reason: error.code.rawValue))
+            self.emit(command, .dropped(reason: error.code.rawValue))
         }
     }
 
-    private func emit(_ connection: PooledConnection, _ command: Command, _ kind: MessageEvent.Kind) {
+    private func emit(_ command: Command, _ kind: MessageEvent.Kind) {
         self.services.emit(
-            MessageEvent(connection: connection.id, event: command.event, bytes: command.byteCount, kind: kind))
+            MessageEvent(connection: self.connection, event: command.event, bytes: command.byteCount, kind: kind))
     }
 }
 
-// MARK: - What waits
+// MARK: - The queue
 
 extension MessageReporter {
-    /// Something has begun to wait, or waits no more.
-    func queued(_ connection: PooledConnection) {
+    /// The number of commands that wait has changed.
+    mutating func queueChanged(depth: Int, limit: Int) {
+        self.depth = depth
         guard self.services.hasAudience(for: .buffer) else { return }
-        let depth = connection.waitingCommands
-        let limit = connection.destination.options.buffer.commands
-        let news = self.depths.withLock { depths in
-            var queue = depths[connection.id] ?? QueueDepth()
-            let news = queue.changed(to: depth, limit: limit)
-            depths[connection.id] = queue == QueueDepth() ? nil : queue
-            return news
-        }
-        if let news { self.emit(connection, depth, limit, news) }
+        while let news = self.queue.changed(to: depth, limit: limit) { self.emit(depth, limit, news) }
     }
 
     /// The connection went up or down.
-    func changed(_ connection: PooledConnection, _ change: StateChange) {
-        if change.to == .released { self.depths.withLock { $0[connection.id] = nil } }
-        guard change.to == .connected, self.services.hasAudience(for: .buffer) else { return }
-        let depth = connection.waitingCommands
-        guard depth > 0 else { return }
-        self.depths.withLock { $0[connection.id, default: QueueDepth()].beginFlush(depth, now: change.time) }
+    mutating func changed(_ change: StateChange) {
+        if change.to == .released { self.queue = QueueDepth() }
+        guard change.to == .connected, self.services.hasAudience(for: .buffer), self.depth > 0 else { return }
+        self.queue.beginFlush(self.depth, now: change.time)
     }
 
-    private func emit(_ connection: PooledConnection, _ depth: Int, _ limit: Int, _ news: QueueDepth.News) {
+    private func emit(_ depth: Int, _ limit: Int, _ news: QueueDepth.News) {
         let kind: BufferEvent.Kind =
             switch news {
             case .level: .level
@@ -88,7 +76,7 @@ extension MessageReporter {
             case .flushed(let count, let since): .flushed(count: count, time: since.duration(to: self.scheduler.now))
             }
         self.services.emit(
-            BufferEvent(connection: connection.id, queue: .outbound, depth: depth, limit: limit, kind: kind))
+            BufferEvent(connection: self.connection, queue: .outbound, depth: depth, limit: limit, kind: kind))
     }
 }
 

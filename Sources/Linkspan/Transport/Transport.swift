@@ -1,14 +1,21 @@
+public import LinkspanRuntime
+
 /// The seam: what a plug-in implements to carry a connection's traffic.
 ///
 /// A transport opens *links*. A link carries named events with arguments, replies to them, and its own end. It does not
 /// buffer while offline, retry, reconnect, or keep connection states: the core does that once for all transports. So a
 /// transport is small, and every transport behaves alike.
 ///
-/// Everything is callback-shaped and nothing here suspends. A link hands what it has received to its ``LinkReceiver`` in
-/// batches, on whatever thread or executor it runs; there is no task and no hop per message.
+/// Everything is callback-shaped and nothing here suspends. A link hands received events to its ``LinkReceiver`` in
+/// batches, on the transport's executor; there is no task and no hop per message.
 public protocol Transport: Sendable {
     /// The name that configuration files use, such as `socketio`.
     var name: String { get }
+
+    /// Where its links live: they are called there, and call their receivers there.
+    ///
+    /// An event loop of its own, that of the transport it wraps, or a `DispatchExecutor`. Always the same one.
+    var executor: any JobExecutor { get }
 
     /// The URL schemes it carries, lower case.
     var schemes: Set<String> { get }
@@ -63,7 +70,7 @@ public struct LinkRequest: Sendable {
 
 /// One lifetime of a transport connection, from opening to its end.
 ///
-/// All methods may be called from any thread, also from inside the receiver, and never block.
+/// All methods are called on the transport's executor, and must neither block nor call the receiver before they return.
 public protocol Link: AnyObject, Sendable {
     /// Begins to open. The outcome is ``LinkEvent/opened(_:)`` or ``LinkEvent/closed(_:)``.
     func open()
@@ -154,7 +161,7 @@ public enum SendAcceptance: Sendable, Hashable {
 public protocol LinkReceiver: AnyObject, Sendable {
     /// Takes events of one link, in order.
     ///
-    /// A link calls this from one thread at a time. ``LinkEvent/opened(_:)`` comes at most once and before any message;
+    /// A link calls this on the transport's executor. ``LinkEvent/opened(_:)`` comes at most once and before any message;
     /// ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included.
     func receive(_ events: [LinkEvent])
 }

@@ -1,4 +1,6 @@
 internal import Foundation
+internal import LinkspanTesting
+internal import LinkspanRuntime
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
@@ -7,6 +9,7 @@ internal import LinkspanLifecycle
 struct OptionTransport: Transport {
     let name: String
     let values: OptionValues
+    let executor: any JobExecutor = InlineExecutor()
 
     var schemes: Set<String> { ["http", "https", "ws", "wss", "memory"] }
 

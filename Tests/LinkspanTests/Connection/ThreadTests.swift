@@ -109,11 +109,13 @@ struct ThreadTests {
         }
         let manager = ConnectionManager()
         let handler = try ConnectionBuilder("memory://threads").transport(.inMemory(hub)).connect(by: manager)
+        for await change in handler.stateChanges where change.to == .connected { break }
         try await withThrowingDiscardingTaskGroup { group in
             for thread in 0..<4 {
                 group.addTask { for number in 0..<1_000 { try handler.send("\(thread)", number) } }
             }
         }
+        while arrived.withLock({ $0.values.reduce(0) { $0 + $1.count } }) < 4_000 { await Task.yield() }
         await manager.shutdown()
         for thread in 0..<4 { #expect(arrived.withLock { $0["\(thread)"] } == Array(0..<1_000)) }
     }
