@@ -6,6 +6,7 @@ final class Destination: Sendable {
     let transport: any Transport
     let options: ConnectionOptions
     let credentials: ConnectionCredentials
+    let identity: ConnectionIdentity
     /// What a former process left to resume its session from.
     let resumption: Resumption?
 
@@ -14,6 +15,7 @@ final class Destination: Sendable {
         self.transport = configuration.transport
         self.options = configuration.options
         self.resumption = configuration.resumption
+        self.identity = configuration.identity
         self.credentials = ConnectionCredentials(configuration: configuration, environment: environment)
     }
 
@@ -23,6 +25,7 @@ final class Destination: Sendable {
         self.transport = former.transport
         self.options = options
         self.resumption = former.resumption
+        self.identity = former.identity
         self.credentials = former.credentials
     }
 }

@@ -18,6 +18,11 @@ extension PooledConnection {
         let next = Destination(configuration, self.environment)
         let now = self.now
         self.update { core in
+            if former.identity.source != next.identity.source {
+                core.command {
+                    $0.failAll(.moved, "was given up: the connection moved to another credential source", effects: &$1)
+                }
+            }
             core.adopt(options, self.timing(options), canRenewCredentials: next.credentials.isRenewable)
             // Under the core's lock: attempts that are decided from here on find the new place, and none before it does.
             self.moveIn(next)
@@ -47,8 +52,8 @@ extension ConnectionOptions {
         try next.validate()
         var names: [String] = []
         if self.deliveries.key != next.deliveries.key { names.append("deliveries.key") }
-        if self.greeting?.name != next.greeting?.name { names.append("greeting") }
-        if self.store?.name != next.store?.name { names.append("store") }
+        if self.greeting != next.greeting { names.append("greeting") }
+        if self.store !== next.store { names.append("store") }
         guard names.isEmpty else {
             throw LinkspanError(
                 .conflictingOptions, "a connection keeps for life: \(names.joined(separator: ", "))")

@@ -65,6 +65,7 @@ final class PooledConnection: Connection {
     }
 
     var resumption: Resumption? {
+        guard self.state != .released else { return nil }
         guard let link = self.latestLink.withLock({ $0 }) else { return self.destination.resumption }
         // Left on purpose: it may still be on its way to the link.
         return self.core.withLock({ $0.machine.isLeft }) ? nil : link.resumption
@@ -98,6 +99,16 @@ extension PooledConnection {
     }
 
     func retire() { self.happen { $0.retire(now: $1) } }
+
+    func end(_ error: LinkspanError) {
+        let now = self.now
+        self.update { core in
+            core.command { $0.end(error, effects: &$1) }
+            core.run { $0.retire(.failed(error), now: now) }
+            // Refused only when it has been released already.
+            try? core.run { machine throws(LinkspanError) in try machine.release(now: now) }
+        }
+    }
 
     func suspend(_ reason: LinkspanError, patience: Duration?) {
         let random = self.environment.random()
@@ -272,7 +283,9 @@ extension PooledConnection {
                 "error": "\(change.reason.error.map(\.description) ?? "none")",
             ])
         if change.to == .connected {
-            self.credentials.linkOpened { [weak self] in self?.push($0) ?? false }
+            // Of one look: renewed credentials must never go to the link of another source.
+            let (credentials, epoch) = self.core.withLock { (self.credentials, $0.machine.epoch) }
+            credentials.linkOpened { [weak self] in self?.push($0, epoch: epoch) ?? false }
         } else if change.from == .connected {
             self.credentials.linkEnded()
         }
@@ -328,8 +341,9 @@ extension PooledConnection {
     }
 
     /// Gives renewed credentials to the open link; false when there is none or it cannot take them.
-    private func push(_ credentials: Credentials) -> Bool {
-        let link = self.core.withLock { $0.machine.state == .connected ? $0.link : nil }
+    private func push(_ credentials: Credentials, epoch: UInt64?) -> Bool {
+        guard let epoch else { return false }
+        let link = self.core.withLock { $0.machine.state == .connected ? $0.link(of: epoch) : nil }
         return link?.renewCredentials(credentials) ?? false
     }
 
@@ -340,12 +354,17 @@ extension PooledConnection {
         self.environment.observer?.attempting(self, attempt)
         let request = LinkRequest(
             url: credentials.url ?? destination.url, credentials: credentials, attempt: attempt,
-            deadline: destination.options.openDeadline, resumption: self.resumption)
+            deadline: destination.options.openDeadline, resumption: self.resumption, identity: destination.identity)
         let adapter = LinkAdapter(connection: self, epoch: epoch)
         let link = destination.transport.makeLink(request, receiver: adapter)
         // Kept before it opens, because its first event may come from another thread at once.
-        guard self.core.withLock({ $0.keep(link, epoch: epoch) }) else { return }
-        self.latestLink.withLock { $0 = link }
+        // At one go with the latest link, so that a move cannot come between and find the former link as the latest.
+        let isKept = self.core.withLock { core in
+            guard core.keep(link, epoch: epoch) else { return false }
+            self.latestLink.withLock { $0 = link }
+            return true
+        }
+        guard isKept else { return }
         link.open()
     }
 }

@@ -92,7 +92,6 @@ extension ConnectionOptions {
     private mutating func applyRetry(_ values: OptionValues) {
         guard values.text("retry") != "never" else {
             self.retry = .never
-            self.retryName = "never"
             return
         }
         guard values.values.keys.contains(where: { $0.hasPrefix("retry") && $0 != "retry" }) else { return }
@@ -102,11 +101,6 @@ extension ConnectionOptions {
         backoff.earlyCap = values.duration("retryEarlyCap") ?? backoff.earlyCap
         backoff.earlyPeriod = values.duration("retryEarlyPeriod") ?? backoff.earlyPeriod
         backoff.cap = values.duration("retryCap") ?? backoff.cap
-        let limit = values.number("retryLimit")
-        self.retry = .backoff(backoff, limit: limit)
-        // Connections with equal schedules may be shared, so the name must tell the schedule and nothing else.
-        self.retryName =
-            "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
-            + "\(backoff.cap) limit \(limit.map { "\($0)" } ?? "none")"
+        self.retry = .backoff(backoff, limit: values.number("retryLimit"))
     }
 }

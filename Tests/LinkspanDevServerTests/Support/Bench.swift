@@ -52,7 +52,6 @@ final class Bench: Sendable {
                     Backoff(
                         firstSpread: .milliseconds(20), initial: .milliseconds(50), earlyCap: .milliseconds(100),
                         cap: .milliseconds(100)))
-                $0.retryName = "quick"
                 $0.linger = .zero
             }
             .build()

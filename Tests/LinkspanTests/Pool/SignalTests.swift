@@ -132,7 +132,6 @@ struct SignalTests {
                 asked.record(question)
                 return .retry(after: .seconds(1))
             }
-            $0.retryName = "asking"
         }
         harness.scheduler.advance(by: .seconds(30))
         harness.manager.signal(.pathLost)
@@ -165,7 +164,6 @@ struct SignalTests {
         let harness = PoolHarness()
         let handler = try harness.connect("scripted://server") {
             $0.retry = .never
-            $0.retryName = "never"
         }
         harness.scheduler.settle()
         harness.manager.signal(.pathLost)
