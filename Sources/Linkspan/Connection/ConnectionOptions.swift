@@ -42,7 +42,7 @@ public struct ConnectionOptions: Sendable {
     /// How long a connection stays up when nobody holds it any more.
     ///
     /// Default 5 s.
-    public var linger = Duration.seconds(5)
+    public var idleTimeout = Duration.seconds(5)
     /// How many of the latest frames are remembered for ``ConnectionDiagnosis/report``: names, sizes and times, never
     /// contents.
     ///
@@ -74,7 +74,7 @@ public struct ConnectionOptions: Sendable {
             "openDeadline": "\(self.openDeadline)",
             "credentialDeadline": "\(self.credentialDeadline)",
             "healthyAfter": "\(self.healthyAfter)",
-            "linger": "\(self.linger)",
+            "idleTimeout": "\(self.idleTimeout)",
             "trace": "\(self.trace)",
         ]
     }
@@ -106,7 +106,7 @@ public struct ConnectionOptions: Sendable {
         else {
             throw LinkspanError(.invalidConfiguration, "deadlines must be above zero")
         }
-        guard self.healthyAfter >= .zero, self.linger >= .zero else {
+        guard self.healthyAfter >= .zero, self.idleTimeout >= .zero else {
             throw LinkspanError(.invalidConfiguration, "durations must not be negative")
         }
     }

@@ -5,7 +5,7 @@ public import LinkspanRuntime
 /// While it is held, the connection is kept.
 ///
 /// Handlers of one URL and one credential source share one connection. ``release()``, or letting go of the handler, ends this holder's
-/// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its linger.
+/// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its idle timeout.
 public final class ConnectionHandler: MessageChannel {
     private struct Holding: Sendable {
         /// Nil once the connection has been given back.

@@ -17,7 +17,7 @@ public final class ConnectionManager: Sendable {
     let scheduler: any Scheduler
     private let rules: [any KeeperRule]
     private let keeperPeriod: Duration
-    let backgroundLinger: Duration
+    let backgroundIdleTimeout: Duration
     let surroundings = Lock(KeeperSurroundings())
     let pool = Lock(ConnectionPool())
     /// The manager's ears in the registry, for as long as it lives.
@@ -33,7 +33,7 @@ public final class ConnectionManager: Sendable {
     ///   - rules: the keeper's chain; ``standardRules`` by default.
     ///   - keeperPeriod: how often the keeper looks at the pool. It also looks whenever a holder leaves, and at once when
     ///     it hears a ``KeeperSignal``.
-    ///   - backgroundLinger: how long connections stay up in the background.
+    ///   - backgroundIdleTimeout: how long connections stay up in the background.
     ///   - attempts: how many attempts may be made, however many connections there are.
     ///   - factory: makes the connections; nil for the SDK's own.
     ///   - logger: gets state changes, at level debug, and what looks like a mistake, at level notice.
@@ -41,7 +41,7 @@ public final class ConnectionManager: Sendable {
         services: ServiceRegistry? = nil, scheduler: any Scheduler = DispatchScheduler(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
-        backgroundLinger: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
+        backgroundIdleTimeout: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
         factory: (any ConnectionFactory)? = nil,
         logger: Logger = Logger(label: "linkspan")
     ) {
@@ -49,7 +49,7 @@ public final class ConnectionManager: Sendable {
         self.logger = logger
         self.rules = rules
         self.keeperPeriod = keeperPeriod
-        self.backgroundLinger = backgroundLinger
+        self.backgroundIdleTimeout = backgroundIdleTimeout
         let environment = ConnectionEnvironment(
             scheduler: scheduler, random: random, logger: logger,
             observer: services.map { LifecycleReporter(services: $0, scheduler: scheduler) },
@@ -160,9 +160,9 @@ public final class ConnectionManager: Sendable {
         let now = self.now
         self.pool.withLock { $0.vacate(connection, now: now) }
         self.look(for: .look)
-        let linger = self.pool.withLock { $0.entry(of: connection)?.linger }
-        guard let linger else { return }
-        self.scanLater(after: linger)
+        let idleTimeout = self.pool.withLock { $0.entry(of: connection)?.idleTimeout }
+        guard let idleTimeout else { return }
+        self.scanLater(after: idleTimeout)
     }
 
     var now: ContinuousClock.Instant { self.scheduler.now }
@@ -228,7 +228,7 @@ public final class ConnectionManager: Sendable {
     private func kept(_ entry: ConnectionPool.Entry, now: ContinuousClock.Instant) -> KeptConnection {
         KeptConnection(
             connection: entry.connection, isOccupied: entry.holders > 0,
-            idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, linger: entry.linger,
+            idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, idleTimeout: entry.idleTimeout,
             leavePool: { [weak self] in self?.withdraw(entry.connection) ?? false })
     }
 }

@@ -28,7 +28,7 @@ struct ConnectionPool: Sendable {
         /// Since when nobody holds it.
         var idleSince: ContinuousClock.Instant?
 
-        var linger: Duration { self.options.linger }
+        var idleTimeout: Duration { self.options.idleTimeout }
     }
 
     /// A connection that has left the pool or its source, and whose links may still be closing.

@@ -129,7 +129,7 @@ struct LogOutTests {
         let transport = StubbornTransport(base: self.harness.transport) { made in link.withLock { $0 = made } }
         func connect(_ source: CredentialSource) throws -> ConnectionHandler {
             try ConnectionBuilder("scripted://server").transport(transport).credentials(source)
-                .options { $0.linger = .zero }.connect(by: self.harness.manager)
+                .options { $0.idleTimeout = .zero }.connect(by: self.harness.manager)
         }
         let handler = try connect(source)
         self.harness.scheduler.settle()

@@ -177,7 +177,9 @@ struct SignalTests {
     // MARK: The app
 
     @Test
-    func `background: up for the linger, then suspended with all that waits, and back in front it comes back`() throws {
+    func `background: up for the idle timeout, then suspended with all that waits, and back in front it comes back`()
+        throws
+    {
         let harness = PoolHarness()
         let recorder = EventRecorder()
         let handler = try self.connected(harness, recorder)
@@ -211,7 +213,8 @@ struct SignalTests {
     }
 
     @Test
-    func `an app that comes back within the linger has lost nothing, and the next stay has a linger of its own`() throws
+    func `an app that comes back within the idle timeout has lost nothing, and the next stay has a timeout of its own`()
+        throws
     {
         let harness = PoolHarness()
         let handler = try self.connected(harness)
