@@ -16,6 +16,11 @@ public struct InMemoryTransport: Transport {
     /// Makes a transport to `hub`.
     public init(hub: InMemoryHub) { self.hub = hub }
 
+    /// Which hub it is.
+    public var options: [String: String] {
+        ["hub": String(UInt(bitPattern: ObjectIdentifier(self.hub)), radix: 16)]
+    }
+
     /// Makes a link to the hub.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
         InMemoryLink(request: request, receiver: receiver, hub: self.hub)

@@ -48,7 +48,7 @@ final class SocketIOLink: Link {
         SocketIOEngines.Key(
             host: self.request.url.host, port: self.request.url.port, isSecure: self.request.url.isSecure,
             query: self.request.url.query, headers: self.request.credentials.headers,
-            items: self.request.credentials.query, configuration: self.configuration)
+            items: self.request.credentials.query, configuration: self.configuration, identity: self.request.identity)
     }
 
     func open() {

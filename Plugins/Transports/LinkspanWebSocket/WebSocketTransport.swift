@@ -1,6 +1,7 @@
 public import Linkspan
 public import LinkspanLWS
 public import LinkspanRuntime
+internal import LinkspanWebSocketClient
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
 public struct WebSocketTransport: Transport {
@@ -29,7 +30,7 @@ public struct WebSocketTransport: Transport {
     public var options: [String: String] {
         let keepAlive = self.configuration.keepAlive.map { "every \($0.interval), \($0.timeout) to answer" }
         return [
-            "codec": self.configuration.codec.name,
+            "codec": self.configuration.codec.comparison,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
             "headers": self.configuration.headersDescription,
             "closing": self.configuration.closing.description,
@@ -41,6 +42,13 @@ public struct WebSocketTransport: Transport {
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
+    }
+
+    /// The client certificate, name and password for the proxy, and the header fields.
+    public var identity: [String: Secret] {
+        NetworkIdentity.settings(
+            self.configuration.tls, self.configuration.proxy,
+            headers: self.configuration.headers.map { ($0.name, $0.value) })
     }
 
     /// Makes a link.

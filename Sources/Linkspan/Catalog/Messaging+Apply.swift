@@ -33,10 +33,10 @@ extension Messaging {
     private func change(
         _ former: ConnectionConfiguration, to next: ConnectionConfiguration, _ difference: PlanDifference
     ) throws(LinkspanError) {
-        if difference.movesConnection {
-            try self.manager.move(former.url, to: next)
+        if difference.movesConnection || former.identity != next.identity {
+            try self.manager.move(former, to: next)
         } else {
-            try self.manager.adjust(former.url, next.options)
+            try self.manager.adjust(former, next.options)
         }
         self.setConfiguration(next)
     }
@@ -52,7 +52,8 @@ extension Messaging {
         } catch {
             throw LinkspanError(.invalidConfiguration, error.message, cause: error)
         }
-        return difference.changesConnection ? try difference.plan.configuration(after: former) : nil
+        let next = try difference.plan.configuration(after: former)
+        return difference.changesConnection || former.identity != next.identity ? next : nil
     }
 
     private static func change(
@@ -109,14 +110,5 @@ extension MessagingPlan {
         plan.options.greeting = plan.options.greeting ?? former.options.greeting
         plan.options.store = plan.options.store ?? former.options.store
         return try plan.configuration
-    }
-}
-
-extension CredentialSource {
-    /// Whether there is nothing to show.
-    fileprivate var isNone: Bool {
-        guard case .fixed(let credentials) = self.kind else { return false }
-        return credentials.auth == nil && credentials.url == nil && credentials.headers.isEmpty
-            && credentials.query.isEmpty
     }
 }

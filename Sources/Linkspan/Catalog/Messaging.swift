@@ -81,14 +81,15 @@ public final class Messaging: Sendable {
     /// Has the plan's connection lead somewhere else, with its holders, its listeners and all that waits; what calls to
     /// ``connect()`` get from now on leads there, too.
     ///
-    /// Services of the plan are not looked at.
+    /// Services of the plan are not looked at. What waits goes along only when the plan has the same credential source as the
+    /// former one; see ``ConnectionManager/move(_:to:)``.
     ///
     /// - Parameter plan: the endpoint, transport, credentials and options.
     /// - Throws: ``LinkspanError`` with code `invalidURL` or `invalidConfiguration`, or what
     ///   ``ConnectionManager/move(_:to:)`` throws; nothing has changed then.
     public func move(to plan: MessagingPlan) throws(LinkspanError) {
         let next = try plan.configuration
-        try self.manager.move(self.configuration.url, to: next)
+        try self.manager.move(self.configuration, to: next)
         self.state.withLock { $0.configuration = next }
     }
 

@@ -57,7 +57,7 @@ extension PlanDifference: CustomStringConvertible {
 public struct PlanChange: Sendable, Hashable {
     /// What it is about.
     public var subject: Subject
-    /// The key without the words that lead to it, such as `transport`, `endpoint`, `linger` or `logging.level`.
+    /// The key without the words that lead to it, such as `transport`, `endpoint`, `idleTimeout` or `logging.level`.
     public var key: String
     /// What held, redacted; nil for a service that comes.
     public var old: String?

@@ -157,6 +157,23 @@ extension CommandStateMachine {
         }
     }
 
+    /// There will be no link any more, and everything fails for this reason.
+    mutating func end(_ error: LinkspanError, effects: inout Deque<Effect>) {
+        self.phase = .ended
+        self.failAll(error.code, "was given up: \(error.message)", effects: &effects)
+    }
+
+    /// Fails every command that has no outcome, so that nothing is sent later.
+    mutating func failAll(_ code: LinkspanError.Code, _ reason: String, effects: inout Deque<Effect>) {
+        let requests = self.awaited.values.filter { $0.kind == .request }.sorted { $0.id < $1.id }
+        self.awaited = [:]
+        for command in requests { effects.append(command.fail(code, .unknown, reason)) }
+        for command in self.buffer.removeAll() { effects.append(command.fail(code, .notSent, reason)) }
+        for (command, wasSent) in self.lanes.removeAll() {
+            effects.append(command.fail(code, wasSent ? .unknown : .notSent, reason))
+        }
+    }
+
     /// The connection has been released.
     mutating func end(effects: inout Deque<Effect>) {
         self.phase = .ended

@@ -130,6 +130,12 @@ public protocol Connection: MessageChannel {
     /// Nobody uses the connection any more: goes to `disconnected`, so that it can be released.
     func retire()
 
+    /// Ends the connection at once, from any state: every command without an outcome fails with `error`, its link is closed
+    /// politely, its session is not resumed, and the state becomes `released`. Never refused.
+    ///
+    /// By default the connection is retired and released.
+    func end(_ error: LinkspanError)
+
     /// Drops its link, because the path is gone or the app is out of sight; see ``SuspendRule``.
     ///
     /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so. By default
@@ -171,6 +177,13 @@ public protocol Connection: MessageChannel {
 }
 
 extension Connection {
+    /// Retires and releases the connection.
+    public func end(_ error: LinkspanError) {
+        self.retire()
+        // Refused only when it has been released already.
+        try? self.release()
+    }
+
     /// Does nothing.
     public func suspend(_ reason: LinkspanError, patience: Duration?) {}
 

@@ -121,6 +121,15 @@ extension ConnectionCore {
         self.run { $0.retire(now: now) }
     }
 
+    /// Fails every command with the error's code, closes the link, and releases the connection.
+    func end(_ error: LinkspanError) {
+        guard self.machine.state != .released else { return }
+        let now = self.now
+        self.commands.end(error, effects: &self.effects)
+        self.run { $0.retire(.failed(error), now: now) }
+        try? self.release()
+    }
+
     func suspend(_ reason: LinkspanError, patience: Duration?) {
         let (now, random) = (self.now, self.environment.random())
         self.run { $0.suspend(reason, patience: patience, now: now, random: random) }
@@ -145,6 +154,12 @@ extension ConnectionCore {
 
     func move(to next: Destination) {
         let now = self.now
+        if self.destination.identity.source != next.identity.source {
+            // Nothing that one user asked for is sent as another, be it on its way here or waiting.
+            self.takeArrived()
+            self.commands.failAll(
+                .moved, "was given up: the connection moved to another credential source", effects: &self.effects)
+        }
         self.credentials.linkEnded(self)
         self.credentials = ConnectionCredentials(next)
         self.latestLink = nil
@@ -200,7 +215,8 @@ extension ConnectionCore {
         self.probe?.attempting(attempt)
         let request = LinkRequest(
             url: credentials.url ?? self.destination.url, credentials: credentials, attempt: attempt,
-            deadline: self.destination.options.openDeadline, resumption: self.resumption)
+            deadline: self.destination.options.openDeadline, resumption: self.resumption,
+            identity: self.destination.identity)
         let adapter = LinkAdapter(core: self, epoch: epoch)
         let link = self.destination.transport.makeLink(request, receiver: adapter)
         self.link = link
@@ -210,6 +226,7 @@ extension ConnectionCore {
 
     /// What the next link resumes from.
     var resumption: Resumption? {
+        guard self.machine.state != .released else { return nil }
         guard let latest = self.latestLink else { return self.destination.resumption }
         return self.machine.isLeft ? nil : latest.resumption
     }

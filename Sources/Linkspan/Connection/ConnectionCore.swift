@@ -39,6 +39,8 @@ final class ConnectionCore {
     private var publishedOpen = false
     private var publishedResumption: Resumption?
     private var isPerforming = false
+    /// Whether items were taken in the midst of the turn.
+    private var hasTaken = false
     /// Whether a link is being called, which must not call back.
     var isCallingLink = false
     /// Whether the published resumption may be out of date.
@@ -98,7 +100,8 @@ extension ConnectionCore {
             body(self)
             self.performEffects()
             self.rearm()
-            self.publishLoad(hasTaken: !items.isEmpty)
+            self.publishLoad(hasTaken: !items.isEmpty || self.hasTaken)
+            self.hasTaken = false
             if self.isResumptionStale { self.publishResumption() }
         }
         if let executor = self.nextExecutor.take() { self.move(to: executor) }
@@ -107,6 +110,12 @@ extension ConnectionCore {
     /// Calls `body` in a turn of the core's executor, now when the caller is in one.
     func enter(on executor: any JobExecutor, _ body: @escaping @Sendable (ConnectionCore) -> Void) {
         self.inbox.enter(self.reference, on: executor, body)
+    }
+
+    /// Deals with what has arrived during this turn.
+    func takeArrived() {
+        self.hasTaken = true
+        for item in self.inbox.takeItems(on: self.executor) ?? [] { self.take(item) }
     }
 
     private func take(_ item: ConnectionInbox.Item) {

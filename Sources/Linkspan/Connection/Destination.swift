@@ -6,6 +6,7 @@ final class Destination: Sendable {
     let transport: any Transport
     let options: ConnectionOptions
     let source: CredentialSource
+    let identity: ConnectionIdentity
     /// What a former process left to resume its session from.
     let resumption: Resumption?
 
@@ -15,6 +16,7 @@ final class Destination: Sendable {
         self.options = configuration.options
         self.source = configuration.credentials
         self.resumption = configuration.resumption
+        self.identity = configuration.identity
     }
 
     /// The same place by other rules.
@@ -24,6 +26,7 @@ final class Destination: Sendable {
         self.options = options
         self.source = former.source
         self.resumption = former.resumption
+        self.identity = former.identity
     }
 }
 

@@ -127,6 +127,17 @@ extension PooledConnection {
         }
     }
 
+    func end(_ error: LinkspanError) {
+        if let core = self.core.inTurn { return core.end(error) }
+        try? self.inbox.intend(self.core) { shown throws(LinkspanError) in
+            guard shown.state != .released else { return false }
+            (shown.state, shown.progress) = (.released, .idle)
+            return true
+        } _: {
+            $0.end(error)
+        }
+    }
+
     func suspend(_ reason: LinkspanError, patience: Duration?) { self.call { $0.suspend(reason, patience: patience) } }
 
     func resume(within spread: Duration) { self.call { $0.resume(within: spread) } }
@@ -163,7 +174,7 @@ extension PooledConnection {
         self.call { $0.drains.remove(box) }
     }
 
-    var resumption: Resumption? { self.inbox.withState { $0.resumption } }
+    var resumption: Resumption? { self.inbox.withState { $0.shown.state == .released ? nil : $0.resumption } }
 }
 
 extension ConnectionInbox.Published {
@@ -178,8 +189,8 @@ extension ConnectionOptions {
         try next.validate()
         var names: [String] = []
         if self.deliveries.key != next.deliveries.key { names.append("deliveries.key") }
-        if self.greeting?.name != next.greeting?.name { names.append("greeting") }
-        if self.store?.name != next.store?.name { names.append("store") }
+        if self.greeting != next.greeting { names.append("greeting") }
+        if self.store !== next.store { names.append("store") }
         guard names.isEmpty else {
             throw LinkspanError(
                 .conflictingOptions, "a connection keeps for life: \(names.joined(separator: ", "))")

@@ -4,8 +4,8 @@ public import LinkspanRuntime
 ///
 /// While it is held, the connection is kept.
 ///
-/// Handlers of one URL share one connection. ``release()``, or letting go of the handler, ends this holder's
-/// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its linger.
+/// Handlers of one URL and one credential source share one connection. ``release()``, or letting go of the handler, ends this holder's
+/// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its idle timeout.
 public final class ConnectionHandler: MessageChannel {
     private struct Holding: Sendable {
         /// Nil once the connection has been given back.
@@ -147,7 +147,7 @@ public final class ConnectionHandler: MessageChannel {
         return registered ?? subscription
     }
 
-    private func checkHeld() throws(LinkspanError) {
+    func checkHeld() throws(LinkspanError) {
         guard self.holding.withLock({ $0.giveBack != nil }) else {
             throw LinkspanError(.released, "this handler has been released", certainty: .notSent)
         }

@@ -5,15 +5,15 @@ extension ConnectionManager {
     /// Tells the keeper what has happened around the connections.
     ///
     /// It acts before this returns, unless it is busy with a former signal, on this thread or another; then it does so
-    /// right afterwards. Only ``KeeperSignal/background`` takes effect later: after the linger, unless the app has come back.
+    /// right afterwards. Only ``KeeperSignal/background`` takes effect later: after the idle timeout, unless the app has come back.
     public func signal(_ signal: KeeperSignal) {
         switch signal {
         case .pathLost, .pathAvailable, .foreground:
             self.look(for: .signal(signal))
         case .background:
             guard let stay = self.surroundings.withLock({ $0.enterBackground() }) else { return }
-            _ = self.scheduler.schedule(at: self.scheduler.now + self.backgroundLinger) { [weak self] in
-                guard let self, self.surroundings.withLock({ $0.lingerEnded(stay) }) else { return }
+            _ = self.scheduler.schedule(at: self.scheduler.now + self.backgroundIdleTimeout) { [weak self] in
+                guard let self, self.surroundings.withLock({ $0.backgroundTimeoutPassed(stay) }) else { return }
                 self.look()
             }
         }

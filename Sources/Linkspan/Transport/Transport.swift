@@ -25,6 +25,12 @@ public protocol Transport: Sendable {
     /// Shown by `explain`, and compared when the pool is asked for the same URL twice.
     var options: [String: String] { get }
 
+    /// The settings that decide who we are to the server, besides the credentials: a client certificate, name and password
+    /// for a proxy, header fields of one's own.
+    ///
+    /// Connections that differ in one of them are never shared, and share nothing below the pool. Empty by default.
+    var identity: [String: Secret] { get }
+
     /// Makes a link that has not begun to open.
     ///
     /// The core calls ``Link/open()`` afterwards, once. Making a link must be cheap and must not call the receiver.
@@ -34,6 +40,9 @@ public protocol Transport: Sendable {
 extension Transport {
     /// No options.
     public var options: [String: String] { [:] }
+
+    /// No such settings.
+    public var identity: [String: Secret] { [:] }
 }
 
 /// What a link is asked to connect to.
@@ -54,13 +63,26 @@ public struct LinkRequest: Sendable {
     public var deadline: Duration
     /// What the former link left for a server to resume its session from.
     public var resumption: Resumption?
+    /// Whose link it is: a transport whose links share anything shares it only between links of one identity.
+    ///
+    /// The same for every attempt of a connection, whatever its credentials are at that moment.
+    public let identity: ConnectionIdentity
 
     /// Makes a request.
+    ///
+    /// - Parameters:
+    ///   - url: where to connect.
+    ///   - credentials: who we are.
+    ///   - attempt: the count of attempts, from 1.
+    ///   - deadline: how long opening may take.
+    ///   - resumption: what the former link left.
+    ///   - identity: the connection's; nil for that of these credentials alone.
     public init(
         url: ConnectionURL, credentials: Credentials = .none, attempt: Int = 1, deadline: Duration = .seconds(10),
-        resumption: Resumption? = nil
+        resumption: Resumption? = nil, identity: ConnectionIdentity? = nil
     ) {
         self.resumption = resumption
+        self.identity = identity ?? ConnectionIdentity(credentials)
         self.url = url
         self.credentials = credentials
         self.attempt = attempt

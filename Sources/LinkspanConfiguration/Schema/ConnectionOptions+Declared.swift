@@ -13,7 +13,7 @@ extension ConnectionOptions {
             "healthyAfter", .seconds(0...86_400), fallback: "10",
             "How long a link must have been up before its loss begins a new count of failures."),
         PluginOption(
-            "linger", .seconds(0...86_400), fallback: "5",
+            "idleTimeout", .seconds(0...86_400), fallback: "5",
             "How long a connection stays up when nobody holds it any more."),
         PluginOption(
             "bufferCommands", .number(1...10_000_000), fallback: "1000",
@@ -70,7 +70,7 @@ extension ConnectionOptions {
         self.openDeadline = values.duration("openDeadline") ?? self.openDeadline
         self.credentialDeadline = values.duration("credentialDeadline") ?? self.credentialDeadline
         self.healthyAfter = values.duration("healthyAfter") ?? self.healthyAfter
-        self.linger = values.duration("linger") ?? self.linger
+        self.idleTimeout = values.duration("idleTimeout") ?? self.idleTimeout
         self.buffer.commands = values.number("bufferCommands") ?? self.buffer.commands
         self.buffer.bytes = values.number("bufferBytes") ?? self.buffer.bytes
         self.buffer.maxAge = values.duration("bufferMaxAge") ?? self.buffer.maxAge
@@ -92,7 +92,6 @@ extension ConnectionOptions {
     private mutating func applyRetry(_ values: OptionValues) {
         guard values.text("retry") != "never" else {
             self.retry = .never
-            self.retryName = "never"
             return
         }
         guard values.values.keys.contains(where: { $0.hasPrefix("retry") && $0 != "retry" }) else { return }
@@ -102,11 +101,6 @@ extension ConnectionOptions {
         backoff.earlyCap = values.duration("retryEarlyCap") ?? backoff.earlyCap
         backoff.earlyPeriod = values.duration("retryEarlyPeriod") ?? backoff.earlyPeriod
         backoff.cap = values.duration("retryCap") ?? backoff.cap
-        let limit = values.number("retryLimit")
-        self.retry = .backoff(backoff, limit: limit)
-        // Connections with equal schedules may be shared, so the name must tell the schedule and nothing else.
-        self.retryName =
-            "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
-            + "\(backoff.cap) limit \(limit.map { "\($0)" } ?? "none")"
+        self.retry = .backoff(backoff, limit: values.number("retryLimit"))
     }
 }

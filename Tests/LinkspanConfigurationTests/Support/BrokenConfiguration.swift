@@ -53,7 +53,7 @@ extension BrokenConfiguration {
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "flushPause, healthyAfter, idleTimeout, openDeadline, retry, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.yaml:6"),
         Self(
             mistake: "unknown section of a transport, told once",
@@ -61,7 +61,7 @@ extension BrokenConfiguration {
             says: "linkspan.transport.webscket  unknown transport or key 'webscket' (did you mean 'websocket'? "
                 + "known: adapter, memory, socketio, url, websocket)  from chat.yaml:5"),
         Self(
-            mistake: "unknown section", file: Self.good("  conection: { linger: 1 }"),
+            mistake: "unknown section", file: Self.good("  conection: { idleTimeout: 1 }"),
             says: "linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
                 + "known: connection, services, transport)  from chat.yaml:5"),
         Self(
@@ -76,15 +76,15 @@ extension BrokenConfiguration {
         Self(
             mistake: "unknown key without a value in JSON",
             file: "{\"linkspan\": {\"transport\": {\"adapter\": \"memory\", \"url\": \"memory://a\"},\n"
-                + "\"connection\": {\"lingr\": null}}}",
+                + "\"connection\": {\"idleTimout\": null}}}",
             name: "chat.json",
-            says: "linkspan.connection.lingr  unknown option 'lingr' (did you mean 'linger'? "
+            says: "linkspan.connection.idleTimout  unknown option 'idleTimout' (did you mean 'idleTimeout'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "flushPause, healthyAfter, idleTimeout, openDeadline, retry, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.json:2"),
         Self(
-            mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { linger: 1 } }",
+            mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { idleTimeout: 1 } }",
             says: "linkspam  unknown section (did you mean 'linkspan'?)  from chat.yaml:6"),
         Self(
             mistake: "unknown variable", file: Self.good(""), environment: ["LINKSPAN_TRANSPORT_ADAPTOR": "memory"],
@@ -111,13 +111,13 @@ extension BrokenConfiguration {
 
     private static let values = [
         Self(
-            mistake: "text for a time, hiding a right one", file: Self.good("  connection: { linger: 300 }"),
-            environment: ["LINKSPAN_CONNECTION_LINGER": "abc"],
-            says: "linkspan.connection.linger  expected seconds (a number from 0 to 86400), found \"abc\""
-                + "  from LINKSPAN_CONNECTION_LINGER; hides 300 in chat.yaml:5"),
+            mistake: "text for a time, hiding a right one", file: Self.good("  connection: { idleTimeout: 300 }"),
+            environment: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "abc"],
+            says: "linkspan.connection.idleTimeout  expected seconds (a number from 0 to 86400), found \"abc\""
+                + "  from LINKSPAN_CONNECTION_IDLE_TIMEOUT; hides 300 in chat.yaml:5"),
         Self(
-            mistake: "no number at all", file: Self.good("  connection: { linger: nan }"),
-            says: "linkspan.connection.linger  expected seconds (a number from 0 to 86400), found \"nan\""
+            mistake: "no number at all", file: Self.good("  connection: { idleTimeout: nan }"),
+            says: "linkspan.connection.idleTimeout  expected seconds (a number from 0 to 86400), found \"nan\""
                 + "  from chat.yaml:5"),
         Self(
             mistake: "number out of range", file: Self.good("  connection:\n    bufferCommands: 0"),

@@ -75,7 +75,6 @@ struct DeliveryStoreTests {
 }
 
 private final class MemoryStore: DeliveryStore {
-    let name = "memory"
     private let state = Lock<(kept: [StoredDelivery], fails: Bool)>(([], false))
 
     var events: [String] { self.kept().map(\.event) }

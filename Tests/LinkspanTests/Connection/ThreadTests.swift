@@ -50,7 +50,7 @@ struct ThreadTests {
     func `signals of many threads leave no connection behind that does not come up in the foreground`() async throws {
         let hub = InMemoryHub()
         let manager = ConnectionManager(
-            random: { 0 }, backgroundLinger: .nanoseconds(1),
+            random: { 0 }, backgroundIdleTimeout: .nanoseconds(1),
             attempts: AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero))
         let handlers = try (0..<4).map {
             try ConnectionBuilder("memory://threads\($0)").transport(.inMemory(hub)).connect(by: manager)

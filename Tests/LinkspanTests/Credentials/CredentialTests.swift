@@ -228,7 +228,7 @@ struct SecretTests {
             Command(
                 .send, event: "event", payload: .json("\"\(Self.canary)\""), completion: recorder.completion("event")))
         let conflict = #expect(throws: LinkspanError.self) {
-            try ConnectionBuilder(url).transport(transport).options { $0.linger = .zero }.connect(by: manager)
+            try ConnectionBuilder(url).transport(transport).options { $0.idleTimeout = .zero }.connect(by: manager)
         }
         scheduler.advance(by: .seconds(60))
         #expect(recorder.outcomes("event").count == 1)
