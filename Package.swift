@@ -153,7 +153,8 @@ let samples: [Target] = [
 let benchmarks: [Target] = [
     .executableTarget(name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false),
     .executableTarget(
-        name: "workloads", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanWebSocket", "LinkspanSocketIO"],
+        name: "workloads",
+        dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanWebSocket", "LinkspanSocketIO"],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
 
@@ -165,7 +166,8 @@ let tests: [Target] = [
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime"]),
     test(
-        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanRuntime", logging]),
+        "Linkspan",
+        ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanRuntime", logging]),
     test(
         "LinkspanConfiguration",
         [
@@ -208,7 +210,10 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanTokenRefresh",
-        ["LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
+        [
+            "LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime",
+            "LinkspanTesting",
+        ]),
     test("LinkspanJournal", ["LinkspanJournal", "ServiceFixtures", "LinkspanLifecycle"]),
     test(
         "LinkspanServiceLifecycle",
