@@ -80,6 +80,9 @@ benchmark: prerequisites  ## Runs the standard workloads: times first, then coun
 benchmark-compare: prerequisites  ## Runs the workloads alternately with those of commit BASE, ROUNDS times each.
 	Benchmarks/compare $(or $(BASE),671baf0) $(or $(ROUNDS),5)
 
+mutations: prerequisites  ## Puts deliberate bugs into the core and expects the simulation to find each.
+	Tests/Mutations/run
+
 lint: ## Checks format, documentation and import rules.
 	swift format lint --strict --recursive $(FOLDERS)
 	.ci/imports
