@@ -15,7 +15,7 @@ let settings: [SwiftSetting] = [
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let openCombine: Target.Dependency = .product(
     name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -74,7 +74,7 @@ let sources: [Target] = [
     sdk("LinkspanRuntime", []),
     sdk("LinkspanLifecycle", ["LinkspanRuntime"]),
     sdk("Linkspan", ["LinkspanLifecycle", "LinkspanRuntime", logging, deque]),
-    sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", configuration]),
+    sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", yams]),
     sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime"]),
 ]
 
@@ -295,9 +295,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(
-            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
-            traits: [.defaults, "YAML", "CommandLineArguments"]),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
