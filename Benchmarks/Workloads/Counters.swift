@@ -20,7 +20,7 @@ struct Counters {
     static func now() -> Self? {
         guard let read = Self.read else { return nil }
         var counters = Self()
-        _ = counters.sums.withUnsafeMutableBufferPointer { read($0.baseAddress!, CInt($0.count)) }
+        _ = counters.sums.withUnsafeMutableBufferPointer { sums in sums.baseAddress.map { read($0, CInt(sums.count)) } }
         counters.switches = ProcessUsage.now.voluntarySwitches
         return counters
     }
