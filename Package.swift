@@ -15,7 +15,7 @@ let settings: [SwiftSetting] = [
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let openCombine: Target.Dependency = .product(
     name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -74,7 +74,7 @@ let sources: [Target] = [
     sdk("LinkspanRuntime", []),
     sdk("LinkspanLifecycle", ["LinkspanRuntime"]),
     sdk("Linkspan", ["LinkspanLifecycle", "LinkspanRuntime", logging, deque]),
-    sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", configuration]),
+    sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", yams]),
     sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime", deque]),
 ]
 
@@ -153,7 +153,8 @@ let samples: [Target] = [
 let benchmarks: [Target] = [
     .executableTarget(name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false),
     .executableTarget(
-        name: "workloads", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanWebSocket", "LinkspanSocketIO"],
+        name: "workloads",
+        dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanWebSocket", "LinkspanSocketIO"],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
 
@@ -165,7 +166,8 @@ let tests: [Target] = [
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime"]),
     test(
-        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanRuntime", logging]),
+        "Linkspan",
+        ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanRuntime", logging]),
     test(
         "LinkspanConfiguration",
         [
@@ -208,7 +210,10 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanTokenRefresh",
-        ["LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
+        [
+            "LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime",
+            "LinkspanTesting",
+        ]),
     test("LinkspanJournal", ["LinkspanJournal", "ServiceFixtures", "LinkspanLifecycle"]),
     test(
         "LinkspanServiceLifecycle",
@@ -290,9 +295,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(
-            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
-            traits: [.defaults, "YAML", "CommandLineArguments"]),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),

@@ -16,7 +16,6 @@ public import Linkspan
 /// The strongest source that has a key decides it: overrides, arguments, environment, file, defaults. Lists are
 /// replaced as a whole; `services.add` and `services.remove` change the list of services after that. Nothing global is
 /// kept, and nothing is started.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct ConfigurationLoader: Sendable {
     private let catalog: Catalog
     private let schema: Schema

@@ -292,6 +292,53 @@ struct LayerTests {
         #expect(plan.plan.options.idleTimeout == .seconds(9))
     }
 
+    @Test("a section's own keys win over those that it merges in")
+    func mergeKey() throws {
+        let plan = try load(
+            """
+            common: &common { idleTimeout: 9, openDeadline: 8, trace: 7 }
+            other: &other { trace: 6, flushPause: 0.5 }
+            linkspan:
+              transport: { adapter: memory, url: memory://a }
+              connection: { openDeadline: 3, <<: [*common, *other] }
+            """)
+        #expect(plan.plan.options.idleTimeout == .seconds(9))
+        #expect(plan.plan.options.openDeadline == .seconds(3))
+        #expect(plan.plan.options.trace == 7)
+        #expect(plan.plan.options.flush.pause == .milliseconds(500))
+        #expect(plan.explain("connection.idleTimeout")?.origin.hasSuffix("chat.yaml:1") == true)
+    }
+
+    @Test("JSON may escape characters as two halves, and indent by tabs")
+    func escapes() throws {
+        let plan = try load(
+            #"""
+            {
+            \#t"other": "\\ud83d \ud83d\ude00",
+            \#t"linkspan": { "transport": { "adapter": "socketio", "socketio": {
+            \#t\#t"url": "http:\/\/a", "path": "/\uD83D\uDE00\\uD83D\\uDE00/" } } }
+            }
+            """#, as: "chat.json")
+        #expect(self.path(plan) == #"/😀\uD83D\uDE00/"#)
+    }
+
+    @Test("lists of other sections may hold anything")
+    func foreignLists() throws {
+        let plan = try load(
+            "other: [1, a, { b: c }, [d]]\nlinkspan: { transport: { adapter: memory, url: memory://a } }")
+        #expect(plan.adapter == "memory")
+    }
+
+    @Test("the default of each key of a connection is the default of the code")
+    func connectionDefaults() throws {
+        for option in ConnectionOptions.declared {
+            guard let fallback = option.fallback, fallback != "no limit" else { continue }
+            let text = "linkspan: { transport: { adapter: memory, url: memory://a }, connection: { \(option.name): "
+            let options = try load(text + "\(fallback) } }").plan.options
+            #expect("\(options)" == "\(ConnectionOptions.defaults())", "\(option.name)")
+        }
+    }
+
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("secrets and queries of URLs are never shown")
     func redaction() throws {

@@ -12,7 +12,6 @@ public import LinkspanRuntime
 ///
 /// A file counts as changed once two looks in a row find the same new content, so that one that is just being written is
 /// left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class ConfigurationReloader: Sendable {
     /// What became of a change.
     public enum Outcome: Sendable {
@@ -106,7 +105,6 @@ public final class ConfigurationReloader: Sendable {
 
 // MARK: - Looking
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension ConfigurationReloader {
     private func look(_ isRequested: Bool) async -> Outcome? {
         let look = self.sources.file.map { FileLook.at($0) }
@@ -155,7 +153,6 @@ extension ConfigurationReloader {
     }
 }
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension ConfigurationReloader.Outcome: CustomStringConvertible {
     /// The outcome for a person.
     public var description: String {

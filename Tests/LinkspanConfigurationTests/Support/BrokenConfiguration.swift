@@ -279,10 +279,11 @@ extension BrokenConfiguration {
                 + "found character that cannot start any token"),
         Self(
             mistake: "comma missing in JSON", file: "{\n  \"linkspan\": {\n    \"a\": 1\n    \"b\": 2\n  }\n}\n",
-            name: "chat.json", says: "chat.json:4:5  is not well-formed JSON"),
+            name: "chat.json",
+            says: "chat.json:4:8  while parsing a flow mapping in line 2, column 15, did not find expected ',' or '}'"),
         Self(
             mistake: "JSON that ends too early", file: "{\n  \"linkspan\": {\n", name: "chat.json",
-            says: "chat.json:3:1  is not well-formed JSON: it ends too early"),
+            says: "chat.json:3:1  while parsing a flow node in line 3, column 1, did not find expected node content"),
         Self(
             mistake: "list at the top", file: "- linkspan\n",
             says: "chat.yaml  expected a section 'linkspan' at the top, found a list or a value"),
@@ -292,25 +293,26 @@ extension BrokenConfiguration {
         Self(
             mistake: "value for the root", file: "linkspan: memory\n",
             environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"],
-            says: "linkspan  expected a section, found a value  from chat.yaml:1"),
+            says:
+                "linkspan  expected a section (known: connection, services, transport), found a value  from chat.yaml:1"
+        ),
         Self(
             mistake: "list of sections", file: Self.good("  services:\n    enabled: [{ logging: on }]"),
-            says: "chat.yaml  lists may hold only texts or only numbers; 'linkspan.services.enabled' "
-                + "holds something else"),
+            says: "linkspan.services.enabled[0]  expected text, found a section  from chat.yaml:6"),
         Self(
             mistake: "list of sections in JSON", file: "{\"linkspan\": {\"services\": {\"enabled\": [{\"a\": 1}]}}}",
             name: "chat.json",
-            says: "chat.json  lists may hold only texts or only numbers; 'linkspan.services.enabled' "
-                + "holds something else"),
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"],
+            says: "linkspan.services.enabled[0]  expected text, found a section  from chat.json:1"),
         Self(
             mistake: "key given twice", file: Self.good("  services: { enabled: [] }\n  services: { add: [] }"),
-            says: "linkspan.services  given twice, in lines 5 and 6  from chat.yaml:6"),
+            says: "chat.yaml:5:3  given twice in one section: 'services'"),
         Self(
             mistake: "key given twice in JSON",
             file: "{\"linkspan\": {\"transport\": {\"url\": \"memory://a\", \"adapter\": \"memory\",\n"
                 + "\"adapter\": \"socketio\", \"socketio\": {\"url\": \"http://a\"},\n"
                 + "\"memory\": {\"url\": \"memory://a\"}}}}",
-            name: "chat.json", says: "linkspan.transport.adapter  given twice, in lines 1 and 2  from chat.json:2"),
+            name: "chat.json", says: "chat.json:1:50  given twice in one section: 'adapter'"),
         Self(
             mistake: "nested and dotted spelling at once", file: Self.good("linkspan.transport.adapter: memory"),
             says: "linkspan.transport.adapter  given twice, in lines 3 and 5  from chat.yaml:5"),
@@ -322,6 +324,8 @@ extension BrokenConfiguration {
             says: "chat.yaml:1:11  found undefined alias"),
         Self(
             mistake: "two documents", file: "linkspan: {}\n---\nlinkspan: {}\n",
-            says: "linkspan  given twice, in lines 1 and 3  from chat.yaml:3"),
+            says:
+                "chat.yaml:2:1  expected a single document in the stream in line 1, column 1, but found another document"
+        ),
     ]
 }

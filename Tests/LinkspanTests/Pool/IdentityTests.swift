@@ -257,6 +257,7 @@ private struct IdentifiedTransport: Transport {
     let key: Secret
     var name: String { "identified" }
     var schemes: Set<String> { self.base.schemes }
+    var executor: any JobExecutor { self.base.executor }
     var identity: [String: Secret] { ["key": self.key] }
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
@@ -270,6 +271,7 @@ private struct ResumingTransport: Transport {
     private let requests = Lock<[LinkRequest]>([])
     let name = "resuming"
     var schemes: Set<String> { self.base.schemes }
+    var executor: any JobExecutor { self.base.executor }
 
     init(base: ScriptedTransport) { self.base = base }
 
@@ -335,7 +337,7 @@ private final class CuriousConnection: Connection {
     var waitingCommands: Int { 0 }
     var commands: [CommandStatus] { [] }
     var scheduler: any Scheduler { DispatchScheduler() }
-    func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int { 0 }
+    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {}
     func connect() throws(LinkspanError) { self.guarded.withLock { $0.state = .connected } }
     func disconnect() throws(LinkspanError) { self.guarded.withLock { $0.state = .disconnected } }
     func release() throws(LinkspanError) { self.guarded.withLock { $0.state = .released } }

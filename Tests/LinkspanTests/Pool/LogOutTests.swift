@@ -185,6 +185,7 @@ private struct StubbornTransport: Transport {
     let made: @Sendable (StubbornLink) -> Void
     let name = "stubborn"
     var schemes: Set<String> { self.base.schemes }
+    var executor: any JobExecutor { self.base.executor }
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
         let link = StubbornLink(base: self.base.makeLink(request, receiver: receiver))
