@@ -31,7 +31,8 @@ extension ConnectionCore {
     /// Takes events of a link, in order.
     func receive(_ events: [LinkEvent], epoch: UInt64) {
         if self.isTraced { self.trace(events) }
-        self.isResumptionStale = true
+        // Before the messages are heard: a listener may be told what it can resume from.
+        self.publishResumption()
         for event in events {
             guard self.machine.isCurrent(epoch) else {
                 // Given up, perhaps by a listener of this very batch.

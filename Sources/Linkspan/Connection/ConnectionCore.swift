@@ -181,7 +181,8 @@ extension ConnectionCore {
         self.inbox.publish(load, isOpen: isOpen)
     }
 
-    private func publishResumption() {
+    /// Publishes what the next link resumes from, if that has changed.
+    func publishResumption() {
         self.isResumptionStale = false
         let resumption = self.resumption
         guard resumption != self.publishedResumption else { return }

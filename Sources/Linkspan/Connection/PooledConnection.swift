@@ -174,7 +174,16 @@ extension PooledConnection {
         self.call { $0.drains.remove(box) }
     }
 
-    var resumption: Resumption? { self.inbox.withState { $0.shown.state == .released ? nil : $0.resumption } }
+    var resumption: Resumption? {
+        self.inbox.withState { state in
+            switch state.shown.state {
+            case .released: return nil
+            // Left on purpose, or about to be.
+            case .disconnected where state.shown.progress == .idle: return nil
+            case .created, .connected, .disconnected, .reconnecting: return state.resumption
+            }
+        }
+    }
 }
 
 extension ConnectionInbox.Published {

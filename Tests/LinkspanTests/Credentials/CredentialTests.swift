@@ -220,15 +220,16 @@ struct SecretTests {
         }
         let recorder = EventRecorder()
         let manager = ConnectionManager(scheduler: scheduler)
-        let configuration = try ConnectionBuilder(url).transport(transport).credentials(.fixed(try self.credentials))
-            .build()
+        let source = CredentialSource.fixed(try self.credentials)
+        let configuration = try ConnectionBuilder(url).transport(transport).credentials(source).build()
         let handler = try configuration.connect(by: manager)
         try recorder.watch(handler)
         try handler.perform(
             Command(
                 .send, event: "event", payload: .json("\"\(Self.canary)\""), completion: recorder.completion("event")))
         let conflict = #expect(throws: LinkspanError.self) {
-            try ConnectionBuilder(url).transport(transport).options { $0.idleTimeout = .zero }.connect(by: manager)
+            try ConnectionBuilder(url).transport(transport).credentials(source).options { $0.idleTimeout = .zero }
+                .connect(by: manager)
         }
         scheduler.advance(by: .seconds(60))
         #expect(recorder.outcomes("event").count == 1)
