@@ -4,8 +4,8 @@ internal import Testing
 @testable internal import LinkspanLifecycle
 
 @Suite("The clock that tests move")
-struct ManualClockTests {
-    private let clock = ManualLifecycleClock()
+struct ManualSchedulerTests {
+    private let clock = ManualScheduler()
 
     @Test("reaches its target past deadlines that were called off")
     func calledOff() {
