@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanMessaging
 
 /// Picks the value of each key from the layers, checks it, and collects everything that is wrong.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

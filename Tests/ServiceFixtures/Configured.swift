@@ -2,6 +2,7 @@ internal import Foundation
 public import Linkspan
 internal import LinkspanConfiguration
 public import LinkspanLifecycle
+public import LinkspanMessaging
 
 /// What a file makes of a catalog that knows one service.
 ///

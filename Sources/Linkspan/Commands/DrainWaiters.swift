@@ -1,8 +1,10 @@
+internal import LinkspanRuntime
+
 /// Who waits until commands have their outcomes, and which those are.
 struct DrainWaiters: Sendable {
     private struct Entry: Sendable {
         var ids: Set<Command.ID>
-        let waiter: ReplyBox<Void>
+        let waiter: Promise<Void>
     }
 
     private var entries: [UInt64: Entry] = [:]
@@ -11,7 +13,7 @@ struct DrainWaiters: Sendable {
     /// Notes a waiter.
     ///
     /// - Returns: its number, for ``keep(_:of:)`` and ``remove(_:)``.
-    mutating func add(_ waiter: ReplyBox<Void>, ids: Set<Command.ID>) -> UInt64 {
+    mutating func add(_ waiter: Promise<Void>, ids: Set<Command.ID>) -> UInt64 {
         self.last += 1
         self.entries[self.last] = Entry(ids: ids, waiter: waiter)
         return self.last
@@ -30,9 +32,9 @@ struct DrainWaiters: Sendable {
     /// A command has its outcome.
     ///
     /// - Returns: those who waited for it last.
-    mutating func ended(_ id: Command.ID) -> [ReplyBox<Void>] {
+    mutating func ended(_ id: Command.ID) -> [Promise<Void>] {
         guard !self.entries.isEmpty else { return [] }
-        var done: [ReplyBox<Void>] = []
+        var done: [Promise<Void>] = []
         for (number, entry) in self.entries where entry.ids.contains(id) {
             self.entries[number]?.ids.remove(id)
             guard entry.ids.count == 1 else { continue }

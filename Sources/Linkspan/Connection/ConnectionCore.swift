@@ -18,7 +18,7 @@ struct ConnectionCore: Sendable {
     var timer: (any ScheduledWork)?
     /// Links that were told to end and have not said that they did.
     private var endingLinks = 0
-    private var farewells: [ReplyBox<Void>] = []
+    private var farewells: [Promise<Void>] = []
     /// How many listen to what is sent.
     var outgoingListeners = 0
     var isWatched: Bool
@@ -152,7 +152,7 @@ extension ConnectionCore {
     /// A link that was told to end has ended.
     ///
     /// - Returns: those who wait for the last one.
-    mutating func formerLinkEnded() -> [ReplyBox<Void>] {
+    mutating func formerLinkEnded() -> [Promise<Void>] {
         self.endingLinks = max(0, self.endingLinks - 1)
         guard self.endingLinks == 0 else { return [] }
         defer { self.farewells = [] }
@@ -160,7 +160,7 @@ extension ConnectionCore {
     }
 
     /// Notes who waits until no link is left that was told to end; false when there is none.
-    mutating func awaitFarewell(_ waiter: ReplyBox<Void>) -> Bool {
+    mutating func awaitFarewell(_ waiter: Promise<Void>) -> Bool {
         guard self.endingLinks > 0 else { return false }
         self.farewells.append(waiter)
         return true

@@ -9,19 +9,6 @@ struct ConnectionEnvironment: Sendable {
     var logger: Logger
     var observer: (any ConnectionObserver)?
     var attempts = AttemptAdmission(AttemptLimits())
-}
-
-/// Watches all connections of a manager.
-///
-/// Called on the path of every message: must not block.
-protocol ConnectionObserver: AnyObject, Sendable {
-    func changed(_ connection: PooledConnection, _ change: StateChange)
-    func attempting(_ connection: PooledConnection, _ attempt: Int)
-    /// Something has begun to wait.
-    func queued(_ connection: PooledConnection)
-    /// A command is about to be given to a link.
-    func leaving(_ command: Command)
-    func sent(_ connection: PooledConnection, _ command: Command)
-    func received(_ connection: PooledConnection, _ message: InboundMessage)
-    func finished(_ connection: PooledConnection, _ command: Command, _ outcome: Result<Payload, LinkspanError>)
+    /// What the observer made for the connection whose environment this is.
+    var probe: LockedProbe?
 }

@@ -35,10 +35,10 @@ extension PooledConnection {
             return (acceptance, core.beginDraining())
         }
         if case .sendNow(let link, let outgoing, let writables) = acceptance {
-            self.environment.observer?.leaving(outgoing.command)
+            self.environment.probe?.leaving(outgoing.command)
             self.conclude(outgoing, link, link.send(outgoing.message), writables: writables)
         } else {
-            self.environment.observer?.queued(self)
+            self.tellQueue()
         }
         if mustDrain { self.drain() }
     }
@@ -108,7 +108,7 @@ extension PooledConnection {
             self.traceRefused(outgoing)
             return self.update { core in core.command { $0.reject(outgoing, error, effects: &$1) } }
         }
-        self.environment.observer?.sent(self, outgoing.command)
+        self.environment.probe?.sent(outgoing.command)
         if outgoing.command.kind == .send { self.finish(outgoing.command, .success(.empty)) }
     }
 
@@ -135,18 +135,25 @@ extension PooledConnection {
         if case .deliver = command.kind, let store = self.store, let key = command.key {
             store.forgetUnlessReleased(key, outcome)
         }
-        self.environment.observer?.finished(self, command, outcome)
+        // A send that left at once changes no depth.
+        if command.kind != .send || self.environment.probe?.hasQueue == true { self.tellQueue() }
+        self.environment.probe?.finished(command, outcome)
         command.finish(outcome)
-        for waiter in self.drains.withLock({ $0.ended(command.id) }) { waiter.set(()) }
+        for waiter in self.drains.withLock({ $0.ended(command.id) }) { waiter.fulfill() }
+    }
+
+    private func tellQueue() {
+        guard let probe = self.environment.probe else { return }
+        probe.queueChanged(depth: self.waitingCommands, limit: self.destination.options.buffer.commands)
     }
 
     func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {
-        let waiter = ReplyBox<Void>()
+        let waiter = Promise<Void>()
         let number = self.drains.withLock { $0.add(waiter, ids: ids) }
         let alive = Set(self.commands.map(\.id))
         if self.drains.withLock({ $0.keep(alive, of: number) }) {
-            let timer = self.environment.scheduler.schedule(at: self.now + limit) { waiter.set(()) }
-            await waiter.value()
+            let timer = self.environment.scheduler.schedule(at: self.now + limit) { waiter.fulfill() }
+            await waiter.value
             timer.cancel()
         }
         self.drains.withLock { $0.remove(number) }

@@ -52,7 +52,7 @@ extension PooledConnection {
 extension PooledConnection {
     /// Gives a command to the link and tells those who listen, if it took it.
     func hand(_ outgoing: CommandStateMachine.Outgoing, to link: any Link, isHeard: Bool) -> SendAcceptance {
-        self.environment.observer?.leaving(outgoing.command)
+        self.environment.probe?.leaving(outgoing.command)
         let acceptance = link.send(outgoing.message)
         if isHeard, acceptance == .accepted || acceptance == .acceptedAndFull {
             let command = outgoing.command

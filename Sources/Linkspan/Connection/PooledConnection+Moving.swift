@@ -17,6 +17,8 @@ extension PooledConnection {
         try former.options.checkFixed(options)
         let next = Destination(configuration, self.environment)
         let now = self.now
+        self.environment.probe?.moved(
+            to: ObservedConnection(id: self.id, endpoint: next.url.redacted, transport: next.transport.name))
         self.update { core in
             core.adopt(options, self.timing(options), canRenewCredentials: next.credentials.isRenewable)
             // Under the core's lock: attempts that are decided from here on find the new place, and none before it does.

@@ -24,6 +24,13 @@ final class PooledConnection: Connection {
     let latestLink = Lock<(any Link)?>(nil)
 
     init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
+        var environment = environment
+        environment.probe = environment.observer.map {
+            LockedProbe(
+                $0.observe(
+                    ObservedConnection(
+                        id: id, endpoint: configuration.url.redacted, transport: configuration.transport.name)))
+        }
         self.id = id
         self.place = Lock(Destination(configuration, environment))
         self.greeting = configuration.options.greeting
@@ -70,8 +77,6 @@ final class PooledConnection: Connection {
         return self.core.withLock({ $0.machine.isLeft }) ? nil : link.resumption
     }
 
-    var transportName: String { self.destination.transport.name }
-
     var now: ContinuousClock.Instant { self.environment.scheduler.now }
 }
 
@@ -110,10 +115,10 @@ extension PooledConnection {
     }
 
     func settle(within limit: Duration) async {
-        let box = ReplyBox<Void>()
+        let box = Promise<Void>()
         guard self.core.withLock({ $0.awaitFarewell(box) }) else { return }
-        let timer = self.environment.scheduler.schedule(at: self.now + limit) { box.set(()) }
-        await box.value()
+        let timer = self.environment.scheduler.schedule(at: self.now + limit) { box.fulfill() }
+        await box.value
         timer.cancel()
     }
 
@@ -192,7 +197,7 @@ extension PooledConnection {
     }
 
     private func formerLinkEnded() {
-        for waiter in self.core.withLock({ $0.formerLinkEnded() }) { waiter.set(()) }
+        for waiter in self.core.withLock({ $0.formerLinkEnded() }) { waiter.fulfill() }
     }
 
     private func deliver(_ inbound: InboundMessage, from adapter: LinkAdapter) {
@@ -201,7 +206,7 @@ extension PooledConnection {
         if let replyID = inbound.replyID, let link = self.core.withLock({ $0.link(of: adapter.epoch) }) {
             replier = Replier { link.reply(to: replyID, with: $0) }
         }
-        self.environment.observer?.received(self, inbound)
+        self.environment.probe?.received(inbound.event, bytes: inbound.payload.byteCount)
         self.router.route(Message(event: inbound.event, payload: inbound.payload, replier: replier))
     }
 }
@@ -276,7 +281,7 @@ extension PooledConnection {
         } else if change.from == .connected {
             self.credentials.linkEnded()
         }
-        self.environment.observer?.changed(self, change)
+        self.environment.probe?.changed(change)
         self.board.post(change)
         if let mark = change.continuity { self.router.mark(mark) }
         for handler in self.observers.withLock({ $0.introduced }) { handler(change) }
@@ -337,7 +342,7 @@ extension PooledConnection {
         // Overtaken by a move: this place is no longer meant.
         guard self.core.withLock({ $0.machine.isCurrent(epoch) }) else { return }
         let destination = self.destination
-        self.environment.observer?.attempting(self, attempt)
+        self.environment.probe?.attempting(attempt)
         let request = LinkRequest(
             url: credentials.url ?? destination.url, credentials: credentials, attempt: attempt,
             deadline: destination.options.openDeadline, resumption: self.resumption)

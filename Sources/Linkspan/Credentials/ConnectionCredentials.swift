@@ -69,7 +69,14 @@ final class ConnectionCredentials: Sendable {
                         state.shown = issued.generation
                     }
                 }
-                completion(outcome.flatMap { self.checked($0) })
+                let checked = outcome.flatMap { self.checked($0) }
+                switch checked {
+                case .success(let issued):
+                    self.environment.probe?.credentials(.obtained(validFor: issued.credentials.validFor))
+                case .failure(let error):
+                    self.environment.probe?.credentials(.failed(error.code, retryAfter: nil))
+                }
+                completion(checked)
             }
         }
     }
@@ -150,15 +157,18 @@ extension ConnectionCredentials {
             guard let push else { return }
             let isShown = push(issued.credentials)
             self.state.withLock { if isShown { $0.shown = max($0.shown, issued.generation) } }
+            self.environment.probe?.credentials(.renewed(validFor: issued.credentials.validFor))
             self.environment.logger.debug(
                 "Credentials renewed ahead of their expiry",
                 metadata: ["url": "\(self.url.redacted)", "pushed": "\(isShown)"])
         case .failure(let error):
-            self.change { state, now, random in
-                guard state.turn == turn else { return }
+            let retryAfter = self.change { state, now, random -> Duration?? in
+                guard state.turn == turn else { return nil }
                 state.turn += 1
                 state.schedule.failed(now: now, random: random)
+                return .some(state.schedule.deadline.map { now.duration(to: $0) })
             }
+            if let retryAfter { self.environment.probe?.credentials(.failed(error.code, retryAfter: retryAfter)) }
             self.environment.logger.info(
                 "Credentials not renewed",
                 metadata: ["url": "\(self.url.redacted)", "error": "\(error.code.rawValue): \(error.message)"])

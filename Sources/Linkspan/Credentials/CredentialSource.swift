@@ -39,6 +39,13 @@ public struct CredentialSource: Sendable {
         .provider(ClosureCredentialProvider(provide: provide))
     }
 
+    /// Whether there is nothing to show.
+    package var isNone: Bool {
+        guard case .fixed(let credentials) = self.kind else { return false }
+        return credentials.auth == nil && credentials.url == nil && credentials.headers.isEmpty
+            && credentials.query.isEmpty
+    }
+
     /// Whether a refusal can be answered with other credentials.
     var isRenewable: Bool {
         if case .provider = self.kind { true } else { false }

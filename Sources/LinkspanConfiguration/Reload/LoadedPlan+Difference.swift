@@ -1,5 +1,6 @@
-public import Linkspan
+internal import Linkspan
 internal import LinkspanLifecycle
+public import LinkspanMessaging
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension LoadedPlan {

@@ -2,6 +2,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 /// A transport that only remembers its options.
 struct OptionTransport: Transport {

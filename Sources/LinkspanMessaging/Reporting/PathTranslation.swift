@@ -1,3 +1,4 @@
+internal import Linkspan
 internal import LinkspanLifecycle
 
 /// Turns what a source tells of the network path into signals: only what is news to a connection.
@@ -24,7 +25,8 @@ extension KeeperSignal {
         switch event {
         case .didBecomeActive, .willEnterForeground: self = .foreground
         case .didEnterBackground: self = .background
-        case .launched, .willResignActive, .willTerminate, .protectedData, .significantTimeChange: return nil
+        case .willResignActive, .willTerminate: return nil
+        @unknown default: return nil
         }
     }
 }

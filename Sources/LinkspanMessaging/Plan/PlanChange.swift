@@ -1,3 +1,4 @@
+public import Linkspan
 public import LinkspanLifecycle
 
 /// What has to be done so that one plan runs instead of another.

@@ -1,4 +1,5 @@
-@testable import Linkspan
+@testable internal import LinkspanMessaging
+internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanRuntime
 internal import LinkspanTesting
@@ -48,7 +49,6 @@ struct SignalSourceTests {
         #expect(KeeperSignal(.willEnterForeground(away: nil)) == .foreground)
         #expect(KeeperSignal(.didEnterBackground(grace: nil)) == .background)
         #expect(KeeperSignal(.willResignActive) == nil)
-        #expect(KeeperSignal(.launched(reason: "push")) == nil)
     }
 
     @Test
@@ -79,7 +79,7 @@ struct SignalSourceTests {
         scheduler.advance(by: .seconds(2))
         await next(.connected)
         app.send(.didEnterBackground(grace: nil))
-        while !manager.surroundings.withLock({ $0.isInBackground }) {
+        while handler.progress != .suspended {
             scheduler.advance(by: .seconds(30))
             await Task.yield()
         }
@@ -92,13 +92,14 @@ struct SignalSourceTests {
 
     @Test
     func `a manager without a registry follows sources itself, until the task is cancelled`() async throws {
-        let harness = PoolHarness()
-        let handler = try harness.connect()
-        harness.scheduler.settle()
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler)
+        let manager = ConnectionManager(scheduler: scheduler, random: { 0.5 })
+        let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
+        scheduler.settle()
         let path = ManualSource<NetworkEvent>()
         let app = ManualSource<AppEvent>()
         path.send(Self.gone)
-        let manager = harness.manager
         let following = Task {
             try await withThrowingDiscardingTaskGroup { group in
                 group.addTask { try await manager.follow(path) }
@@ -106,12 +107,12 @@ struct SignalSourceTests {
             }
         }
         for await change in handler.stateChanges where change.to == .reconnecting { break }
-        #expect(harness.transport.openPeers.isEmpty)
+        #expect(transport.openPeers.isEmpty)
         app.send(.didBecomeActive)
-        while case .waiting(let until, _) = handler.progress, harness.scheduler.now.duration(to: until) > .seconds(1) {
+        while case .waiting(let until, _) = handler.progress, scheduler.now.duration(to: until) > .seconds(1) {
             await Task.yield()
         }
-        harness.scheduler.advance(by: .seconds(1))
+        scheduler.advance(by: .seconds(1))
         #expect(handler.state == .connected)
         following.cancel()
         try await following.value

@@ -98,3 +98,13 @@ public struct OptionValues: Sendable, Hashable {
         if case .list(let value) = self.values[name] { value } else { nil }
     }
 }
+
+/// What a changed option does to what runs.
+public enum ReloadClass: String, Sendable, Hashable {
+    /// It is taken over while everything runs on.
+    case hot
+    /// The connection moves to a new link; what waits and who listens stays.
+    case reconnect
+    /// The service is stopped and started, and with it whoever needs it.
+    case restart
+}

@@ -1,3 +1,4 @@
+public import Linkspan
 public import LinkspanLifecycle
 
 /// A service that talks over the plan's connection, such as a feature of an app.
@@ -19,6 +20,6 @@ public protocol ChannelUsing: LifecycleService {
     /// service stops.
     ///
     /// - Parameter channel: the handler; it ends with the connection, or when the service lets go of it.
-    /// - Throws: ``LinkspanError``, which fails the connect.
+    /// - Throws: ``/Linkspan/LinkspanError``, which fails the connect.
     func use(_ channel: any MessageChannel) throws(LinkspanError)
 }

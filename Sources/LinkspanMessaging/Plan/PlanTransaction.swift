@@ -1,3 +1,4 @@
+internal import Linkspan
 internal import LinkspanLifecycle
 
 /// The services of a plan while they run.

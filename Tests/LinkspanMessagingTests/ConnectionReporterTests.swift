@@ -1,12 +1,14 @@
 internal import Dispatch
-@testable import Linkspan
+@testable internal import LinkspanMessaging
+internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
 @Suite("What services hear of messages", .timeLimit(.minutes(1)))
-struct MessageReporterTests {
+struct ConnectionReporterTests {
     /// Hears of messages and queues.
     private final class Ear: MessageObserving, BufferObserving {
         let name: ServiceName = "ear"
@@ -24,7 +26,7 @@ struct MessageReporterTests {
     }
 
     private let scheduler = VirtualScheduler()
-    private let services = ServiceRegistry(options: .init { $0.messageDelay = .zero })
+    private let services = ServiceRegistry(options: .init { $0.batchDelay = .zero })
     private let ear = Ear()
     private let transport: ScriptedTransport
     private let manager: ConnectionManager
@@ -153,10 +155,10 @@ struct MessageReporterTests {
     @Test
     func `without listeners nothing is collected`() async throws {
         let services = ServiceRegistry()
-        #expect(!services.hasAudience(for: .message))
+        #expect(!services.hasAudience(for: MessageEvent.self))
         let registration = services.observe(weak: self.ear, MessageEvent.self) { _, _ in }
-        #expect(services.hasAudience(for: .message))
+        #expect(services.hasAudience(for: MessageEvent.self))
         registration.cancel()
-        #expect(!services.hasAudience(for: .message))
+        #expect(!services.hasAudience(for: MessageEvent.self))
     }
 }

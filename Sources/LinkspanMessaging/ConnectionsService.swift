@@ -1,3 +1,4 @@
+internal import Linkspan
 internal import LinkspanLifecycle
 
 /// The connections among the services: in the phase of transports, so that the features, which flush before, still have

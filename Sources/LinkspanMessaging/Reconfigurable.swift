@@ -1,18 +1,9 @@
+public import Linkspan
 public import LinkspanLifecycle
-
-/// What a changed option does to what runs.
-public enum ReloadClass: String, Sendable, Hashable {
-    /// It is taken over while everything runs on.
-    case hot
-    /// The connection moves to a new link; what waits and who listens stays.
-    case reconnect
-    /// The service is stopped and started, and with it whoever needs it.
-    case restart
-}
 
 /// A service that takes over new values of its options while it runs.
 ///
-/// Only options that it has declared with ``ReloadClass/hot`` come this way; a change of another one restarts it.
+/// Only options that it has declared with ``/Linkspan/ReloadClass/hot`` come this way; a change of another one restarts it.
 ///
 /// ```swift
 /// extension CounterService: Reconfigurable {

@@ -1,3 +1,4 @@
+public import Linkspan
 public import LinkspanLifecycle
 
 /// A service of a plan, with what whoever made the plan decides about it.

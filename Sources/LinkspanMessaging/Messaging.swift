@@ -1,3 +1,4 @@
+public import Linkspan
 public import LinkspanLifecycle
 internal import LinkspanRuntime
 public import Logging
@@ -41,15 +42,19 @@ public final class Messaging: Sendable {
     ///
     /// - Parameters:
     ///   - plan: what to run.
+    ///   - options: how the manager and the registry work.
     ///   - logger: gets state changes of connections, at level debug.
     /// - Returns: the running SDK.
-    /// - Throws: ``LinkspanError`` with code `invalidURL` or `invalidConfiguration`; nothing runs then.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`; nothing runs then.
     public static func start(
-        _ plan: MessagingPlan, logger: Logger = Logger(label: "linkspan")
+        _ plan: MessagingPlan, options: Options = Options(), logger: Logger = Logger(label: "linkspan")
     ) async throws(LinkspanError) -> Messaging {
         let configuration = try plan.configuration
-        let services = ServiceRegistry()
-        let manager = ConnectionManager(services: services, logger: logger)
+        let services = ServiceRegistry(options: options.registry)
+        let manager = ConnectionManager(
+            services: services, scheduler: options.scheduler, random: options.random, rules: options.keeperRules,
+            keeperPeriod: options.keeperPeriod, backgroundLinger: options.backgroundLinger,
+            attempts: options.attempts, factory: options.factory, logger: logger)
         var running = RunningServices()
         do {
             try services.register(ConnectionsService(manager: manager)).keep()
@@ -70,7 +75,7 @@ public final class Messaging: Sendable {
     /// Services that adopt ``ChannelUsing`` get a handler of their own first.
     ///
     /// - Returns: a handler; the connection is kept while one is held.
-    /// - Throws: ``LinkspanError``; see ``ConnectionManager/connect(_:)`` and ``ChannelUsing/use(_:)``.
+    /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and ``ChannelUsing/use(_:)``.
     public func connect() throws(LinkspanError) -> ConnectionHandler {
         let (handler, mustConnect) = try self.manager.hold(self.configuration)
         let isFirst = try self.introduceServices()
@@ -84,8 +89,8 @@ public final class Messaging: Sendable {
     /// Services of the plan are not looked at.
     ///
     /// - Parameter plan: the endpoint, transport, credentials and options.
-    /// - Throws: ``LinkspanError`` with code `invalidURL` or `invalidConfiguration`, or what
-    ///   ``ConnectionManager/move(_:to:)`` throws; nothing has changed then.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`, or what
+    ///   ``/Linkspan/ConnectionManager/move(_:to:)`` throws; nothing has changed then.
     public func move(to plan: MessagingPlan) throws(LinkspanError) {
         let next = try plan.configuration
         try self.manager.move(self.configuration.url, to: next)

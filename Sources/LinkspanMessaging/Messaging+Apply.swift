@@ -1,3 +1,4 @@
+public import Linkspan
 internal import LinkspanLifecycle
 
 extension Messaging {
@@ -12,7 +13,7 @@ extension Messaging {
     /// former options.
     ///
     /// - Parameter difference: what to change about the plan that runs.
-    /// - Throws: ``LinkspanError``: `wrongState` while another change is made; else why the change failed, and whether
+    /// - Throws: ``/Linkspan/LinkspanError``: `wrongState` while another change is made; else why the change failed, and whether
     ///   the former plan runs on in full.
     public func apply(_ difference: PlanDifference) async throws(LinkspanError) {
         let (running, former) = try self.beginChange()
@@ -109,14 +110,5 @@ extension MessagingPlan {
         plan.options.greeting = plan.options.greeting ?? former.options.greeting
         plan.options.store = plan.options.store ?? former.options.store
         return try plan.configuration
-    }
-}
-
-extension CredentialSource {
-    /// Whether there is nothing to show.
-    fileprivate var isNone: Bool {
-        guard case .fixed(let credentials) = self.kind else { return false }
-        return credentials.auth == nil && credentials.url == nil && credentials.headers.isEmpty
-            && credentials.query.isEmpty
     }
 }

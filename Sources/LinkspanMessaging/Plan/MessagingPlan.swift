@@ -1,3 +1,4 @@
+public import Linkspan
 public import LinkspanLifecycle
 
 /// What to run: one endpoint over one transport, and the services around it.
