@@ -1,4 +1,5 @@
 import Linkspan
+import LinkspanMessaging
 
 /// One of the two people of the tour.
 @available(macOS 15, *)

@@ -3,7 +3,8 @@ private import FoundationEssentials
 #else
 private import Foundation
 #endif
-public import Linkspan
+internal import Linkspan
+public import LinkspanMessaging
 
 /// Turns a file, the environment and the command line into a checked plan.
 ///

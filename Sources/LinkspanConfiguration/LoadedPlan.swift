@@ -1,5 +1,6 @@
 public import Linkspan
 public import LinkspanLifecycle
+public import LinkspanMessaging
 
 /// A checked configuration, ready to run, with where each of its values came from.
 ///

@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 /// The services of a plan.
 extension Resolver {

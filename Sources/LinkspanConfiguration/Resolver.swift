@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanMessaging
 
 /// Picks the value of each key from the layers, checks it, and collects everything that is wrong.
 struct Resolver {

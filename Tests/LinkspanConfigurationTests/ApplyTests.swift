@@ -2,6 +2,7 @@ internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import Testing
 
 @Suite("Changes of a running plan", .timeLimit(.minutes(2)))

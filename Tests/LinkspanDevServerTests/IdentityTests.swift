@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
+internal import LinkspanMessaging
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import Testing

@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanPresence
 internal import LinkspanTesting
 internal import ServiceFixtures

@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import LinkspanTokenRefresh
@@ -31,7 +32,7 @@ private final class TokenServer: Sendable {
     /// Writes down what the registry hears of tokens.
     func listen(to registry: ServiceRegistry) -> Registration {
         registry.observe(weak: self, AuthenticationEvent.self) { server, stamped in
-            server.recorder.note("\(stamped.event)")
+            server.recorder.note("\(stamped.event.kind)")
         }
     }
 

@@ -3,6 +3,7 @@ public import LinkspanRuntime
 public import Linkspan
 internal import LinkspanConfiguration
 public import LinkspanLifecycle
+public import LinkspanMessaging
 
 /// What a file makes of a catalog that knows one service.
 ///

@@ -102,7 +102,7 @@ public struct Command: Sendable {
         self.isRestored = true
     }
 
-    var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
+    package var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 
     /// Tells the caller what became of the command.
     ///
@@ -120,11 +120,11 @@ extension Command {
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> Payload {
-        let outcome = ReplyBox<Result<Payload, LinkspanError>>()
-        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.set($0) }
+        let outcome = Promise<Result<Payload, LinkspanError>>()
+        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.fulfill($0) }
         try perform(command)
         let result = await withTaskCancellationHandler {
-            await outcome.value()
+            await outcome.value
         } onCancel: {
             cancel(command.id)
         }

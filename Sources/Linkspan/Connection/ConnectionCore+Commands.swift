@@ -107,13 +107,13 @@ extension ConnectionCore {
         }
         self.probe?.finished(command, outcome)
         command.finish(outcome)
-        for waiter in self.drains.ended(command.id) { waiter.set(()) }
+        for waiter in self.drains.ended(command.id) { waiter.fulfill() }
     }
 
     /// Answers when commands have their outcomes.
-    func awaitOutcomes(of ids: Set<Command.ID>, _ waiter: ReplyBox<Void>) {
+    func awaitOutcomes(of ids: Set<Command.ID>, _ waiter: Promise<Void>) {
         let alive = ids.intersection(self.commands.statuses.map(\.id))
-        if alive.isEmpty { waiter.set(()) } else { self.drains.add(waiter, ids: alive) }
+        if alive.isEmpty { waiter.fulfill() } else { self.drains.add(waiter, ids: alive) }
     }
 }
 

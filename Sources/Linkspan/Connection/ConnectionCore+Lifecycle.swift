@@ -239,13 +239,13 @@ extension ConnectionCore {
     func formerLinkEnded() {
         self.endingLinks = max(0, self.endingLinks - 1)
         guard self.endingLinks == 0 else { return }
-        for waiter in self.farewells { waiter.set(()) }
+        for waiter in self.farewells { waiter.fulfill() }
         self.farewells = []
     }
 
     /// Answers when no link is left that was told to end.
-    func awaitFarewell(_ waiter: ReplyBox<Void>) {
-        guard self.endingLinks > 0 else { return waiter.set(()) }
+    func awaitFarewell(_ waiter: Promise<Void>) {
+        guard self.endingLinks > 0 else { return waiter.fulfill() }
         self.farewells.append(waiter)
     }
 }

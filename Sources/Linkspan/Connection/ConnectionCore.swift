@@ -31,7 +31,7 @@ final class ConnectionCore {
     var greetingTask: Task<Void, Never>?
     /// Links that were told to end and have not ended yet.
     var endingLinks = 0
-    var farewells: [ReplyBox<Void>] = []
+    var farewells: [Promise<Void>] = []
     var isTraced: Bool
     var effects: Deque<Effect> = []
     private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?

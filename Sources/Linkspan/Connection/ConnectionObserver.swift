@@ -26,7 +26,8 @@ public struct ObservedConnection: Sendable, Hashable {
 
 /// Hears one connection.
 ///
-/// All calls come on the connection's executor, one at a time, on the path of every message: they must not block.
+/// All calls come on the connection's executor, one at a time, so a probe needs no lock. They are on the path of every
+/// message: a probe must not block, and must not call the connection. By default every call is ignored.
 public protocol ConnectionProbe: AnyObject {
     /// The connection has moved to another endpoint or transport.
     func moved(to connection: ObservedConnection)
@@ -48,12 +49,35 @@ public protocol ConnectionProbe: AnyObject {
     func credentials(_ event: CredentialEvent)
 }
 
-/// A step in the life of a connection's credentials.
+extension ConnectionProbe {
+    /// Does nothing.
+    public func moved(to connection: ObservedConnection) {}
+    /// Does nothing.
+    public func attempting(_ attempt: Int) {}
+    /// Does nothing.
+    public func changed(_ change: StateChange) {}
+    /// Does nothing.
+    public func queueChanged(depth: Int, limit: Int) {}
+    /// Does nothing.
+    public func leaving(_ command: Command) {}
+    /// Does nothing.
+    public func sent(_ command: Command) {}
+    /// Does nothing.
+    public func received(_ event: String, bytes: Int) {}
+    /// Does nothing.
+    public func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {}
+    /// Does nothing.
+    public func credentials(_ event: CredentialEvent) {}
+}
+
+/// A step in the life of the credentials that a provider supplies; it holds none of them.
+@nonexhaustive
 public enum CredentialEvent: Sendable {
-    /// The provider gave credentials for an attempt.
-    case obtained(CredentialRequest.Reason)
-    /// The provider renewed the credentials of an open connection; `isShown` when the server was told at once.
-    case renewed(isShown: Bool)
-    /// The provider failed.
-    case failed(CredentialRequest.Reason, LinkspanError)
+    /// The provider gave credentials for an attempt; they are good for this long if known.
+    case obtained(CredentialRequest.Reason, validFor: Duration?)
+    /// The provider renewed the credentials of an open connection, which are good for this long if known; `isShown` when the
+    /// server was told at once.
+    case renewed(validFor: Duration?, isShown: Bool)
+    /// The provider failed; a renewal is tried again after `retryAfter`, if at all.
+    case failed(CredentialRequest.Reason, LinkspanError, retryAfter: Duration?)
 }

@@ -66,9 +66,9 @@ final class PooledConnection: Connection {
 
     /// Asks the core, on its executor.
     private func ask<Answer: Sendable>(_ question: @escaping @Sendable (ConnectionCore) -> Answer) async -> Answer {
-        let box = ReplyBox<Answer>()
-        self.call { box.set(question($0)) }
-        return await box.value()
+        let box = Promise<Answer>()
+        self.call { box.fulfill(question($0)) }
+        return await box.value
     }
 }
 
@@ -164,12 +164,12 @@ extension PooledConnection {
     }
 
     private func wait(
-        within limit: Duration, _ begin: @escaping @Sendable (ConnectionCore, ReplyBox<Void>) -> Void
+        within limit: Duration, _ begin: @escaping @Sendable (ConnectionCore, Promise<Void>) -> Void
     ) async {
-        let box = ReplyBox<Void>()
+        let box = Promise<Void>()
         self.call { begin($0, box) }
-        let timer = self.scheduler.schedule(at: self.scheduler.now + limit) { box.set(()) }
-        await box.value()
+        let timer = self.scheduler.schedule(at: self.scheduler.now + limit) { box.fulfill() }
+        await box.value
         timer.cancel()
         self.call { $0.drains.remove(box) }
     }

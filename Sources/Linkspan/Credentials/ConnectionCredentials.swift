@@ -73,15 +73,18 @@ extension ConnectionCredentials {
     private func obtained(
         _ outcome: Result<IssuedCredentials, LinkspanError>, _ reason: CredentialRequest.Reason, for core: ConnectionCore
     ) -> Result<IssuedCredentials, LinkspanError> {
-        switch outcome {
-        case .success(let issued):
+        if case .success(let issued) = outcome {
             self.newest = issued
             self.shown = issued.generation
-            core.probe?.credentials(.obtained(reason))
-        case .failure(let error):
-            core.probe?.credentials(.failed(reason, error))
         }
-        return outcome.flatMap { self.checked($0) }
+        let checked = outcome.flatMap { self.checked($0) }
+        switch checked {
+        case .success(let issued):
+            core.probe?.credentials(.obtained(reason, validFor: issued.credentials.validFor))
+        case .failure(let error):
+            core.probe?.credentials(.failed(reason, error, retryAfter: nil))
+        }
+        return checked
     }
 }
 
@@ -140,13 +143,15 @@ extension ConnectionCredentials {
             self.schedule.follow(issued, now: core.now, random: core.environment.random())
             let isShown = self.isUp && core.push(issued.credentials)
             if isShown { self.shown = max(self.shown, issued.generation) }
-            core.probe?.credentials(.renewed(isShown: isShown))
+            core.probe?.credentials(.renewed(validFor: issued.credentials.validFor, isShown: isShown))
             core.environment.logger.debug(
                 "Credentials renewed ahead of their expiry",
                 metadata: ["url": "\(self.url.redacted)", "pushed": "\(isShown)"])
         case .failure(let error):
-            self.schedule.failed(now: core.now, random: core.environment.random())
-            core.probe?.credentials(.failed(.expiring, error))
+            let now = core.now
+            self.schedule.failed(now: now, random: core.environment.random())
+            let retryAfter = self.schedule.deadline.map { now.duration(to: $0) }
+            core.probe?.credentials(.failed(.expiring, error, retryAfter: retryAfter))
             core.environment.logger.info(
                 "Credentials not renewed",
                 metadata: ["url": "\(self.url.redacted)", "error": "\(error.code.rawValue): \(error.message)"])

@@ -56,7 +56,7 @@ public struct CredentialSource: Sendable, Hashable {
     }
 
     /// Whether there is nothing to show.
-    var isNone: Bool {
+    package var isNone: Bool {
         guard case .fixed(let credentials) = self.kind else { return false }
         return credentials.auth == nil && credentials.url == nil && credentials.headers.isEmpty
             && credentials.query.isEmpty

@@ -1,4 +1,3 @@
-public import LinkspanLifecycle
 public import LinkspanRuntime
 public import Logging
 
@@ -20,14 +19,11 @@ public final class ConnectionManager: Sendable {
     let backgroundIdleTimeout: Duration
     let surroundings = Lock(KeeperSurroundings())
     let pool = Lock(ConnectionPool())
-    /// The manager's ears in the registry, for as long as it lives.
-    private let observations = Lock<[Registration]>([])
 
     /// Makes a manager.
     ///
     /// - Parameters:
-    ///   - services: the registry that hears of everything connections do, and tells the keeper of the network path and
-    ///     the app's phases; nil for none.
+    ///   - observer: hears of everything connections do; nil for none.
     ///   - scheduler: the clock.
     ///   - random: random numbers from 0 up to 1, for jitter.
     ///   - rules: the keeper's chain; ``standardRules`` by default.
@@ -38,7 +34,7 @@ public final class ConnectionManager: Sendable {
     ///   - factory: makes the connections; nil for the SDK's own.
     ///   - logger: gets state changes, at level debug, and what looks like a mistake, at level notice.
     public init(
-        services: ServiceRegistry? = nil, scheduler: any Scheduler = DispatchScheduler(),
+        observer: (any ConnectionObserver)? = nil, scheduler: any Scheduler = SystemScheduler.shared,
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
         backgroundIdleTimeout: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
@@ -52,10 +48,9 @@ public final class ConnectionManager: Sendable {
         self.backgroundIdleTimeout = backgroundIdleTimeout
         let environment = ConnectionEnvironment(
             scheduler: scheduler, random: random, logger: logger,
-            observer: services.map { LifecycleReporter(services: $0, scheduler: scheduler) },
+            observer: observer,
             attempts: AttemptAdmission(attempts))
         self.factory = factory ?? PooledConnectionFactory(environment: environment)
-        if let services { self.observations.withLock { $0 = self.listen(to: services) } }
     }
 
     /// The keeper's chain unless told otherwise: reconnect, disconnect, release, suspend, resume.
@@ -77,7 +72,7 @@ public final class ConnectionManager: Sendable {
     }
 
     /// Gets the connection for a configuration's URL and identity, and tells whether it has to be opened.
-    func hold(
+    package func hold(
         _ configuration: ConnectionConfiguration
     ) throws(LinkspanError) -> (handler: ConnectionHandler, mustConnect: Bool) {
         let (connection, mustConnect) = try self.occupy(configuration)
@@ -86,7 +81,7 @@ public final class ConnectionManager: Sendable {
     }
 
     /// Connects a connection that is held, and looks after it from now on.
-    func open(_ handler: ConnectionHandler) throws(LinkspanError) {
+    package func open(_ handler: ConnectionHandler) throws(LinkspanError) {
         do throws(LinkspanError) {
             try handler.connect()
         } catch  where error.code == .wrongState {

@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanMessaging
 public import LinkspanRuntime
 
 /// Makes what runs follow its configuration: when the file changes, and when asked to.
@@ -52,7 +53,7 @@ public final class ConfigurationReloader: Sendable {
     ///   - prepare: changes every plan that was loaded, such as an app does in code before it starts one.
     public init(
         _ loader: ConfigurationLoader, _ sources: ConfigurationSources, running: LoadedPlan, on messaging: Messaging,
-        every interval: Duration = .seconds(1), scheduler: any Scheduler = DispatchScheduler(),
+        every interval: Duration = .seconds(1), scheduler: any Scheduler = SystemScheduler.shared,
         prepare: @escaping @Sendable (inout MessagingPlan) -> Void = { _ in }
     ) {
         self.loader = loader

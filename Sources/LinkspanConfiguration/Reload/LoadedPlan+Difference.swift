@@ -1,5 +1,6 @@
-public import Linkspan
+internal import Linkspan
 internal import LinkspanLifecycle
+public import LinkspanMessaging
 
 extension LoadedPlan {
     /// What has to be done so that `next` runs instead of this plan.

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanMessaging
 
 /// Every key that the catalog makes legal, and what is wrong with keys that are not.
 struct Schema: Sendable {

@@ -2,6 +2,7 @@ internal import EventJournal
 internal import Foundation
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanLogging
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket

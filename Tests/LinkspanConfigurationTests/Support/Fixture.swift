@@ -4,6 +4,7 @@ internal import LinkspanRuntime
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 /// A transport that only remembers its options.
 struct OptionTransport: Transport {

@@ -3,6 +3,7 @@ internal import LinkspanTesting
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanLogging
 

@@ -131,12 +131,12 @@ struct CredentialTests {
         let cancelled = Counter()
         let harness = try Harness(
             credentials: .provider { _ in
-                let gate = ReplyBox<Void>()
+                let gate = Promise<Void>()
                 await withTaskCancellationHandler {
-                    await gate.value()
+                    await gate.value
                 } onCancel: {
                     cancelled.increment()
-                    gate.set(())
+                    gate.fulfill()
                 }
                 throw CancellationError()
             }, script: { _ in .perfect })
@@ -152,10 +152,10 @@ struct CredentialTests {
 
     @Test
     func `disconnecting while credentials are obtained cancels the provider and opens nothing`() async throws {
-        let gate = ReplyBox<Void>()
+        let gate = Promise<Void>()
         let harness = try Harness(
             credentials: .provider { request in
-                if request.reason != .first { await gate.value() }
+                if request.reason != .first { await gate.value }
                 return .none
             }, script: { _ in .perfect })
         try harness.connection.connect()
@@ -164,7 +164,7 @@ struct CredentialTests {
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.connection.progress == .obtainingCredentials(attempt: 1))
         try harness.connection.disconnect()
-        gate.set(())
+        gate.fulfill()
         harness.scheduler.advance(by: .seconds(60))
         #expect(harness.peers.count == 1)
         #expect(harness.connection.state == .disconnected)

@@ -336,7 +336,7 @@ private final class CuriousConnection: Connection {
     var progress: ConnectionProgress { .idle }
     var waitingCommands: Int { 0 }
     var commands: [CommandStatus] { [] }
-    var scheduler: any Scheduler { DispatchScheduler() }
+    var scheduler: any Scheduler { SystemScheduler.shared }
     func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {}
     func connect() throws(LinkspanError) { self.guarded.withLock { $0.state = .connected } }
     func disconnect() throws(LinkspanError) { self.guarded.withLock { $0.state = .disconnected } }

@@ -1,5 +1,4 @@
 @testable import Linkspan
-internal import LinkspanLifecycle
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing

@@ -155,11 +155,11 @@ extension SimulatedWorld {
             if scheduler.elapsed < limit {
                 if chance.isOne(in: 10) { throw LinkspanError(.connectionLost, "no token") }
                 if chance.isOne(in: 20) {
-                    let never = ReplyBox<Void>()
+                    let never = Promise<Void>()
                     await withTaskCancellationHandler {
-                        await never.value()
+                        await never.value
                     } onCancel: {
-                        never.set(())
+                        never.fulfill()
                     }
                     throw CancellationError()
                 }
