@@ -93,7 +93,8 @@ struct ThreadTests {
                 }
             }
         }
-        #expect(handler.subscriptionCount == 0)
+        // The executor may be the last to let go of a stream.
+        while handler.subscriptionCount > 0 { await Task.yield() }
         await manager.shutdown()
         #expect(handler.state == .released)
     }
