@@ -1,4 +1,3 @@
-public import Linkspan
 public import LinkspanRuntime
 
 /// A clock that stands still until it is told to move, and the work that is due on it.

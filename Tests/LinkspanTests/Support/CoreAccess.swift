@@ -16,7 +16,8 @@ extension PooledConnection {
             }, to: self.core)
         // Another thread may be running the executor's jobs.
         isAnswered.wait()
-        return try #require(answer.withLock { $0 })
+        let given = answer.withLock { $0 }
+        return try #require(given)
     }
 
     /// When credentials are renewed ahead of their expiry.
