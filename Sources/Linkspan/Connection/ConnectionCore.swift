@@ -109,11 +109,6 @@ extension ConnectionCore {
         if let executor = self.nextExecutor.take() { self.move(to: executor) }
     }
 
-    /// Calls `body` in a turn of the core's executor, now when the caller is in one.
-    func enter(on executor: any JobExecutor, _ body: @escaping @Sendable (ConnectionCore) -> Void) {
-        self.inbox.enter(self.reference, on: executor, body)
-    }
-
     /// Deals with what has arrived during this turn.
     func takeArrived() {
         self.hasTaken = true

@@ -214,6 +214,15 @@ extension EventRouter {
             self.held.removeAll { $0 === hold }
             self.channels[event] = .replaying(hold.awaiting + [listener], hold.backlog)
             return true
+        case .replaying, .live, .muted, nil:
+            self.join(listener, event)
+        }
+        return false
+    }
+
+    /// Adds a listener to an event of which nothing is held.
+    private func join(_ listener: EventListener, _ event: String) {
+        switch self.channels[event] {
         case .replaying(let listeners, let backlog):
             self.channels[event] = .replaying(listeners + [listener], backlog)
         case .live(let listeners):
@@ -221,10 +230,9 @@ extension EventRouter {
         case .muted:
             self.muted.removeAll { $0 == event }
             self.channels[event] = .live([listener])
-        case nil:
+        case .holding, nil:
             self.channels[event] = .live([listener])
         }
-        return false
     }
 
     /// Adds a listener for one message: the oldest that is held, or the next.
@@ -244,13 +252,8 @@ extension EventRouter {
             if let index = self.held.firstIndex(where: { $0 === hold }) { self.held.remove(at: index) }
             if hold.isEmpty { self.channels[event] = nil }
             return first.message
-        case .replaying(let listeners, let backlog):
-            self.channels[event] = .replaying(listeners + [listener], backlog)
-        case .live(let listeners):
-            self.channels[event] = .live(listeners + [listener])
-        case .muted:
-            self.muted.removeAll { $0 == event }
-            self.channels[event] = .live([listener])
+        case .replaying, .live, .muted:
+            self.join(listener, event)
         case nil:
             let hold = Hold(event)
             hold.awaiting = [listener]
