@@ -1,4 +1,5 @@
 internal import DequeModule
+private import Dispatch
 public import LinkspanRuntime
 
 #if canImport(Darwin)
@@ -9,10 +10,12 @@ private import Glibc
 private import Musl
 #endif
 
-/// An executor for tests that call and then look: a job runs before ``execute(_:)`` returns, unless another is running.
+/// An executor for tests that call and then look: a job has run when ``execute(_:)`` returns, unless that is called from inside
+/// a job.
 ///
-/// Jobs run one at a time and in order, on the thread that brings the first of them; a job given from inside a job, or from
-/// another thread meanwhile, runs after those before it. With a ``VirtualScheduler``'s executor a test is deterministic.
+/// Jobs run one at a time and in order, on the thread that brings the first of them; another thread that brings one meanwhile
+/// waits until it has run. A job given from inside a job runs after it. With a ``VirtualScheduler``'s executor a test is
+/// deterministic.
 public final class InlineExecutor: JobExecutor {
     private struct State: Sendable {
         var jobs: Deque<@Sendable () -> Void> = []
@@ -28,16 +31,28 @@ public final class InlineExecutor: JobExecutor {
     /// Whether the calling thread is running one of this executor's jobs.
     public var isCurrent: Bool { self.state.withLock { $0.isRunning && $0.thread == Self.thread } }
 
-    /// Runs `job` after all jobs given before it, on this thread when no other is running jobs.
+    /// Runs `job` after all jobs given before it, and returns then, unless the caller is a job.
     public func execute(_ job: @escaping @Sendable () -> Void) {
-        let mustRun = self.state.withLock { state in
-            state.jobs.append(job)
-            guard !state.isRunning else { return false }
-            state.isRunning = true
-            state.thread = Self.thread
-            return true
+        let isDone = DispatchSemaphore(value: 0)
+        let mustRun = self.state.withLock { state -> Bool? in
+            guard state.isRunning else {
+                state.jobs.append(job)
+                state.isRunning = true
+                state.thread = Self.thread
+                return true
+            }
+            guard state.thread != Self.thread else {
+                state.jobs.append(job)
+                return nil
+            }
+            state.jobs.append {
+                job()
+                isDone.signal()
+            }
+            return false
         }
-        guard mustRun else { return }
+        guard let mustRun else { return }
+        guard mustRun else { return isDone.wait() }
         while let job = self.next() { job() }
     }
 

@@ -179,7 +179,9 @@ final class ScriptedLink: Link {
             return (Self.copies(of: event, state.script), instant)
         }
         guard let copies else { return }
-        for _ in 0..<copies.count { _ = self.scheduler.schedule(at: copies.instant, on: self.scheduler.executor) { self.tell(event) } }
+        for _ in 0..<copies.count {
+            _ = self.scheduler.schedule(at: copies.instant, on: self.scheduler.executor) { self.tell(event) }
+        }
     }
 
     private static func copies(of event: LinkEvent, _ script: LinkScript) -> Int {

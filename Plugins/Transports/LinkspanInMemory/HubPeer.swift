@@ -4,8 +4,9 @@ internal import LinkspanRuntime
 /// A client, as its hub sees it.
 ///
 /// All methods may be called from any thread; handlers run on the hub's executor.
-// Unchecked because the compiler cannot see that the handlers are touched on the hub's executor alone.
 public final class HubPeer: @unchecked Sendable {
+    // Unchecked because the compiler cannot see that the handlers are touched on the hub's executor alone.
+
     /// Handles a message from the client.
     public typealias Handler = @Sendable (HubMessage) -> Void
 

@@ -36,10 +36,10 @@ extension ConnectionCore {
         guard let link = self.link else {
             return self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
         }
-        self.isCallingLink = true
-        self.probe?.leaving(outgoing.command)
-        let acceptance = link.send(outgoing.message)
-        self.isCallingLink = false
+        let acceptance = self.calling {
+            self.probe?.leaving(outgoing.command)
+            return link.send(outgoing.message)
+        }
         switch acceptance {
         case .accepted:
             self.sent(outgoing)

@@ -17,10 +17,7 @@ final class LinkAdapter: LinkReceiver {
     func receive(_ events: [LinkEvent]) {
         let (epoch, inbox, core) = (self.epoch, self.inbox, self.core)
         // A link that breaks the rule of its executor, or calls back from inside a call, costs a job and does no harm.
-        guard self.executor.isCurrent, !core.isInTurn else {
-            return inbox.post({ $0.receive(events, epoch: epoch) }, to: core)
-        }
-        guard let items = inbox.takeItems(on: self.executor) else {
+        guard self.executor.isCurrent, !core.isInTurn, let items = inbox.takeItems(on: self.executor) else {
             return inbox.post({ $0.receive(events, epoch: epoch) }, to: core)
         }
         core.onExecutor.makeTurn(items) { $0.receive(events, epoch: epoch) }

@@ -47,6 +47,8 @@ final class ConnectionCore {
     var isResumptionStale = false
     /// The executor on which the next turn is made, when the connection is moving there.
     private var nextExecutor: (any JobExecutor)?
+    /// Effects that have to wait until the connection has moved there.
+    private var deferred: [Effect] = []
 
     init(id: UInt64, inbox: ConnectionInbox, board: StateBoard, configuration: Prepared) {
         self.id = id
@@ -107,11 +109,6 @@ extension ConnectionCore {
         if let executor = self.nextExecutor.take() { self.move(to: executor) }
     }
 
-    /// Calls `body` in a turn of the core's executor, now when the caller is in one.
-    func enter(on executor: any JobExecutor, _ body: @escaping @Sendable (ConnectionCore) -> Void) {
-        self.inbox.enter(self.reference, on: executor, body)
-    }
-
     /// Deals with what has arrived during this turn.
     func takeArrived() {
         self.hasTaken = true
@@ -146,6 +143,8 @@ extension ConnectionCore {
 
     private func perform(_ effect: Effect) {
         switch effect {
+        // A link is made and called on its own executor.
+        case .openLink where self.nextExecutor != nil: self.deferred.append(effect)
         case .announce(let change): self.announce(change)
         case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)
         case .openLink(let epoch, let attempt, let credentials): self.open(epoch: epoch, attempt, credentials)
@@ -192,7 +191,7 @@ extension ConnectionCore {
 
     /// Lives on another executor from the next turn on.
     func leave(for executor: any JobExecutor) {
-        if executor !== self.executor { self.nextExecutor = executor }
+        self.nextExecutor = executor === self.executor ? nil : executor
     }
 
     private func move(to executor: any JobExecutor) {
@@ -200,8 +199,12 @@ extension ConnectionCore {
         self.timer = nil
         self.executor = executor
         self.inbox.move(to: executor)
-        // The timer is set there.
-        self.inbox.post({ _ in }, to: self.reference)
+        // From here on the core belongs to the other executor, which goes on with what was deferred and sets the timer.
+        self.inbox.post(
+            { core in
+                core.effects.append(contentsOf: core.deferred)
+                core.deferred = []
+            }, to: self.reference)
     }
 }
 

@@ -65,13 +65,15 @@ extension ConnectionCredentials {
             let (inbox, reference) = (core.inbox, core.reference)
             let request = CredentialRequest(url: self.url, reason: reason)
             return shared.ask(request, held: self.shown, scheduler: core.environment.scheduler) { outcome in
-                inbox.post({ core in completion(core, core.credentials.obtained(outcome, reason, for: core)) }, to: reference)
+                inbox.post(
+                    { core in completion(core, core.credentials.obtained(outcome, reason, for: core)) }, to: reference)
             }
         }
     }
 
     private func obtained(
-        _ outcome: Result<IssuedCredentials, LinkspanError>, _ reason: CredentialRequest.Reason, for core: ConnectionCore
+        _ outcome: Result<IssuedCredentials, LinkspanError>, _ reason: CredentialRequest.Reason,
+        for core: ConnectionCore
     ) -> Result<IssuedCredentials, LinkspanError> {
         if case .success(let issued) = outcome {
             self.newest = issued

@@ -16,9 +16,23 @@ final class EventRouter {
         var events = 2_048
     }
 
+    /// The held messages of one event, and the listeners that wait for a single message.
+    ///
+    /// A reference, so that a message without a listener costs one look-up, however many are held.
+    private final class Hold {
+        let event: String
+        var backlog = EventBacklog()
+        var awaiting: [EventListener] = []
+
+        init(_ event: String) { self.event = event }
+
+        /// Whether nothing is known that a listener would have to be told.
+        var isEmpty: Bool { self.backlog.isEmpty && self.awaiting.isEmpty }
+    }
+
     private enum Channel {
         /// No listener yet but for single messages; those that still wait for theirs get the next.
-        case holding(EventBacklog, awaiting: [EventListener])
+        case holding(Hold)
         /// Held messages are about to be handed over; new ones queue behind them.
         case replaying([EventListener], EventBacklog)
         case live([EventListener])
@@ -29,8 +43,8 @@ final class EventRouter {
     private let limits: HoldLimits
     private var channels: [String: Channel] = [:]
     private var everything: [EventListener] = []
-    /// The events of the held messages, the oldest first.
-    private var held: Deque<String> = []
+    /// The holds of the held messages, the oldest message first.
+    private var held: Deque<Hold> = []
     private var heldBytes = 0
     /// Muted events, the first muted first.
     private var muted: Deque<String> = []
@@ -109,20 +123,21 @@ extension EventRouter {
             backlog.append(message)
             self.channels[message.event] = .replaying(listeners, backlog)
             return []
-        case .holding(var backlog, let awaiting):
-            self.channels[message.event] = nil
-            guard awaiting.isEmpty else {
-                if !backlog.isEmpty { self.channels[message.event] = .holding(backlog, awaiting: []) }
+        case .holding(let hold):
+            guard hold.awaiting.isEmpty else {
+                let awaiting = hold.awaiting
+                hold.awaiting = []
+                if hold.isEmpty { self.channels[message.event] = nil }
                 self.take(awaiting)
                 return awaiting
             }
-            self.hold(message, backlog)
+            self.hold(message, hold)
             return []
         case .muted:
             return []
         case nil:
             guard !self.isFinished else { return [] }
-            self.hold(message, EventBacklog())
+            self.hold(message, nil)
             return []
         }
     }
@@ -137,11 +152,9 @@ extension EventRouter {
             switch channel {
             case .live(let live):
                 for listener in live where listener.wantsMarks { listeners.append((listener, event)) }
-            case .holding(var backlog, let awaiting):
+            case .holding(let hold):
                 // With nothing before it, it says nothing.
-                guard !backlog.isEmpty else { continue }
-                backlog.mark(mark)
-                self.channels[event] = .holding(backlog, awaiting: awaiting)
+                if !hold.backlog.isEmpty { hold.backlog.mark(mark) }
             case .replaying(let hearing, var backlog):
                 backlog.mark(mark)
                 self.channels[event] = .replaying(hearing, backlog)
@@ -152,36 +165,34 @@ extension EventRouter {
         return listeners
     }
 
-    private func hold(_ message: Message, _ backlog: EventBacklog) {
-        var backlog = backlog
+    private func hold(_ message: Message, _ known: Hold?) {
+        let hold = known ?? Hold(message.event)
         guard message.byteCount <= self.limits.bytes else {
             self.droppedCount += 1
-            backlog.miss()
-            return self.keep(backlog, message.event, awaiting: [])
+            hold.backlog.miss()
+            if known == nil, self.mayNote(message.event) { self.channels[message.event] = .holding(hold) }
+            return
         }
-        backlog.append(message)
-        self.channels[message.event] = .holding(backlog, awaiting: [])
-        self.held.append(message.event)
+        hold.backlog.append(message)
+        if known == nil { self.channels[message.event] = .holding(hold) }
+        self.held.append(hold)
         self.heldBytes += message.byteCount
         while self.held.count > self.limits.messages || self.heldBytes > self.limits.bytes { self.dropOldest() }
     }
 
     private func dropOldest() {
-        guard let event = self.held.popFirst() else { return self.heldBytes = 0 }
-        guard case .holding(var backlog, let awaiting) = self.channels[event] else { return }
-        self.channels[event] = nil
-        self.heldBytes -= backlog.entries.first?.message.byteCount ?? 0
-        backlog.dropOldest()
+        guard let hold = self.held.popFirst() else { return self.heldBytes = 0 }
+        self.heldBytes -= hold.backlog.entries.first?.message.byteCount ?? 0
+        hold.backlog.dropOldest()
         self.droppedCount += 1
-        self.keep(backlog, event, awaiting: awaiting)
+        guard hold.backlog.entries.isEmpty, hold.awaiting.isEmpty else { return }
+        self.channels[hold.event] = nil
+        if self.mayNote(hold.event) { self.channels[hold.event] = .holding(hold) }
     }
 
-    /// Keeps what is held of an event; a gap alone within bounds, because the name comes from the server.
-    private func keep(_ backlog: EventBacklog, _ event: String, awaiting: [EventListener]) {
-        let isBounded = self.channels.count < self.limits.events && event.utf8.count <= 256
-        if !backlog.entries.isEmpty || !awaiting.isEmpty || isBounded {
-            self.channels[event] = .holding(backlog, awaiting: awaiting)
-        }
+    /// Whether there is room to remember a gap alone: the name comes from the server.
+    private func mayNote(_ event: String) -> Bool {
+        self.channels.count < self.limits.events && event.utf8.count <= 256
     }
 }
 
@@ -198,11 +209,20 @@ extension EventRouter {
             return false
         }
         switch self.channels[event] {
-        case .holding(let backlog, let awaiting):
-            for entry in backlog.entries { self.heldBytes -= entry.message.byteCount }
-            self.held.removeAll { $0 == event }
-            self.channels[event] = .replaying(awaiting + [listener], backlog)
+        case .holding(let hold):
+            for entry in hold.backlog.entries { self.heldBytes -= entry.message.byteCount }
+            self.held.removeAll { $0 === hold }
+            self.channels[event] = .replaying(hold.awaiting + [listener], hold.backlog)
             return true
+        case .replaying, .live, .muted, nil:
+            self.join(listener, event)
+        }
+        return false
+    }
+
+    /// Adds a listener to an event of which nothing is held.
+    private func join(_ listener: EventListener, _ event: String) {
+        switch self.channels[event] {
         case .replaying(let listeners, let backlog):
             self.channels[event] = .replaying(listeners + [listener], backlog)
         case .live(let listeners):
@@ -210,10 +230,9 @@ extension EventRouter {
         case .muted:
             self.muted.removeAll { $0 == event }
             self.channels[event] = .live([listener])
-        case nil:
+        case .holding, nil:
             self.channels[event] = .live([listener])
         }
-        return false
     }
 
     /// Adds a listener for one message: the oldest that is held, or the next.
@@ -224,24 +243,21 @@ extension EventRouter {
     func addOnce(_ listener: EventListener, event: String) -> Message? {
         guard !self.isFinished else { return nil }
         switch self.channels[event] {
-        case .holding(var backlog, let awaiting):
-            guard let first = backlog.popFirst() else {
-                self.channels[event] = .holding(backlog, awaiting: awaiting + [listener])
+        case .holding(let hold):
+            guard let first = hold.backlog.popFirst() else {
+                hold.awaiting.append(listener)
                 return nil
             }
             self.heldBytes -= first.message.byteCount
-            if let index = self.held.firstIndex(of: event) { self.held.remove(at: index) }
-            self.channels[event] = backlog.isEmpty ? nil : .holding(backlog, awaiting: [])
+            if let index = self.held.firstIndex(where: { $0 === hold }) { self.held.remove(at: index) }
+            if hold.isEmpty { self.channels[event] = nil }
             return first.message
-        case .replaying(let listeners, let backlog):
-            self.channels[event] = .replaying(listeners + [listener], backlog)
-        case .live(let listeners):
-            self.channels[event] = .live(listeners + [listener])
-        case .muted:
-            self.muted.removeAll { $0 == event }
-            self.channels[event] = .live([listener])
+        case .replaying, .live, .muted:
+            self.join(listener, event)
         case nil:
-            self.channels[event] = .holding(EventBacklog(), awaiting: [listener])
+            let hold = Hold(event)
+            hold.awaiting = [listener]
+            self.channels[event] = .holding(hold)
         }
         return nil
     }
@@ -291,11 +307,11 @@ extension EventRouter {
         case .live(let listeners):
             self.keepLive(event, listeners.filter { $0.id != id })
             return listeners
-        case .holding(let backlog, let awaiting):
-            let staying = awaiting.filter { $0.id != id }
-            let isNoted = !backlog.isEmpty || !staying.isEmpty
-            self.channels[event] = isNoted ? .holding(backlog, awaiting: staying) : nil
-            return awaiting
+        case .holding(let hold):
+            let former = hold.awaiting
+            hold.awaiting.removeAll { $0.id == id }
+            if hold.isEmpty { self.channels[event] = nil }
+            return former
         case .replaying(let listeners, let backlog):
             self.channels[event] = .replaying(listeners.filter { $0.id != id }, backlog)
             return listeners

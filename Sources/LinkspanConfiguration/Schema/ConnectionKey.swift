@@ -79,7 +79,8 @@ extension ConnectionKey {
             "healthyAfter", 0...86_400, \.options.healthyAfter,
             "How long a link must have been up before its loss begins a new count of failures."),
         .seconds(
-            "idleTimeout", 0...86_400, \.options.idleTimeout, "How long a connection stays up when nobody holds it any more."),
+            "idleTimeout", 0...86_400, \.options.idleTimeout,
+            "How long a connection stays up when nobody holds it any more."),
         .number(
             "bufferCommands", 1...10_000_000, \.options.buffer.commands,
             "How many commands may wait while the connection is down."),

@@ -372,11 +372,8 @@ private final class NoticeLog: LogHandler {
         set {}
     }
 
-    func log(
-        level: Logger.Level, message: Logger.Message, metadata: Logger.Metadata?, source: String, file: String,
-        function: String, line: UInt
-    ) {
-        guard level == .notice else { return }
-        self.lines.withLock { $0.append("\(message) \(metadata ?? [:])") }
+    func log(event: LogEvent) {
+        guard event.level == .notice else { return }
+        self.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
     }
 }

@@ -8,20 +8,24 @@ extension PooledConnection {
     /// Asks the core, in a test whose executor runs jobs at once.
     func ask<Answer: Sendable>(_ question: @escaping @Sendable (ConnectionCore) -> Answer) throws -> Answer {
         let (answer, isAnswered) = (Lock<Answer?>(nil), DispatchSemaphore(value: 0))
-        self.inbox.post({ core in
-            let given = question(core)
-            answer.withLock { $0 = given }
-            isAnswered.signal()
-        }, to: self.core)
+        self.inbox.post(
+            { core in
+                let given = question(core)
+                answer.withLock { $0 = given }
+                isAnswered.signal()
+            }, to: self.core)
         // Another thread may be running the executor's jobs.
         isAnswered.wait()
-        return try #require(answer.withLock { $0 })
+        let given = answer.withLock { $0 }
+        return try #require(given)
     }
 
     /// When credentials are renewed ahead of their expiry.
     var renewalDeadline: ContinuousClock.Instant? { (try? self.ask { $0.credentials.renewalDeadline }) ?? nil }
 
-    func isShown(generation: UInt64) -> Bool { (try? self.ask { $0.credentials.isShown(generation: generation) }) ?? false }
+    func isShown(generation: UInt64) -> Bool {
+        (try? self.ask { $0.credentials.isShown(generation: generation) }) ?? false
+    }
 }
 
 /// A router, as a test on one thread uses it.
