@@ -8,7 +8,7 @@ struct MailboxTests {
     @Test("one service gets events in the order of their numbers, from any number of emitters")
     func order() async throws {
         let registry = ServiceRegistry()
-        let listener = Listener("listener", budgets: Budgets(mailbox: 100_000))
+        let listener = Listener("listener", budgets: Budgets(handle: .seconds(60), mailbox: 100_000))
         try registry.register(listener).keep()
         try await registry.start()
         await withTaskGroup(of: Void.self) { group in

@@ -79,6 +79,15 @@ struct CommandStateMachine {
     /// Whether a command goes to the link at once.
     var isOpen: Bool { if case .open = self.phase { true } else { false } }
 
+    /// Whether what is submitted from now on waits for nothing but its turn.
+    var isFlowing: Bool {
+        switch self.phase {
+        case .open: true
+        case .flushing: self.load.waiting == 0
+        case .down, .greeting, .pausing, .full, .ended: false
+        }
+    }
+
     /// Whether everything waits for the greeting of a link to end.
     func isGreeting(_ epoch: UInt64) -> Bool { if case .greeting(epoch) = self.phase { true } else { false } }
 

@@ -84,6 +84,8 @@ extension ConnectionCore {
         } else if change.from == .connected {
             self.credentials.linkEnded(self)
         }
+        // Who hears that the link is up may send at once as much as an open link takes.
+        self.publishFlow()
         self.probe?.changed(change)
         self.board.post(change)
         if let mark = change.continuity { self.router.route(mark) }
@@ -155,8 +157,7 @@ extension ConnectionCore {
     func move(to next: Destination) {
         let now = self.now
         if self.destination.identity.source != next.identity.source {
-            // Nothing that one user asked for is sent as another, be it on its way here or waiting.
-            self.takeArrived()
+            // Nothing that one user asked for is sent as another.
             self.commands.failAll(
                 .moved, "was given up: the connection moved to another credential source", effects: &self.effects)
         }

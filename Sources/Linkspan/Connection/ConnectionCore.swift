@@ -109,7 +109,7 @@ extension ConnectionCore {
         if let executor = self.nextExecutor.take() { self.move(to: executor) }
     }
 
-    /// Deals with what has arrived during this turn.
+    /// Deals with what has arrived during this turn, for a call that skipped the inbox and was still made after it.
     func takeArrived() {
         self.hasTaken = true
         for item in self.inbox.takeItems(on: self.executor) ?? [] { self.take(item) }
@@ -168,9 +168,15 @@ extension ConnectionCore {
         return body()
     }
 
+    /// Publishes whether the link takes commands at once, before the turn ends.
+    func publishFlow() {
+        self.publishedOpen = self.commands.isFlowing
+        self.inbox.publish(isOpen: self.publishedOpen)
+    }
+
     /// Publishes how much waits, if that has changed.
     private func publishLoad(hasTaken: Bool) {
-        let (load, isOpen) = (self.commands.load, self.commands.isOpen)
+        let (load, isOpen) = (self.commands.load, self.commands.isFlowing)
         guard hasTaken || load != self.publishedLoad || isOpen != self.publishedOpen else { return }
         if let probe = self.probe, load.waiting != self.publishedLoad.waiting {
             probe.queueChanged(depth: load.waiting, limit: self.destination.options.buffer.commands)

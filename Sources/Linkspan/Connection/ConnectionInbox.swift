@@ -243,6 +243,9 @@ extension ConnectionInbox {
         }
     }
 
+    /// Publishes whether the link takes commands at once, in the middle of a turn.
+    func publish(isOpen: Bool) { self.state.withLock { $0.isOpen = isOpen } }
+
     /// Publishes state and progress.
     func publish(_ published: Published) { self.state.withLock { $0.published = published } }
 

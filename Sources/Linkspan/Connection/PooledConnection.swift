@@ -152,7 +152,13 @@ extension PooledConnection {
         try self.checkNotReleased()
         try self.destination.options.checkFixed(configuration.options)
         let next = Destination(configuration)
-        self.call { $0.move(to: next) }
+        // What was sent before the move is there before it; what is sent after it comes later.
+        if let core = self.core.inTurn {
+            core.takeArrived()
+            core.move(to: next)
+        } else {
+            self.inbox.post({ $0.move(to: next) }, to: self.core)
+        }
     }
 
     func settle(within limit: Duration) async {
