@@ -112,7 +112,7 @@ final class Listener: MessageObserving, ConnectionObserving, FaultObserving {
     private let onMessage: @Sendable (Stamped<MessageEvent>, ServiceScope) async throws -> Void
 
     init(
-        _ name: ServiceName, budgets: Budgets = Budgets(handle: .seconds(60)), journal: Journal = Journal(),
+        _ name: ServiceName, budgets: Budgets = Budgets(), journal: Journal = Journal(),
         onMessage: @escaping @Sendable (Stamped<MessageEvent>, ServiceScope) async throws -> Void = { _, _ in }
     ) {
         self.name = name

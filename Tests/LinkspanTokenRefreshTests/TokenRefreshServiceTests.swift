@@ -64,6 +64,13 @@ struct TokenRefreshServiceTests {
         return handler
     }
 
+    /// Disconnects, and waits until it has: a connection that is still up renews its credentials itself.
+    private func disconnect(_ handler: ConnectionHandler) async throws {
+        let changes = handler.stateChanges
+        try handler.disconnect()
+        for await change in changes where change.to == .disconnected { return }
+    }
+
     /// Lets other tasks run and the clock move by milliseconds, until a condition holds or the patience is over.
     private static func until(
         _ what: String, _ scheduler: VirtualScheduler, _ condition: () -> Bool
@@ -86,7 +93,7 @@ struct TokenRefreshServiceTests {
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let handler = try await self.connected(tokens, transport, self.scheduler)
         try await self.server.wait(for: "refreshed")
-        try handler.disconnect()
+        try await self.disconnect(handler)
         self.scheduler.advance(by: .seconds(901))
         try await self.server.wait(for: "refreshed", count: 2)
         #expect(self.server.recorder.notes.filter { $0.hasPrefix("fetch") } == ["fetch first", "fetch expiring"])
@@ -107,7 +114,7 @@ struct TokenRefreshServiceTests {
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let handler = try await self.connected(tokens, transport, self.scheduler)
         try await self.server.wait(for: "refreshed")
-        try handler.disconnect()
+        try await self.disconnect(handler)
         self.server.fail(ForeignError())
         // No further than the attempt: the next one may follow within a second.
         self.scheduler.advance(by: .seconds(900))
@@ -164,7 +171,7 @@ struct TokenRefreshServiceTests {
         #expect(transport.peers.first?.renewals.count == 1)
         #expect(transport.peers.first?.renewals.first?.headers.first?.value.exposed == "s3cret-2")
         #expect(self.server.recorder.notes.count { $0.hasPrefix("fetch") } == 2)
-        try handler.disconnect()
+        try await self.disconnect(handler)
         await registry.stop()
         observation.cancel()
     }
@@ -188,7 +195,7 @@ struct TokenRefreshServiceTests {
             try await run(plan) { _ in
                 let transport = ScriptedTransport(scheduler: scheduler)
                 let handler = try await self.connected(tokens, transport, scheduler)
-                try handler.disconnect()
+                try await self.disconnect(handler)
                 // Behind the renewal, and before its time limit.
                 scheduler.advance(by: .seconds(915))
                 if isOn { try await server.wait(for: "fetch expiring") }
