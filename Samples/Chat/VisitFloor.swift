@@ -24,7 +24,7 @@ actor VisitFloor: ChatFloor {
         self.plan = visit.plan
         self.transport = Mutex(visit.transport)
         (self.events, self.source) = AsyncStream.makeStream()
-        _ = visit.connection.onStateChange { [weak self] change in self?.tell(change) }
+        _ = visit.connection.onStatusChange { [weak self] change in self?.tell(change) }
     }
 
     /// Carries what happens to the session, until the task is cancelled.
@@ -42,7 +42,6 @@ actor VisitFloor: ChatFloor {
                 }
             }
             group.addTask { for await room in entries { await self.greet(room) } }
-            group.addTask { await self.watchAttempts() }
         }
         roundTrips.cancel()
     }
@@ -88,25 +87,20 @@ extension VisitFloor {
         self.source.yield(.members(names, room: room))
     }
 
-    private nonisolated func tell(_ change: StateChange) {
-        let transport = self.transport.withLock { $0 }
-        guard let status = Self.status(after: change, over: transport) else { return }
-        self.source.yield(.connection(status, sentence: ConnectionNews.sentence(for: change, over: transport)))
-    }
-
-    /// Tells when each further attempt is due: only the first one comes with a change of the state.
-    private func watchAttempts() async {
-        var told: ContinuousClock.Instant?
-        while (try? await Task.sleep(for: .milliseconds(200))) != nil {
-            guard self.visit.connection.state == .reconnecting,
-                case .waiting(let time, _) = self.visit.connection.progress, time != told
-            else { continue }
-            told = time
+    private nonisolated func tell(_ change: StatusChange) {
+        switch change {
+        case .state(let change):
+            let transport = self.transport.withLock { $0 }
+            guard let status = Self.status(after: change, over: transport) else { return }
+            self.source.yield(.connection(status, sentence: ConnectionNews.sentence(for: change, over: transport)))
+        // Only the first attempt comes with a change of the state.
+        case .progress(.waiting(let time, _)) where self.visit.connection.state == .reconnecting:
             self.source.yield(.connection(.reconnecting(at: time), sentence: nil))
+        case .progress: ()
         }
     }
 
-    private static func status(after change: StateChange, over transport: String) -> ConnectionStatus? {
+    private static func status(after change: StateChange, over transport: String) -> ShownStatus? {
         switch (change.to, change.reason) {
         case (.connected, _): .connected(over: transport)
         case (.reconnecting, _): .reconnecting(at: change.nextAttempt ?? change.time)
@@ -200,7 +194,7 @@ extension VisitFloor {
 
     func explain() async -> String {
         let settings = ["transport.adapter", "services.enabled"].compactMap { self.plan.explain($0)?.description }
-        return (self.visit.connection.diagnosis.sentences + settings).joined(separator: "\n")
+        return (self.visit.connection.status.sentences + settings).joined(separator: "\n")
     }
 
     func drain(within limit: Duration) async -> Int { await self.visit.rooms.drain(within: limit) }

@@ -16,7 +16,7 @@ public final class Messaging: Sendable {
         /// What ``connect()`` connects to.
         var configuration: ConnectionConfiguration
         /// The services that have not got their channel yet; nil before anybody asked for the connection.
-        var waiting: [any ChannelUsing]?
+        var waiting: [any ConnectionUsing]?
         /// The services of the plan; nil while they are being changed.
         var running: RunningServices?
     }
@@ -72,10 +72,10 @@ public final class Messaging: Sendable {
 
     /// The plan's connection: made and connected by the first call, shared by the others.
     ///
-    /// Services that adopt ``ChannelUsing`` get a handler of their own first.
+    /// Services that adopt ``ConnectionUsing`` get a handler of their own first.
     ///
     /// - Returns: a handler; the connection is kept while one is held.
-    /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and ``ChannelUsing/use(_:)``.
+    /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and ``ConnectionUsing/use(_:)``.
     public func connect() throws(LinkspanError) -> ConnectionHandler {
         let (handler, mustConnect) = try self.manager.hold(self.configuration)
         let isFirst = try self.introduceServices()
@@ -118,7 +118,7 @@ extension Messaging {
     ///
     /// - Returns: whether it was done now.
     private func introduceServices() throws(LinkspanError) -> Bool {
-        let known = self.services.services(of: (any ChannelUsing).self)
+        let known = self.services.services(of: (any ConnectionUsing).self)
         let isFirst = self.state.withLock { state in
             guard state.waiting == nil else { return false }
             state.waiting = known
@@ -131,13 +131,13 @@ extension Messaging {
         return isFirst
     }
 
-    private func introduce(_ service: any ChannelUsing) throws(LinkspanError) {
+    private func introduce(_ service: any ConnectionUsing) throws(LinkspanError) {
         try service.use(try self.manager.hold(self.configuration).handler)
     }
 
     /// Gives a service that is about to be added its channel, unless ``connect()`` will.
     func introduce(added service: any LifecycleService) throws(LinkspanError) {
-        guard let service = service as? any ChannelUsing, self.state.withLock({ $0.waiting != nil }) else { return }
+        guard let service = service as? any ConnectionUsing, self.state.withLock({ $0.waiting != nil }) else { return }
         try self.introduce(service)
     }
 }

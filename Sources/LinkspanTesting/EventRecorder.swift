@@ -59,7 +59,7 @@ public final class EventRecorder: Sendable {
     ///   - channel: the channel.
     ///   - events: the events to record; nil for every message.
     /// - Throws: ``LinkspanError`` with code `released`.
-    public func watch(_ channel: any MessageChannel, events: [String]? = nil) throws(LinkspanError) {
+    public func watch(_ channel: any Connection, events: [String]? = nil) throws(LinkspanError) {
         _ = channel.onStateChange { self.record(.state($0)) }
         guard let events else {
             try channel.onAny { self.record(.message($0)) }

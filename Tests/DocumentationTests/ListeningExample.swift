@@ -35,7 +35,7 @@ struct ListeningExample {
             .options { $0.trace = 64 }
             .connect()
         print(connection.explain())
-        print(connection.diagnosis.report)
+        print(connection.status.report)
         return connection
     }
 
@@ -92,7 +92,7 @@ struct ListeningExample {
         try self.quote(4)
         try connection.send("order", 1)
         #expect(self.recorder.notes == ["remembered 1", "shown 3", "decodingFailed", "<- quote", "-> order"])
-        #expect(connection.diagnosis.report.contains("-> order, 1 byte"))
+        #expect(connection.status.report.contains("-> order, 1 byte"))
         connection.release()
     }
 

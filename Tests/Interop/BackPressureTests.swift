@@ -20,13 +20,13 @@ extension Interop {
                     server.pause()
                     // 20 MB: far more than the sockets and the stream's own buffer hold.
                     for number in 0..<count { try client.handler.send("echo", number, pad) }
-                    #expect(client.handler.waitingCommands > 0)
+                    #expect(client.handler.status.waitingCommands > 0)
                     server.resume()
                     #expect(try await client.values("echo", count: count, as: Int.self) == Array(0..<count))
                     try await client.settle()
                     #expect(client.messages.entries.count == count)
                     #expect(client.states.entries.map(\.to) == [.connected])
-                    #expect(client.handler.waitingCommands == 0)
+                    #expect(client.handler.status.waitingCommands == 0)
                 }
             }
         }

@@ -95,7 +95,7 @@ extension Interop {
                     #expect(error.code == .tlsFailed)
                     #expect([.wrongHost, .wrongAddress].contains(error.tlsFailure))
                     #expect(!Self.text(of: client, error).contains(Self.canary))
-                    #expect(client.handler.progress == .idle)
+                    #expect(client.handler.status.progress == .idle)
                 }
             }
         }

@@ -207,7 +207,7 @@ struct MessagePublisherTests {
 
     @Test
     func `nothing is left at the channel after a cancellation, an end, or a subscriber that went away`() async throws {
-        let channel = CountingChannel(try self.lobby.connect())
+        let channel = CountingConnection(try self.lobby.connect())
         let (cancelled, ended) = (Reader<Message>(), Reader<Message>())
         channel.publisher(for: "number").subscribe(cancelled)
         channel.publisher(for: "number").subscribe(ended)
@@ -230,7 +230,7 @@ struct MessagePublisherTests {
 
     @Test
     func `who cancels during the hand-over leaves nothing at the channel`() throws {
-        let channel = CountingChannel(try self.lobby.connect())
+        let channel = CountingConnection(try self.lobby.connect())
         self.lobby.emit(0..<3)
         let reader = Reader<Message>(.max(1)) { reader, _ in
             reader.cancel()

@@ -100,7 +100,7 @@ struct IdentityTests {
             try manager.move(first, to: try configuration(Self.user("cid")))
             #expect(try await Self.whoami(first) == "cid")
             #expect(try await Self.whoami(second) == "bob")
-            #expect(first.resumption == nil)
+            #expect(first.status.resumption == nil)
             let again = try configuration(ann).connect(by: manager)
             #expect(try await Self.whoami(again) == "ann")
         }
@@ -118,7 +118,7 @@ struct IdentityTests {
             #expect(try await Self.whoami(other) == "bob")
             await manager.logOut(ann)
             #expect(held.state == .released)
-            #expect(held.resumption == nil)
+            #expect(held.status.resumption == nil)
             #expect(other.state == .connected)
             let error = await #expect(throws: LinkspanError.self) { try await held.request("whoami") }
             #expect(error?.code == .released)

@@ -73,18 +73,18 @@ struct SignalSourceTests {
         await next(.reconnecting)
         path.send(Self.wifi)
         // The signal has come when the attempt is due soon.
-        while case .waiting(let until, _) = handler.progress, scheduler.now.duration(to: until) > .seconds(1) {
+        while case .waiting(let until, _) = handler.status.progress, scheduler.now.duration(to: until) > .seconds(1) {
             await Task.yield()
         }
         scheduler.advance(by: .seconds(2))
         await next(.connected)
         app.send(.didEnterBackground(grace: nil))
-        while handler.progress != .suspended {
+        while handler.status.progress != .suspended {
             scheduler.advance(by: .seconds(30))
             await Task.yield()
         }
         await next(.disconnected)
-        #expect(handler.progress == .suspended)
+        #expect(handler.status.progress == .suspended)
         app.send(.willEnterForeground(away: nil))
         await next(.reconnecting)
         _ = await services.stop()
@@ -109,7 +109,7 @@ struct SignalSourceTests {
         for await change in handler.stateChanges where change.to == .reconnecting { break }
         #expect(transport.openPeers.isEmpty)
         app.send(.didBecomeActive)
-        while case .waiting(let until, _) = handler.progress, scheduler.now.duration(to: until) > .seconds(1) {
+        while case .waiting(let until, _) = handler.status.progress, scheduler.now.duration(to: until) > .seconds(1) {
             await Task.yield()
         }
         scheduler.advance(by: .seconds(1))

@@ -25,14 +25,14 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
         /// Nil once it has been told of the end or has cancelled.
         var downstream: Downstream?
         var upstream: [Linkspan.Subscription] = []
-        var channel: (any MessageChannel)?
+        var channel: (any Connection)?
     }
 
     private let state: Lock<State>
     private let onOverflow: (@Sendable (Int) -> Void)?
 
     init(
-        _ subscriber: some Subscriber<Output, Never>, channel: any MessageChannel, capacity: Int,
+        _ subscriber: some Subscriber<Output, Never>, channel: any Connection, capacity: Int,
         onOverflow: (@Sendable (Int) -> Void)? = nil
     ) {
         self.state = Lock(

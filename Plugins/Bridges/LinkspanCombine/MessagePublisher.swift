@@ -20,13 +20,13 @@ public struct MessagePublisher: Publisher, Sendable {
     /// It never fails: a lost connection comes back, and says so by its state.
     public typealias Failure = Never
 
-    private let channel: any MessageChannel
+    private let channel: any Connection
     private let event: String?
     private let capacity: Int
     private let onOverflow: (@Sendable (Int) -> Void)?
 
     init(
-        channel: any MessageChannel, event: String?, capacity: Int, onOverflow: (@Sendable (Int) -> Void)?
+        channel: any Connection, event: String?, capacity: Int, onOverflow: (@Sendable (Int) -> Void)?
     ) {
         self.channel = channel
         self.event = event
@@ -42,7 +42,7 @@ public struct MessagePublisher: Publisher, Sendable {
             subscriber, channel: self.channel, capacity: self.capacity, onOverflow: self.onOverflow)
         subscriber.receive(subscription: subscription)
         do throws(LinkspanError) {
-            let messages = try self.channel.subscribe(to: self.event) { [weak subscription] message in
+            let messages = try self.channel.subscribe(to: self.event, once: false, onMark: nil) { [weak subscription] message in
                 subscription?.push(message)
             }
             subscription.own(messages)

@@ -18,9 +18,9 @@ public struct StatePublisher: Publisher, Sendable {
     /// How many states wait for a slow subscriber: 1,024.
     public static let capacity = 1_024
 
-    private let channel: any MessageChannel
+    private let channel: any Connection
 
-    init(channel: any MessageChannel) { self.channel = channel }
+    init(channel: any Connection) { self.channel = channel }
 
     /// Lets a subscriber hear the state, on whichever thread changes it.
     public func receive<Downstream: Subscriber>(

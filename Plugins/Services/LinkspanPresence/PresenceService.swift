@@ -16,7 +16,7 @@ internal import LinkspanRuntime
 /// so by ``noteActivity()``. Where nobody tells of the app's phases, as on Linux, the app counts as being in front.
 ///
 /// The service emits no lifecycle events.
-public final class PresenceService: ChannelUsing {
+public final class PresenceService: ConnectionUsing {
     /// The name in registries and configuration.
     public let name: ServiceName = "presence"
 
@@ -60,7 +60,7 @@ public final class PresenceService: ChannelUsing {
     fileprivate struct State: Sendable {
         var options: Options
         var machine: PresenceStateMachine
-        var channel: (any MessageChannel)?
+        var channel: (any Connection)?
         var subscription: Subscription?
         /// The timer that counts, by its number, and what calls it off.
         var armed: (number: UInt64, deadline: ContinuousClock.Instant)?
@@ -110,7 +110,7 @@ public final class PresenceService: ChannelUsing {
     ///
     /// - Parameter channel: the service's own handler of the connection.
     /// - Throws: nothing.
-    public func use(_ channel: any MessageChannel) throws(LinkspanError) {
+    public func use(_ channel: any Connection) throws(LinkspanError) {
         self.state.withLock { $0.channel = channel }
         self.noteActivity()
         let subscription = channel.onStateChange { [weak self] change in
@@ -212,7 +212,7 @@ extension PresenceService {
     }
 
     /// Sends what is to be announced, one thread at a time, so that the last announcement is the latest.
-    private func send(over channel: any MessageChannel) {
+    private func send(over channel: any Connection) {
         guard self.state.withLock({ $0.beginSending() }) else { return }
         while let next = self.state.withLock({ $0.nextOutgoing() }) {
             do throws(LinkspanError) {

@@ -9,7 +9,7 @@ import Synchronization
 /// the connection allows. The model for a feature of an app: a lifecycle service that is switched on in configuration,
 /// gets its channel before anything can come through it, and has time to finish when everything stops.
 @available(macOS 15, *)
-final class RoomsService: ChannelUsing {
+final class RoomsService: ConnectionUsing {
     let name: ServiceName = "rooms"
     /// Lines under way may take their time when the chat ends.
     let budgets = Budgets(quiesce: .seconds(10))
@@ -18,14 +18,14 @@ final class RoomsService: ChannelUsing {
     private let news: ChatNews
     private let tally = LineTally()
     private let recent = Mutex(RecentLines())
-    private let channel = Mutex<(any MessageChannel)?>(nil)
+    private let channel = Mutex<(any Connection)?>(nil)
 
     init(_ visitor: Visitor, _ news: ChatNews) {
         self.visitor = visitor
         self.news = news
     }
 
-    func use(_ channel: any MessageChannel) throws(LinkspanError) {
+    func use(_ channel: any Connection) throws(LinkspanError) {
         self.channel.withLock { $0 = channel }
         let (visitor, news) = (self.visitor, self.news)
         try channel.on("message", as: ChatVocabulary.Line.self) { line in
@@ -99,7 +99,7 @@ extension RoomsService {
         if !isOwn, self.recent.withLock({ $0.isNew(line) }) { self.news.post(.line(line)) }
     }
 
-    private func live() throws(LinkspanError) -> any MessageChannel {
+    private func live() throws(LinkspanError) -> any Connection {
         guard let channel = self.channel.withLock({ $0 }) else {
             throw LinkspanError(.wrongState, "the chat is not connected to anything yet")
         }

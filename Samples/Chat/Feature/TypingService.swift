@@ -8,12 +8,12 @@ import Synchronization
 /// A sign that comes late is worth nothing, so it is left out while the connection is down, and sent at most every two
 /// seconds.
 @available(macOS 15, *)
-final class TypingService: ChannelUsing {
+final class TypingService: ConnectionUsing {
     let name: ServiceName = "typing"
     private static let spacing = Duration.seconds(2)
 
     private struct State: Sendable {
-        var channel: (any MessageChannel)?
+        var channel: (any Connection)?
         var latest: ContinuousClock.Instant?
     }
 
@@ -26,7 +26,7 @@ final class TypingService: ChannelUsing {
         self.news = news
     }
 
-    func use(_ channel: any MessageChannel) throws(LinkspanError) {
+    func use(_ channel: any Connection) throws(LinkspanError) {
         self.state.withLock { $0.channel = channel }
         try channel.on("typing", as: ChatVocabulary.Presence.self) { who in
             guard case .success(let who) = who, self.visitor.isIn(who.room) else { return }
@@ -37,7 +37,7 @@ final class TypingService: ChannelUsing {
     /// The visitor has typed something.
     func typed(now: ContinuousClock.Instant = .now) {
         guard let room = self.visitor.room else { return }
-        let channel = self.state.withLock { state -> (any MessageChannel)? in
+        let channel = self.state.withLock { state -> (any Connection)? in
             if let latest = state.latest, latest.duration(to: now) < Self.spacing { return nil }
             state.latest = now
             return state.channel

@@ -64,7 +64,7 @@ enum ChatFloorEvent: Sendable {
     /// Who is in a room, ourselves included.
     case members([String], room: String)
     /// What became of the connection; the sentence is nil when there is nothing to tell.
-    case connection(ConnectionStatus, sentence: String?)
+    case connection(ShownStatus, sentence: String?)
     /// How many lines are not confirmed yet.
     case waiting(Int)
     case roundTrip(Duration)
@@ -88,7 +88,7 @@ struct ChatFloorLine: Hashable, Sendable {
 }
 
 /// Where the connection stands, for a status line.
-enum ConnectionStatus: Hashable, Sendable {
+enum ShownStatus: Hashable, Sendable {
     case connecting
     case connected(over: String)
     case reconnecting(at: ContinuousClock.Instant)

@@ -1,7 +1,7 @@
 /// The line that tells where the connection stands.
 struct StatusLine: Sendable {
     var room: String?
-    var connection = ConnectionStatus.connecting
+    var connection = ShownStatus.connecting
     var waiting = 0
     var roundTrip: Duration?
 

@@ -52,7 +52,7 @@ public struct Command: Sendable {
     /// Whether an earlier process left it, and may have sent it.
     var isRestored = false
     /// Called exactly once with the outcome, on the connection's executor.
-    let completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
+    private(set) var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
 
     /// Makes a command.
     ///
@@ -92,6 +92,19 @@ public struct Command: Sendable {
         self.completion = nil
     }
 
+    /// The same command, whose outcome `observer` gets just before its own completion does: for connections that wrap another.
+    public func observed(
+        by observer: @escaping @Sendable (Result<Payload, LinkspanError>) -> Void
+    ) -> Self {
+        var observed = self
+        observed.identify()
+        observed.completion = { [completion] outcome in
+            observer(outcome)
+            completion?(outcome)
+        }
+        return observed
+    }
+
     /// Gives the command an identity, if it has none.
     mutating func identify() { if self.id == .none { self.id = ID.next() } }
 
@@ -106,7 +119,7 @@ public struct Command: Sendable {
 
     /// Tells the caller what became of the command.
     ///
-    /// For implementations of ``Connection``: call it exactly once for each command that was taken, outside all locks.
+    /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {

@@ -1,6 +1,6 @@
 /// A command that has not had its outcome yet, as others see it.
 public struct CommandStatus: Sendable, Hashable {
-    /// Its identity, for ``MessageChannel/cancel(_:)``.
+    /// Its identity, for ``Connection/cancel(_:)``.
     public var id: Command.ID
     /// What is promised about it.
     public var kind: Command.Kind

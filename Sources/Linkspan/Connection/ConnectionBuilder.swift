@@ -49,7 +49,7 @@ public struct ConnectionBuilder: Sendable {
 
         /// Has the first link go on where a former process left the session, if the server still can.
         ///
-        /// - Parameter resumption: its ``MessageChannel/resumption``; nil to begin anew.
+        /// - Parameter resumption: its ``Connection/resumption``; nil to begin anew.
         /// - Returns: the next step.
         public func resuming(_ resumption: Resumption?) -> Self {
             var next = self

@@ -9,8 +9,12 @@ extension ConnectionCore {
     func run<Failure: Error>(
         _ event: (inout ConnectionStateMachine) throws(Failure) -> [ConnectionStateMachine.Action]
     ) throws(Failure) {
+        let former = self.machine.progress
         let actions = try event(&self.machine)
         for action in actions { self.carryOut(action) }
+        let progress = self.machine.progress
+        // The change to `released` is the last.
+        if progress != former, self.machine.state != .released { self.effects.append(.tellProgress(progress)) }
         self.inbox.publish(self.published)
         self.isResumptionStale = true
     }
@@ -87,15 +91,18 @@ extension ConnectionCore {
         // Who hears that the link is up may send at once as much as an open link takes.
         self.publishFlow()
         self.probe?.changed(change)
-        self.board.post(change)
+        self.latestChange = change
+        self.inbox.note(change)
         if let mark = change.continuity { self.router.route(mark) }
-        for handler in self.observers.introduced { handler(change) }
+        self.tell(.state(change))
         if change.to == .released { self.finishListening() }
     }
 
-    /// Tells a new observer of states the latest change.
+    func tell(_ change: StatusChange) { for handler in self.observers.introduced { handler(change) } }
+
+    /// Tells a new observer the latest change of state.
     func introduce(_ id: UInt64) {
-        if let handler = self.observers.introduce(id), let latest = self.board.latest { handler(latest) }
+        if let handler = self.observers.introduce(id), let latest = self.latestChange { handler(.state(latest)) }
     }
 }
 

@@ -8,7 +8,6 @@ internal import LinkspanRuntime
 final class ConnectionCore {
     let id: UInt64
     let inbox: ConnectionInbox
-    let board: StateBoard
     let environment: ConnectionEnvironment
     let greeting: Greeting?
     let store: (any DeliveryStore)?
@@ -20,7 +19,8 @@ final class ConnectionCore {
     var commands: CommandStateMachine
     let router = EventRouter()
     var outgoingListeners: [(id: UInt64, handler: @Sendable (OutgoingMessage) -> Void)] = []
-    var observers = StateObservers()
+    var observers = StatusObservers()
+    var latestChange: StateChange?
     var drains = DrainWaiters()
     var link: (any Link)?
     /// The latest link, which knows how the next one resumes its session.
@@ -50,10 +50,9 @@ final class ConnectionCore {
     /// Effects that have to wait until the connection has moved there.
     private var deferred: [Effect] = []
 
-    init(id: UInt64, inbox: ConnectionInbox, board: StateBoard, configuration: Prepared) {
+    init(id: UInt64, inbox: ConnectionInbox, configuration: Prepared) {
         self.id = id
         self.inbox = inbox
-        self.board = board
         self.environment = configuration.environment
         self.greeting = configuration.destination.options.greeting
         self.store = configuration.destination.options.store
@@ -146,6 +145,7 @@ extension ConnectionCore {
         // A link is made and called on its own executor.
         case .openLink where self.nextExecutor != nil: self.deferred.append(effect)
         case .announce(let change): self.announce(change)
+        case .tellProgress(let progress): self.tell(.progress(progress))
         case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)
         case .openLink(let epoch, let attempt, let credentials): self.open(epoch: epoch, attempt, credentials)
         case .endLink(let link, let politely): self.calling { politely ? link.close() : link.abort() }

@@ -52,12 +52,16 @@ final class ConnectionInbox: Sendable {
         /// What the next link would resume from.
         var resumption: Resumption?
         var trace: FrameTrace
+        /// The newest changes of state, the oldest first.
+        fileprivate(set) var history: [StateChange] = []
+        /// The open link.
+        fileprivate(set) var link: LinkInfo?
         var lateReplies: UInt64 = 0
 
         /// The state and progress to show: the one intended while a call is on its way.
         var shown: Published { self.intended ?? self.published }
 
-        fileprivate var load: ConnectionLoad { self.arriving + self.arrived + self.waiting }
+        var load: ConnectionLoad { self.arriving + self.arrived + self.waiting }
     }
 
     private let state: Lock<State>
@@ -248,6 +252,15 @@ extension ConnectionInbox {
 
     /// Publishes state and progress.
     func publish(_ published: Published) { self.state.withLock { $0.published = published } }
+
+    /// Publishes a change of state.
+    func note(_ change: StateChange) {
+        self.state.withLock { state in
+            if state.history.count == ConnectionStatus.historyLimit { state.history.removeFirst() }
+            state.history.append(change)
+            if case .established(let link) = change.reason { state.link = link } else { state.link = nil }
+        }
+    }
 
     /// A call that was intended has been made.
     func intentEnded(_ published: Published) {

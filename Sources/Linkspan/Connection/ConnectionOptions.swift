@@ -43,7 +43,7 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default 5 s.
     public var idleTimeout = Duration.seconds(5)
-    /// How many of the latest frames are remembered for ``ConnectionDiagnosis/report``: names, sizes and times, never
+    /// How many of the latest frames are remembered for ``ConnectionStatus/report``: names, sizes and times, never
     /// contents.
     ///
     /// Default 0, none: it costs about a tenth of what a message costs. 64 is a good number to find a fault with.

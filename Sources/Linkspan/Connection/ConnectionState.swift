@@ -44,7 +44,7 @@ public struct StateChange: Sendable {
     /// Whether messages may be missing, for a change to `connected` that is not the first.
     public var continuity: Continuity?
 
-    /// Makes a change, for those who write a ``Connection`` of their own.
+    /// Makes a change, for those who write a ``ManagedConnection`` of their own.
     public init(
         sequence: UInt64, from: ConnectionState, to: ConnectionState, reason: Reason, attempt: Int,
         time: ContinuousClock.Instant, nextAttempt: ContinuousClock.Instant? = nil, continuity: Continuity? = nil
@@ -80,6 +80,14 @@ public struct StateChange: Sendable {
             }
         }
     }
+}
+
+/// A change of a connection's status.
+public enum StatusChange: Sendable {
+    /// The state changed.
+    case state(StateChange)
+    /// What it is doing inside its state changed; each attempt to connect begins with such a change.
+    case progress(ConnectionProgress)
 }
 
 /// What a connection is doing inside its state.

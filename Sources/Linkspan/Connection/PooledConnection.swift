@@ -3,12 +3,11 @@ internal import LinkspanRuntime
 /// The SDK's connection, as any thread sees it: its inbox and its snapshot.
 ///
 /// The connection itself is its ``ConnectionCore``, which lives on the executor of the transport.
-final class PooledConnection: Connection {
+final class PooledConnection: ManagedConnection {
     let id: UInt64
     let scheduler: any Scheduler
     let inbox: ConnectionInbox
     let core: CoreReference
-    private let board = StateBoard()
     private let store: (any DeliveryStore)?
     /// Begins the keys of deliveries that have none of their own; nil when nothing asks for keys.
     private let keyPrefix: String?
@@ -27,7 +26,7 @@ final class PooledConnection: Connection {
             executor: configuration.transport.executor, destination: destination, waiting: commands.load)
         self.core = CoreReference(
             ConnectionCore(
-                id: id, inbox: self.inbox, board: self.board,
+                id: id, inbox: self.inbox,
                 configuration: ConnectionCore.Prepared(
                     environment: environment, destination: destination, machine: machine, commands: commands)))
         self.store = options.store
@@ -44,19 +43,14 @@ final class PooledConnection: Connection {
     var destination: Destination { self.inbox.withState { $0.destination } }
     var url: ConnectionURL { self.destination.url }
     var state: ConnectionState { self.inbox.withState { $0.shown.state } }
-    var progress: ConnectionProgress { self.inbox.withState { $0.shown.progress } }
-    var waitingCommands: Int { self.inbox.waitingCommands }
     /// Replies that nothing waited for any more.
     var lateReplies: UInt64 { self.inbox.withState { $0.lateReplies } }
-    var stateChanges: StateChanges { StateChanges(board: self.board) }
     var transportName: String { self.destination.transport.name }
 
-    var diagnosis: ConnectionDiagnosis {
-        let (shown, destination, frames) = self.inbox.withState { ($0.shown, $0.destination, $0.trace.frames) }
-        return ConnectionDiagnosis(
-            url: destination.url.redacted, state: shown.state, progress: shown.progress, lastError: shown.lastError,
-            refusals: shown.refusals, waitingCommands: self.waitingCommands, history: self.board.history,
-            frames: frames, time: self.scheduler.now)
+    var status: ConnectionStatus {
+        var status = self.inbox.withState { $0.status }
+        status.time = self.scheduler.now
+        return status
     }
 
     /// Calls the core: at once when the caller is one of its callbacks, on its executor otherwise.
@@ -179,16 +173,25 @@ extension PooledConnection {
         timer.cancel()
         self.call { $0.drains.remove(box) }
     }
+}
 
-    var resumption: Resumption? {
-        self.inbox.withState { state in
-            switch state.shown.state {
-            case .released: return nil
-            // Left on purpose, or about to be.
-            case .disconnected where state.shown.progress == .idle: return nil
-            case .created, .connected, .disconnected, .reconnecting: return state.resumption
-            }
+extension ConnectionInbox.State {
+    fileprivate var status: ConnectionStatus {
+        let shown = self.shown
+        var status = ConnectionStatus(url: self.destination.url, state: shown.state, progress: shown.progress)
+        status.link = shown.state == .connected ? self.link : nil
+        status.waitingCommands = self.load.waiting
+        status.lastError = shown.lastError
+        status.refusals = shown.refusals
+        status.history = self.history
+        status.trace = self.trace
+        switch shown.state {
+        // Left on purpose, or about to be.
+        case .disconnected where shown.progress == .idle: ()
+        case .released: ()
+        case .created, .connected, .disconnected, .reconnecting: status.resumption = self.resumption
         }
+        return status
     }
 }
 
@@ -249,33 +252,12 @@ extension PooledConnection {
 
 extension PooledConnection {
     func subscribe(
-        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
-    ) throws(LinkspanError) -> Subscription {
-        try self.add(event: event) { EventListener(id: $0, handler) }
-    }
-
-    @discardableResult
-    func onItems(
-        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
-    ) throws(LinkspanError) -> Subscription {
-        try self.add(event: event) { EventListener(id: $0, items: handler) }
-    }
-
-    @discardableResult
-    func once(
-        _ event: String, _ handler: @escaping @Sendable (Message) -> Void
+        to event: String?, once: Bool, onMark: (@Sendable (Continuity) -> Void)?,
+        _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkNotReleased()
-        let listener = EventListener(id: self.inbox.nextID(), isOnce: true, handler)
-        self.call { $0.addOnce(listener, event: event) }
-        return self.removal(of: listener, event)
-    }
-
-    private func add(
-        event: String?, _ make: (UInt64) -> EventListener
-    ) throws(LinkspanError) -> Subscription {
-        try self.checkNotReleased()
-        let listener = make(self.inbox.nextID())
+        let listener = EventListener(
+            id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, handler)
         self.call { $0.add(listener, event: event) }
         return self.removal(of: listener, event)
     }
@@ -298,7 +280,7 @@ extension PooledConnection {
         }
     }
 
-    func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
+    func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         let id = self.inbox.nextID()
         self.call { core in
             core.observers.add(id, handler)

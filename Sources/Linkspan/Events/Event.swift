@@ -31,7 +31,7 @@ public struct NoReply: Codable, Sendable, Hashable {
     private enum Key: CodingKey {}
 }
 
-extension MessageChannel {
+extension Connection {
     /// Sends an event at most once; see ``send(_:_:)``.
     ///
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
@@ -77,7 +77,7 @@ extension MessageChannel {
     public func answer<Value, Reply>(
         _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Value) -> Reply
     ) throws(LinkspanError) -> Subscription {
-        try self.subscribe(to: event.name) { message in
+        try self.on(event.name) { message in
             guard message.wantsReply, let value = try? message.decode(Value.self) else { return }
             try? message.reply(handler(value))
         }

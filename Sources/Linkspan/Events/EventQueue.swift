@@ -60,12 +60,7 @@ final class EventQueue: Sendable {
         for subscription in subscriptions { subscription.cancel() }
     }
 
-    func push(_ item: EventItem) {
-        switch item {
-        case .message(let message): self.push(message)
-        case .continuity(let mark): self.change { $0.waiting.mark(mark) }
-        }
-    }
+    func push(_ mark: Continuity) { self.change { $0.waiting.mark(mark) } }
 
     func push(_ message: Message) {
         let mustEnd = self.change { state in

@@ -91,7 +91,7 @@ extension EventRouter {
 
     /// Tells every listener that wants to know of a mark.
     func route(_ mark: Continuity) {
-        for (listener, event) in self.note(mark) where self.mayHear(listener, event) { listener.hear(mark) }
+        for (listener, event) in self.note(mark) where self.mayHear(listener, event) { listener.onMark?(mark) }
     }
 
     /// Hands held messages to the listeners that were added since.
@@ -99,12 +99,12 @@ extension EventRouter {
         while let (listeners, backlog) = self.takeReplay(event) {
             for entry in backlog.entries {
                 for listener in listeners where self.mayHear(listener, event) {
-                    for mark in entry.hole.marks { listener.hear(mark) }
+                    for mark in entry.hole.marks { listener.onMark?(mark) }
                     listener.hear(entry.message)
                 }
             }
             for mark in backlog.end.marks {
-                for listener in listeners where self.mayHear(listener, event) { listener.hear(mark) }
+                for listener in listeners where self.mayHear(listener, event) { listener.onMark?(mark) }
             }
         }
     }
@@ -147,11 +147,11 @@ extension EventRouter {
     /// - Returns: the listeners that want to hear it, each with its event.
     private func note(_ mark: Continuity) -> [(listener: EventListener, event: String?)] {
         var listeners: [(listener: EventListener, event: String?)] = []
-        for listener in self.everything where listener.wantsMarks { listeners.append((listener, nil)) }
+        for listener in self.everything where listener.onMark != nil { listeners.append((listener, nil)) }
         for (event, channel) in self.channels {
             switch channel {
             case .live(let live):
-                for listener in live where listener.wantsMarks { listeners.append((listener, event)) }
+                for listener in live where listener.onMark != nil { listeners.append((listener, event)) }
             case .holding(let hold):
                 // With nothing before it, it says nothing.
                 if !hold.backlog.isEmpty { hold.backlog.mark(mark) }

@@ -6,7 +6,7 @@ public struct Message: Sendable {
     public let payload: Payload
     private let replier: Replier?
 
-    /// Makes a message, for those who write a ``Connection`` of their own.
+    /// Makes a message, for those who write a ``ManagedConnection`` of their own.
     ///
     /// - Parameters:
     ///   - event: the name of the event.

@@ -7,7 +7,7 @@ public struct OutgoingMessage: Sendable {
     /// What is promised about it.
     public let kind: Command.Kind
 
-    /// Makes a message, for those who write a ``Connection`` of their own.
+    /// Makes a message, for those who write a ``ManagedConnection`` of their own.
     public init(event: String, payload: Payload, kind: Command.Kind) {
         self.event = event
         self.payload = payload

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 /// A connection's state as an asynchronous sequence: the newest change first of all, then each newer one.
 ///
 /// A slow reader skips states that have passed, never misses the latest, and never sees one twice. The sequence ends
-/// after the change to ``ConnectionState/released``.
+/// after the change to ``ConnectionState/released``, and when its holder gives the connection back.
 public struct StateChanges: AsyncSequence, Sendable {
     /// One change.
     public typealias Element = StateChange
@@ -35,49 +35,75 @@ public struct StateChanges: AsyncSequence, Sendable {
 
 /// Holds the newest state change, for those who wait for it.
 final class StateBoard: Sendable {
-    private struct State: Sendable {
-        var history: Deque<StateChange> = []
-        var waiters: [UInt64: UnsafeContinuation<StateChange?, Never>] = [:]
-        var lastWaiter: UInt64 = 0
-        var cancelled: Set<UInt64> = []
+    private enum Waiter: Sendable {
+        /// It is about to wait.
+        case coming
+        case waiting(UnsafeContinuation<StateChange?, Never>)
+        /// It was cancelled before it waited.
+        case cancelled
     }
 
-    private let state = Lock(State())
-    private let subscription = Lock<Subscription?>(nil)
+    private struct State: Sendable {
+        var latest: StateChange?
+        var isFinished = false
+        var waiters: [UInt64: Waiter] = [:]
+        var lastWaiter: UInt64 = 0
+        var subscription: Subscription?
 
-    deinit { self.subscription.withLock { $0 }?.cancel() }
+        /// Those who wait, to be told.
+        mutating func takeWaiting() -> [UnsafeContinuation<StateChange?, Never>] {
+            var waiting: [UnsafeContinuation<StateChange?, Never>] = []
+            for (id, waiter) in self.waiters {
+                guard case .waiting(let continuation) = waiter else { continue }
+                waiting.append(continuation)
+                self.waiters[id] = nil
+            }
+            return waiting
+        }
+    }
+
+    /// Between the connection's executor, which posts, and the tasks that iterate.
+    private let state = Lock(State())
+
+    deinit { self.state.withLock { $0.subscription }?.cancel() }
 
     /// Keeps the subscription that feeds the board, to cancel it with the board.
-    func own(_ subscription: Subscription) { self.subscription.withLock { $0 = subscription } }
+    func own(_ subscription: Subscription) { self.state.withLock { $0.subscription = subscription } }
 
-    /// The newest change, nil before the first.
-    var latest: StateChange? { self.state.withLock { $0.history.last } }
-
-    /// The newest changes, the oldest first.
-    var history: [StateChange] { self.state.withLock { Array($0.history) } }
+    /// How many wait, or are about to.
+    var waiterCount: Int { self.state.withLock { $0.waiters.count } }
 
     func post(_ change: StateChange) {
-        let waiters = self.state.withLock { state in
-            if state.history.count == ConnectionDiagnosis.historyLimit { state.history.removeFirst() }
-            state.history.append(change)
-            defer { state.waiters = [:] }
-            return state.waiters
+        let waiting = self.state.withLock { state in
+            state.latest = change
+            return state.takeWaiting()
         }
-        for waiter in waiters.values { waiter.resume(returning: change) }
+        for waiter in waiting { waiter.resume(returning: change) }
+    }
+
+    /// Nothing follows.
+    func finish() {
+        let waiting = self.state.withLock { state in
+            state.isFinished = true
+            return state.takeWaiting()
+        }
+        for waiter in waiting { waiter.resume(returning: nil) }
     }
 
     func change(after seen: UInt64, isolation actor: isolated (any Actor)?) async -> StateChange? {
         let id = self.state.withLock { state in
             state.lastWaiter += 1
+            state.waiters[state.lastWaiter] = .coming
             return state.lastWaiter
         }
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 let answer = self.state.withLock { state -> StateChange?? in
-                    if let latest = state.history.last, latest.sequence > seen { return .some(latest) }
-                    if state.history.last?.to == .released { return .some(nil) }
-                    if state.cancelled.remove(id) != nil { return .some(nil) }
-                    state.waiters[id] = continuation
+                    let waiter = state.waiters.removeValue(forKey: id)
+                    if let latest = state.latest, latest.sequence > seen { return .some(latest) }
+                    if state.latest?.to == .released || state.isFinished { return .some(nil) }
+                    if case .cancelled = waiter { return .some(nil) }
+                    state.waiters[id] = .waiting(continuation)
                     return nil
                 }
                 if let answer { continuation.resume(returning: answer) }
@@ -88,12 +114,17 @@ final class StateBoard: Sendable {
     }
 
     private func cancel(_ id: UInt64) {
-        let waiter = self.state.withLock { state in
-            let waiter = state.waiters.removeValue(forKey: id)
-            // Cancelled before it began to wait: remembered, so that it does not.
-            if waiter == nil { state.cancelled.insert(id) }
-            return waiter
+        let waiting = self.state.withLock { state -> UnsafeContinuation<StateChange?, Never>? in
+            switch state.waiters[id] {
+            case .coming: state.waiters[id] = .cancelled
+            case .waiting(let continuation):
+                state.waiters[id] = nil
+                return continuation
+            // It has been told already.
+            case .cancelled, nil: ()
+            }
+            return nil
         }
-        waiter?.resume(returning: nil)
+        waiting?.resume(returning: nil)
     }
 }

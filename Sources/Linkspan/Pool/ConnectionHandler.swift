@@ -6,13 +6,11 @@ public import LinkspanRuntime
 ///
 /// Handlers of one URL and one credential source share one connection. ``release()``, or letting go of the handler, ends this holder's
 /// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its idle timeout.
-public final class ConnectionHandler: MessageChannel {
+public final class ConnectionHandler: Connection {
     private struct Holding: Sendable {
         /// Nil once the connection has been given back.
         var giveBack: (@Sendable () -> Void)?
         var subscriptions: [UInt64: Registration] = [:]
-        /// Those who wait for the end.
-        var ends: [UInt64: @Sendable () -> Void] = [:]
         /// Whether it takes no commands any more, because it waits for those there are.
         var isDraining = false
         var lastID: UInt64 = 0
@@ -24,32 +22,22 @@ public final class ConnectionHandler: MessageChannel {
         let subscription: Subscription
     }
 
-    let connection: any Connection
+    let connection: any ManagedConnection
     private let holding: Lock<Holding>
 
-    init(connection: any Connection, giveBack: @escaping @Sendable () -> Void) {
+    init(connection: any ManagedConnection, giveBack: @escaping @Sendable () -> Void) {
         self.connection = connection
         self.holding = Lock(Holding(giveBack: giveBack))
     }
 
     deinit { self.release() }
 
-    /// The endpoint.
-    public var url: ConnectionURL { self.connection.url }
-    /// The present state of the shared connection.
-    public var state: ConnectionState { self.connection.state }
-    /// What the shared connection is doing inside its state.
-    public var progress: ConnectionProgress { self.connection.progress }
-    /// The state as a sequence.
-    public var stateChanges: StateChanges { self.connection.stateChanges }
-    /// Commands that wait, of all holders.
-    public var waitingCommands: Int { self.connection.waitingCommands }
-
-    /// What a later process needs to go on where the shared connection is now.
-    public var resumption: Resumption? { self.connection.resumption }
-
-    /// What the shared connection is doing, why, and what happens next.
-    public var diagnosis: ConnectionDiagnosis { self.connection.diagnosis }
+    /// What the shared connection is and does; `released` when this holder has given it back.
+    public var status: ConnectionStatus {
+        var status = self.connection.status
+        if !self.isHeld { (status.state, status.progress) = (.released, .idle) }
+        return status
+    }
 
     /// The connection's clock.
     public var scheduler: any Scheduler { self.connection.scheduler }
@@ -78,24 +66,25 @@ public final class ConnectionHandler: MessageChannel {
             defer { holding = Holding() }
             return holding
         }
-        for registration in holding.subscriptions.values { registration.subscription.cancel() }
-        for (_, end) in holding.ends.sorted(by: { $0.key < $1.key }) { end() }
+        for (_, registration) in holding.subscriptions.sorted(by: { $0.key < $1.key }) {
+            registration.subscription.cancel()
+        }
         holding.giveBack?()
     }
 
-    /// Connects the shared connection; see ``MessageChannel/connect()``.
+    /// Connects the shared connection; see ``Connection/connect()``.
     public func connect() throws(LinkspanError) {
         try self.checkHeld()
         try self.connection.connect()
     }
 
-    /// Disconnects the shared connection, for all its holders; see ``MessageChannel/disconnect()``.
+    /// Disconnects the shared connection, for all its holders; see ``Connection/disconnect()``.
     public func disconnect() throws(LinkspanError) {
         try self.checkHeld()
         try self.connection.disconnect()
     }
 
-    /// Takes a command; see ``MessageChannel/perform(_:)``.
+    /// Takes a command; see ``Connection/perform(_:)``.
     public func perform(_ command: Command) throws(LinkspanError) {
         guard self.holding.withLock({ $0.giveBack != nil && !$0.isDraining }) else {
             throw LinkspanError(.released, "this handler has been released, or is being drained", certainty: .notSent)
@@ -109,24 +98,44 @@ public final class ConnectionHandler: MessageChannel {
     /// The commands that have not had their outcome, of all holders.
     public var commands: [CommandStatus] { get async { await self.connection.commands } }
 
-    /// Cancels commands of all holders; see ``MessageChannel/cancelCommands(where:)``.
+    /// Cancels the commands of all holders for which `isMeant` returns true; they end with code `cancelled`.
+    ///
+    /// - Parameter isMeant: called for each of ``commands``, on the connection's executor.
     public func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {
         self.connection.cancelCommands(where: isMeant)
     }
 
-    /// Listens until the subscription or the handler ends; see ``MessageChannel/subscribe(to:_:)``.
+    /// Listens until the subscription or the handler ends; see ``Connection/subscribe(to:once:onMark:_:)``.
     public func subscribe(
-        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
+        to event: String?, once: Bool, onMark: (@Sendable (Continuity) -> Void)?,
+        _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkHeld()
-        return self.own(try self.connection.subscribe(to: event, handler), event)
+        guard once else {
+            return self.own(try self.connection.subscribe(to: event, once: false, onMark: onMark, handler), event)
+        }
+        // The connection sees to it that it is one; the gate only takes the registration away behind it.
+        let gate = OnceGate()
+        let subscription = try self.connection.subscribe(to: event, once: true, onMark: onMark) { message in
+            handler(message)
+            gate.end()
+        }
+        let registered = self.own(subscription, event)
+        gate.own(registered)
+        return registered
     }
 
-    /// Hears of state changes until the subscription or the handler ends.
-    public func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
-        guard self.holding.withLock({ $0.giveBack != nil }) else { return Subscription {} }
-        return self.own(self.connection.onStateChange(handler), nil)
+    /// Hears of changes until the subscription or the handler ends.
+    public func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
+        guard self.isHeld else {
+            let ended = Subscription {}
+            ended.cancel()
+            return ended
+        }
+        return self.own(self.connection.onStatusChange(handler), nil)
     }
+
+    private var isHeld: Bool { self.holding.withLock { $0.giveBack != nil } }
 
     var subscriptionCount: Int { self.holding.withLock { $0.subscriptions.count } }
 
@@ -148,7 +157,7 @@ public final class ConnectionHandler: MessageChannel {
     }
 
     func checkHeld() throws(LinkspanError) {
-        guard self.holding.withLock({ $0.giveBack != nil }) else {
+        guard self.isHeld else {
             throw LinkspanError(.released, "this handler has been released", certainty: .notSent)
         }
     }
@@ -157,49 +166,13 @@ public final class ConnectionHandler: MessageChannel {
 // MARK: - Listening
 
 extension ConnectionHandler {
-    /// Listens with marks until the subscription or the handler ends; see ``MessageChannel/onItems(_:_:)``.
-    @discardableResult
-    public func onItems(
-        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
-    ) throws(LinkspanError) -> Subscription {
-        try self.checkHeld()
-        return self.own(try self.connection.onItems(event, handler), event)
-    }
-
-    /// Hears one message; see ``MessageChannel/once(_:_:)``.
-    @discardableResult
-    public func once(
-        _ event: String, _ handler: @escaping @Sendable (Message) -> Void
-    ) throws(LinkspanError) -> Subscription {
-        try self.checkHeld()
-        // The connection sees to it that it is one; the gate only takes the registration away behind it.
-        let gate = OnceGate()
-        let subscription = try self.connection.once(event) { message in
-            handler(message)
-            gate.end()
-        }
-        let registered = self.own(subscription, event)
-        gate.own(registered)
-        return registered
-    }
-
-    /// Hears what is sent, by this and all other holders; see ``MessageChannel/onAnyOutgoing(_:)``.
+    /// Hears what is sent, by this and all other holders; see ``ManagedConnection/onAnyOutgoing(_:)``.
     @discardableResult
     public func onAnyOutgoing(
         _ handler: @escaping @Sendable (OutgoingMessage) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkHeld()
         return self.own(try self.connection.onAnyOutgoing(handler), nil)
-    }
-
-    /// Messages and marks as a sequence; see ``MessageChannel/events(_:capacity:overflow:)``.
-    public func events(
-        _ event: String?, capacity: Int, overflow: EventStream.Overflow
-    ) throws(LinkspanError) -> EventStream {
-        try self.checkHeld()
-        let stream = try self.connection.events(event, capacity: capacity, overflow: overflow)
-        stream.queue.own(self.own(Subscription { [weak queue = stream.queue] in queue?.finish() }, event))
-        return stream
     }
 
     /// Ends all that this handler has registered for an event: listeners, answers, streams and waits for the next message.
@@ -212,33 +185,4 @@ extension ConnectionHandler {
 
     /// Ends all that this handler has registered for an event; see ``off(_:)-(String)``.
     public func off<Value, Reply>(_ event: Event<Value, Reply>) { self.off(event.name) }
-
-    /// Calls `handler` once: when this handler is released or the connection is, whatever comes first.
-    @discardableResult
-    public func onEnd(_ handler: @escaping @Sendable () -> Void) -> Subscription {
-        let gate = OnceGate()
-        let end: @Sendable () -> Void = {
-            guard gate.pass() else { return }
-            handler()
-            gate.end()
-        }
-        let id = self.holding.withLock { holding -> UInt64? in
-            guard holding.giveBack != nil else { return nil }
-            holding.lastID += 1
-            holding.ends[holding.lastID] = end
-            return holding.lastID
-        }
-        guard let id else {
-            end()
-            return Subscription {}
-        }
-        let ofConnection = self.connection.onEnd(end)
-        gate.own(
-            Subscription { [weak self] in
-                ofConnection.cancel()
-                let former = self?.holding.withLock { $0.ends.removeValue(forKey: id) }
-                _ = consume former
-            })
-        return Subscription { gate.end() }
-    }
 }

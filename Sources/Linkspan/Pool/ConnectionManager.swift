@@ -92,7 +92,7 @@ public final class ConnectionManager: Sendable {
 
     private func occupy(
         _ configuration: ConnectionConfiguration
-    ) throws(LinkspanError) -> (connection: any Connection, mustConnect: Bool) {
+    ) throws(LinkspanError) -> (connection: any ManagedConnection, mustConnect: Bool) {
         let (key, described) = (ConnectionPool.Key(configuration), configuration.described)
         if key.identity.isAnonymous, self.pool.withLock({ $0.hasAuthenticated(key.url) }) {
             self.logger.notice(
@@ -119,7 +119,7 @@ public final class ConnectionManager: Sendable {
         self.pool.withLock { $0.all }.map { entry in
             ConnectionStatistics(
                 url: entry.connection.url, state: entry.connection.state, holders: entry.holders,
-                waitingCommands: entry.connection.waitingCommands)
+                waitingCommands: entry.connection.status.waitingCommands)
         }.sorted { $0.url.text < $1.url.text }
     }
 
@@ -134,7 +134,7 @@ public final class ConnectionManager: Sendable {
 
     deinit { _ = self.releaseAll() }
 
-    private func releaseAll() -> [any Connection] {
+    private func releaseAll() -> [any ManagedConnection] {
         let (entries, leavers) = self.pool.withLock { $0.removeAll() }
         for entry in entries {
             entry.connection.retire()
@@ -145,13 +145,13 @@ public final class ConnectionManager: Sendable {
     }
 
     /// Waits until the links of connections have closed, of all at the same time.
-    static func settle(_ connections: [any Connection], within limit: Duration) async {
+    static func settle(_ connections: [any ManagedConnection], within limit: Duration) async {
         await withDiscardingTaskGroup { group in
             for connection in connections { group.addTask { await connection.settle(within: limit) } }
         }
     }
 
-    private func vacate(_ connection: any Connection) {
+    private func vacate(_ connection: any ManagedConnection) {
         let now = self.now
         self.pool.withLock { $0.vacate(connection, now: now) }
         self.look(for: .look)
@@ -229,7 +229,7 @@ public final class ConnectionManager: Sendable {
 }
 
 extension ConnectionManager {
-    private func withdraw(_ connection: any Connection) -> Bool {
+    private func withdraw(_ connection: any ManagedConnection) -> Bool {
         let now = self.now
         return self.pool.withLock { $0.withdraw(connection, now: now) } != nil
     }

@@ -15,7 +15,7 @@ struct ConnectionPool: Sendable {
     }
 
     struct Entry: Sendable {
-        let connection: any Connection
+        let connection: any ManagedConnection
         /// Counts the entries, in the order in which they came.
         let number: UInt64
         var key: Key
@@ -33,7 +33,7 @@ struct ConnectionPool: Sendable {
 
     /// A connection that has left the pool or its source, and whose links may still be closing.
     struct Leaver: Sendable {
-        let connection: any Connection
+        let connection: any ManagedConnection
         let source: CredentialSource
         let since: ContinuousClock.Instant
     }
@@ -52,7 +52,7 @@ struct ConnectionPool: Sendable {
     /// All of them, in the order in which they came.
     var all: [Entry] { self.entries.values.sorted { $0.number < $1.number } }
 
-    func entry(of connection: any Connection) -> Entry? { self.entries[ObjectIdentifier(connection)] }
+    func entry(of connection: any ManagedConnection) -> Entry? { self.entries[ObjectIdentifier(connection)] }
 
     func entry(for key: Key) -> Entry? { self.index[key].flatMap { self.entries[$0] } }
 
@@ -91,7 +91,7 @@ extension ConnectionPool {
 
     /// Puts a connection into the pool that has one holder, unless there is one for its key.
     mutating func add(
-        _ connection: any Connection, _ key: Key, _ options: ConnectionOptions, _ described: [String: String]
+        _ connection: any ManagedConnection, _ key: Key, _ options: ConnectionOptions, _ described: [String: String]
     ) -> Bool {
         guard self.index[key] == nil else { return false }
         self.lastNumber += 1
@@ -103,7 +103,7 @@ extension ConnectionPool {
     }
 
     /// One holder less.
-    mutating func vacate(_ connection: any Connection, now: ContinuousClock.Instant) {
+    mutating func vacate(_ connection: any ManagedConnection, now: ContinuousClock.Instant) {
         guard var entry = self.entry(of: connection) else { return }
         entry.holders -= 1
         if entry.holders == 0 { entry.idleSince = now }
@@ -127,7 +127,7 @@ extension ConnectionPool {
 
 extension ConnectionPool {
     /// Forgets a connection, however many hold it.
-    mutating func discard(_ connection: any Connection) -> Entry? {
+    mutating func discard(_ connection: any ManagedConnection) -> Entry? {
         let id = ObjectIdentifier(connection)
         guard let entry = self.entries.removeValue(forKey: id) else { return nil }
         if self.index[entry.key] == id { self.index[entry.key] = nil }
@@ -135,7 +135,7 @@ extension ConnectionPool {
     }
 
     /// Forgets a connection that is about to end, if nobody holds it.
-    mutating func withdraw(_ connection: any Connection, now: ContinuousClock.Instant) -> Entry? {
+    mutating func withdraw(_ connection: any ManagedConnection, now: ContinuousClock.Instant) -> Entry? {
         guard self.entry(of: connection)?.holders == 0, let entry = self.discard(connection) else { return nil }
         self.leavers.append(Leaver(connection: connection, source: entry.key.identity.source, since: now))
         return entry
@@ -172,7 +172,7 @@ extension ConnectionPool {
     ///
     /// - Returns: the former ones.
     mutating func adjust(
-        _ connection: any Connection, _ options: ConnectionOptions, _ described: [String: String]
+        _ connection: any ManagedConnection, _ options: ConnectionOptions, _ described: [String: String]
     ) -> ConnectionOptions? {
         guard var entry = self.entry(of: connection) else { return nil }
         defer { self.entries[ObjectIdentifier(connection)] = entry }
@@ -186,7 +186,7 @@ extension ConnectionPool {
     ///
     /// - Returns: whether the connection is in the pool.
     /// - Throws: `conflictingOptions` when another connection has the new key; `wrongState` while another move is made.
-    mutating func beginMove(_ connection: any Connection, to next: Key) throws(LinkspanError) -> Bool {
+    mutating func beginMove(_ connection: any ManagedConnection, to next: Key) throws(LinkspanError) -> Bool {
         let id = ObjectIdentifier(connection)
         guard let entry = self.entries[id] else { return false }
         guard entry.next == nil else {
@@ -208,7 +208,7 @@ extension ConnectionPool {
     ///   - now: the time.
     /// - Returns: the former entry; nil when the connection has left the pool meanwhile.
     mutating func endMove(
-        _ connection: any Connection, _ options: (ConnectionOptions, described: [String: String])?,
+        _ connection: any ManagedConnection, _ options: (ConnectionOptions, described: [String: String])?,
         now: ContinuousClock.Instant
     ) -> Entry? {
         let id = ObjectIdentifier(connection)

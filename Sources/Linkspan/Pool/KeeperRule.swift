@@ -11,7 +11,7 @@ public protocol KeeperRule: Sendable {
 /// A pooled connection as a keeper rule sees it.
 public struct KeptConnection: Sendable {
     /// The connection.
-    public let connection: any Connection
+    public let connection: any ManagedConnection
     /// Whether anyone holds it.
     public let isOccupied: Bool
     /// How long nobody has held it; zero when it is occupied.
@@ -40,7 +40,7 @@ public struct ReconnectRule: KeeperRule {
 
     /// Whether the connection is occupied, new and idle.
     public func canExecute(_ kept: KeptConnection) -> Bool {
-        kept.isOccupied && kept.connection.state == .created && kept.connection.progress == .idle
+        kept.isOccupied && kept.connection.state == .created && kept.connection.status.progress == .idle
     }
 
     /// Connects it.

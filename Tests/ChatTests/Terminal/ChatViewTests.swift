@@ -311,7 +311,7 @@ struct ChatViewTests {
 struct StatusLineTests {
     private let now = ContinuousClock.now
 
-    private func text(_ connection: ConnectionStatus, after time: Duration = .zero) -> String {
+    private func text(_ connection: ShownStatus, after time: Duration = .zero) -> String {
         StatusLine(room: nil, connection: connection).spans(width: 40, now: self.now + time).text
             .replacing("─", with: "").replacing("  ", with: "")
     }

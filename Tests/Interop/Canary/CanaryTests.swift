@@ -162,11 +162,11 @@ extension Interop {
             try await client.connected()
             try client.handler.send("say", 1)
             try await client.received("said")
-            evidence.add(describing: client.handler.resumption)
+            evidence.add(describing: client.handler.status.resumption)
             try client.handler.send("cut", 2, 0)
             evidence.add(describing: try await client.lost())
             try await client.connected(times: 2)
-            let exported = try #require(client.handler.resumption?.exported)
+            let exported = try #require(client.handler.status.resumption?.exported)
             await evidence.add(client)
             let text = evidence.text
             // What the server gave in its place is as secret.

@@ -29,7 +29,7 @@ final class Evidence: Sendable {
 
     /// Adds what a connection says about itself.
     func add(_ client: Client) async {
-        let diagnosis = client.handler.diagnosis
+        let diagnosis = client.handler.status
         self.add(diagnosis.report)
         self.add(client.handler.explain())
         self.add(describing: diagnosis)

@@ -56,7 +56,7 @@ extension Interop {
                 #expect(details == Details(message: "unauthorized", data: .init(code: 401, reason: "bad token")))
                 #expect(requests.entries == [.first, .refused])
                 #expect(client.states.entries.map(\.to) == [.disconnected, .reconnecting, .disconnected])
-                #expect(client.handler.progress == .idle)
+                #expect(client.handler.status.progress == .idle)
             }
         }
 
@@ -84,7 +84,7 @@ extension Interop {
                 let reason = try await client.lost()
                 #expect(reason.isFailure)
                 #expect(reason.error?.code == .credentialsRefused)
-                #expect(client.handler.progress == .idle)
+                #expect(client.handler.status.progress == .idle)
             }
         }
 

@@ -38,14 +38,14 @@ extension Interop {
                                 answers.append((try? outcome.get().decode(Int.self)) ?? -1)
                             })
                     }
-                    #expect(client.handler.waitingCommands == 600)
+                    #expect(client.handler.status.waitingCommands == 600)
                     try await server.start()
                     #expect(try await client.values("echo", count: 300, as: Int.self) == Array(0..<300))
                     #expect(try await answers.first(300) == Array(0..<300))
                     try await client.settle()
                     #expect(client.messages.entries.count == 300)
                     #expect(answers.entries.count == 300)
-                    #expect(client.handler.waitingCommands == 0)
+                    #expect(client.handler.status.waitingCommands == 0)
                 }
             }
         }

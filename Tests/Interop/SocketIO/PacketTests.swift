@@ -27,7 +27,7 @@ extension Interop {
                 let reason = try await client.lost()
                 #expect(reason.isFailure)
                 #expect(reason.error?.code == .refused)
-                #expect(client.handler.progress == .idle)
+                #expect(client.handler.status.progress == .idle)
             }
         }
 
@@ -141,7 +141,7 @@ extension Interop {
                 let reason = try await client.lost()
                 #expect(reason.isFailure)
                 #expect(reason.error?.code == .closedByServer)
-                #expect(client.handler.progress == .idle)
+                #expect(client.handler.status.progress == .idle)
                 try client.handler.connect()
                 try await client.connected(times: 2)
                 try await client.settle()

@@ -50,7 +50,7 @@ extension Interop {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)
                 let first = try await client.connected()
-                #expect(client.handler.resumption == nil)
+                #expect(client.handler.status.resumption == nil)
                 try client.handler.send("cut", 1, 1)
                 let second = try await client.connected(times: 2)
                 #expect(!second.isContinuous)
@@ -82,7 +82,7 @@ extension Interop {
                 let first = try await client.connected()
                 try client.handler.send("say", 1)
                 try await client.received("said")
-                let exported = try #require(client.handler.resumption?.exported)
+                let exported = try #require(client.handler.status.resumption?.exported)
                 // The first process dies: its link is given up without a word.
                 try await Bench.use { other in
                     try client.handler.send("cut", 2, 2)
@@ -110,7 +110,7 @@ extension Interop {
                 try client.handler.send("say", 1)
                 try await client.received("said")
                 try client.handler.disconnect()
-                #expect(client.handler.resumption == nil)
+                #expect(client.handler.status.resumption == nil)
                 try client.handler.connect()
                 #expect(try await !client.connected(times: 2).isContinuous)
             }

@@ -45,7 +45,7 @@ extension Interop {
                 #expect(error.message.contains("as told"))
                 guard !close.isFinal else {
                     #expect(reason.isFailure)
-                    #expect(client.handler.progress == .idle)
+                    #expect(client.handler.status.progress == .idle)
                     return
                 }
                 #expect(reason.isLoss)
@@ -184,7 +184,7 @@ extension Interop {
                     #expect(try await answers.first(300) == Array(0..<300))
                     try await client.settle()
                     #expect(client.messages.entries.count == 300)
-                    #expect(client.handler.waitingCommands == 0)
+                    #expect(client.handler.status.waitingCommands == 0)
                 }
             }
         }

@@ -171,15 +171,15 @@ struct PlainService: LifecycleService {
 }
 
 /// A service that talks over the connection.
-final class TalkingService: ChannelUsing {
+final class TalkingService: ConnectionUsing {
     let name: ServiceName = "talker"
     let budgets = Budgets.generous
     private let stage: Stage
-    private let channel = Lock<(any MessageChannel)?>(nil)
+    private let channel = Lock<(any Connection)?>(nil)
 
     init(stage: Stage) { self.stage = stage }
 
-    func use(_ channel: any MessageChannel) throws(LinkspanError) {
+    func use(_ channel: any Connection) throws(LinkspanError) {
         self.channel.withLock { $0 = channel }
     }
 

@@ -16,9 +16,9 @@ struct BackpressureTests {
         for number in 0..<10 { try harness.perform(.send, "\(number)") }
         harness.scheduler.settle()
         #expect(harness.transport.sent.count == 3)
-        #expect(harness.connection.waitingCommands == 7)
+        #expect(harness.connection.status.waitingCommands == 7)
         let peer = try #require(harness.peers.first)
-        while harness.connection.waitingCommands > 0 || harness.arrived.count < 10 {
+        while harness.connection.status.waitingCommands > 0 || harness.arrived.count < 10 {
             let before = harness.arrived.count
             peer.read()
             harness.scheduler.settle()

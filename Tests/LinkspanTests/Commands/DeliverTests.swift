@@ -48,7 +48,7 @@ struct DeliverTests {
         try harness.connection.connect()
         harness.scheduler.settle()
         #expect(harness.connection.state == .disconnected)
-        #expect(harness.connection.waitingCommands == 1)
+        #expect(harness.connection.status.waitingCommands == 1)
         try harness.connection.connect()
         harness.scheduler.settle()
         #expect(harness.isSuccess("kept"))
@@ -97,7 +97,7 @@ struct DeliverTests {
         let error = #expect(throws: LinkspanError.self) { try harness.perform(.deliver(lane: "lane"), "b") }
         #expect(error?.code == .bufferFull)
         try harness.perform(.send, "c")
-        #expect(harness.connection.waitingCommands == 2)
+        #expect(harness.connection.status.waitingCommands == 2)
     }
 
     @Test

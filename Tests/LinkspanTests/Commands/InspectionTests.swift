@@ -51,7 +51,7 @@ struct InspectionTests {
         let harness = try Harness { _ in .perfect }
         try harness.perform(.send, "a")
         let connection = harness.connection
-        connection.cancelCommands { _ in connection.waitingCommands == 1 }
+        connection.cancelCommands { _ in connection.status.waitingCommands == 1 }
         #expect(harness.failure("a")?.code == .cancelled)
     }
 
@@ -77,7 +77,7 @@ struct InspectionTests {
         try harness.perform(.send, "c")
         try harness.enter(.connected)
         #expect(harness.failure("b")?.code == .cancelled)
-        while connection.waitingCommands > 0 {
+        while connection.status.waitingCommands > 0 {
             try #require(harness.peers.first).read()
             harness.scheduler.settle()
         }

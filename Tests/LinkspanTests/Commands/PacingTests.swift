@@ -44,7 +44,7 @@ struct PacingTests {
         try harness.perform(.send, "afterwards")
         harness.scheduler.settle()
         #expect(harness.arrived.last == "afterwards")
-        #expect(harness.connection.waitingCommands == 0)
+        #expect(harness.connection.status.waitingCommands == 0)
     }
 
     @Test

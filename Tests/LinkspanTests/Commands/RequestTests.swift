@@ -135,7 +135,7 @@ struct RequestTests {
         let harness = try Harness { _ in .perfect }
         let connection = harness.connection
         let waiting = Task { try await connection.request("waiting") }
-        while connection.waitingCommands == 0 { await Task.yield() }
+        while connection.status.waitingCommands == 0 { await Task.yield() }
         waiting.cancel()
         let notSent = await #expect(throws: LinkspanError.self) { try await waiting.value }
         #expect(notSent?.code == .cancelled)
@@ -159,6 +159,6 @@ struct RequestTests {
         }
         let error = await #expect(throws: LinkspanError.self) { try await task.value }
         #expect(error?.code == .cancelled)
-        #expect(connection.waitingCommands == 0)
+        #expect(connection.status.waitingCommands == 0)
     }
 }

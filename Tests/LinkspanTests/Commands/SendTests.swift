@@ -8,7 +8,7 @@ struct SendTests {
     func `5.4 idle to connecting and connected: what was sent offline leaves first in, first out`() throws {
         let harness = try Harness()
         for number in 0..<1_000 { try harness.perform(.send, "\(number)") }
-        #expect(harness.connection.waitingCommands == 1_000)
+        #expect(harness.connection.status.waitingCommands == 1_000)
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(1))
         #expect(harness.arrived == (0..<1_000).map(String.init))

@@ -9,7 +9,7 @@ struct AttemptTests {
         let harness = try Harness { number in number == 1 ? .hanging : .perfect }
         try harness.connection.connect()
         harness.scheduler.advance(by: .milliseconds(9_999))
-        #expect(harness.connection.progress == .opening(attempt: 1))
+        #expect(harness.connection.status.progress == .opening(attempt: 1))
         harness.scheduler.advance(by: .milliseconds(1))
         #expect(harness.connection.state == .reconnecting)
         #expect(harness.recorder.changes.last?.reason.error?.code == .timedOut)

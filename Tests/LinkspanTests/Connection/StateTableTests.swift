@@ -112,7 +112,7 @@ struct PermissionTableTests {
         let harness = try Harness()
         try harness.enter(.connected)
         harness.connection.suspend(LinkspanError(.suspended, "in a test"), patience: nil)
-        #expect(harness.connection.progress == .suspended)
+        #expect(harness.connection.status.progress == .suspended)
         try self.check(cell, harness)
     }
 
@@ -129,19 +129,19 @@ struct PermissionTableTests {
         case .becomes(let state):
             try Self.perform(cell.operation, on: harness)
             #expect(harness.connection.state == state)
-            if state == .created { #expect(harness.connection.progress == .opening(attempt: 1)) }
+            if state == .created { #expect(harness.connection.status.progress == .opening(attempt: 1)) }
         case .nothing:
             try Self.perform(cell.operation, on: harness)
             #expect(harness.connection.state == cell.state)
             #expect(harness.recorder.changes.count == changes)
         case .buffered:
             try Self.perform(cell.operation, on: harness)
-            #expect(harness.connection.waitingCommands == 1)
+            #expect(harness.connection.status.waitingCommands == 1)
             #expect(harness.transport.sent.isEmpty)
             #expect(harness.recorder.outcomes("event").isEmpty)
         case .sent:
             try Self.perform(cell.operation, on: harness)
-            #expect(harness.connection.waitingCommands == 0)
+            #expect(harness.connection.status.waitingCommands == 0)
             #expect(harness.transport.sent.map(\.event) == ["event"])
         case .listens:
             try Self.perform(cell.operation, on: harness)

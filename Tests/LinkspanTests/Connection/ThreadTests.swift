@@ -39,7 +39,7 @@ struct ThreadTests {
                 }
             }
         }
-        while handler.waitingCommands > 0 { await Task.yield() }
+        while handler.status.waitingCommands > 0 { await Task.yield() }
         await manager.shutdown()
         let counts = outcomes.withLock { $0 }
         #expect(counts.count == calls.value)

@@ -18,7 +18,7 @@ struct CredentialTests {
     /// Moves the clock until a condition holds, but not while the provider's task has the word: its deadline must not pass.
     private func run(_ harness: Harness, _ what: String, until condition: () -> Bool) async throws {
         try await self.wait(what) {
-            switch harness.connection.progress {
+            switch harness.connection.status.progress {
             case .obtainingCredentials, .opening: harness.scheduler.settle()
             case .idle, .suspended, .waiting, .open: harness.scheduler.advance(by: .milliseconds(10))
             }
@@ -31,7 +31,7 @@ struct CredentialTests {
         try await self.run(harness, "attempt \(attempt)") {
             // In this order: the link is asked for behind the progress.
             guard harness.peers.count == attempt else { return false }
-            if case .opening = harness.connection.progress { return false }
+            if case .opening = harness.connection.status.progress { return false }
             return true
         }
     }
@@ -67,8 +67,8 @@ struct CredentialTests {
         try harness.perform(.send, "event")
         try harness.connection.connect()
         try await self.run(harness, attempt: 1)
-        guard case .waiting(let until, _) = harness.connection.progress else {
-            Issue.record("no renewal is due: \(harness.connection.progress)")
+        guard case .waiting(let until, _) = harness.connection.status.progress else {
+            Issue.record("no renewal is due: \(harness.connection.status.progress)")
             return
         }
         #expect(harness.scheduler.now.duration(to: until) <= .milliseconds(250))
@@ -142,7 +142,7 @@ struct CredentialTests {
             }, script: { _ in .perfect })
         try harness.connection.connect()
         harness.scheduler.advance(by: .milliseconds(9_999))
-        #expect(harness.connection.progress == .obtainingCredentials(attempt: 1))
+        #expect(harness.connection.status.progress == .obtainingCredentials(attempt: 1))
         harness.scheduler.advance(by: .milliseconds(1))
         #expect(harness.connection.state == .reconnecting)
         #expect(harness.recorder.changes.last?.reason.error?.code == .credentialsUnavailable)
@@ -162,7 +162,7 @@ struct CredentialTests {
         try await self.run(harness, attempt: 1)
         harness.peers.first?.drop()
         harness.scheduler.advance(by: .seconds(5))
-        #expect(harness.connection.progress == .obtainingCredentials(attempt: 1))
+        #expect(harness.connection.status.progress == .obtainingCredentials(attempt: 1))
         try harness.connection.disconnect()
         gate.fulfill()
         harness.scheduler.advance(by: .seconds(60))

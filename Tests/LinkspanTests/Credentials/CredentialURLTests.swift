@@ -28,7 +28,7 @@ struct CredentialURLTests {
         harness.scheduler.settle()
         #expect(harness.peers.map(\.request.url) == [url])
         #expect(harness.connection.url.text == "scripted://server/")
-        #expect(harness.connection.diagnosis.url == "scripted://server/")
+        #expect(harness.connection.status.url.redacted == "scripted://server/")
     }
 
     @Test
@@ -82,7 +82,7 @@ struct CredentialURLTests {
         harness.scheduler.advance(by: .seconds(600))
         #expect(harness.peers.isEmpty)
         #expect(harness.recorder.changes.last?.reason.error?.code == .invalidURL)
-        let text = harness.connection.diagnosis.description
+        let text = harness.connection.status.description
         #expect(text.contains("the credentials name a URL with scheme 'ftp'"))
         #expect(!text.contains("canary-7f3a"))
     }

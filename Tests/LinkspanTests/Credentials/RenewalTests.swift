@@ -18,7 +18,7 @@ struct RenewalTests {
         try await provider.called(2, fleet.scheduler)
         if how == "fails" { provider.fail(2) } else { fleet.scheduler.advance(by: .seconds(10)) }
         try await fleet.open()
-        #expect(fleet.connections[0].diagnosis.lastError?.code == .credentialsUnavailable)
+        #expect(fleet.connections[0].status.lastError?.code == .credentialsUnavailable)
         #expect(fleet.connections[0].state == .reconnecting)
         fleet.scheduler.advance(by: .seconds(5))
         try await provider.called(3, fleet.scheduler)
@@ -58,7 +58,7 @@ struct RenewalTests {
             fleet.scheduler.advance(by: .milliseconds(250))
         }
         #expect(connection.state == .disconnected)
-        #expect(connection.diagnosis.refusals == 2)
+        #expect(connection.status.refusals == 2)
         #expect(
             connection.explain()
                 == "The connection to scripted://server/1 is down and stays so. "

@@ -64,7 +64,7 @@ struct SharingTests {
         #expect(fleet.connections.map(\.state) == [.created, .created, .created])
         fleet.scheduler.advance(by: .milliseconds(1))
         #expect(fleet.connections.map(\.state) == [.reconnecting, .created, .created])
-        #expect(fleet.connections[0].diagnosis.lastError?.code == .credentialsUnavailable)
+        #expect(fleet.connections[0].status.lastError?.code == .credentialsUnavailable)
         // Tries again meanwhile, and waits for the same call.
         fleet.scheduler.advance(by: .milliseconds(4_999))
         #expect(provider.cancelled == [])
@@ -114,7 +114,7 @@ struct SharingTests {
         try await provider.called(1, fleet.scheduler)
         provider.fail(1)
         try await fleet.open()
-        #expect(fleet.connections.allSatisfy { $0.diagnosis.lastError?.code == .credentialsUnavailable })
+        #expect(fleet.connections.allSatisfy { $0.status.lastError?.code == .credentialsUnavailable })
         fleet.scheduler.advance(by: .seconds(2))
         try await provider.called(2, fleet.scheduler)
         provider.answer(2, token: "a")

@@ -11,7 +11,7 @@ struct EventRouterTests {
         self.router.route(Message(event: event, payload: .json("\(number)")))
     }
 
-    private func note(_ prefix: String) -> EventListener.Handler {
+    private func note(_ prefix: String) -> @Sendable (Message) -> Void {
         { [recorder] in recorder.note("\(prefix)\($0.payload.text)") }
     }
 

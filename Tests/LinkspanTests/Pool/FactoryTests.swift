@@ -5,25 +5,21 @@ internal import LinkspanTesting
 internal import Testing
 
 /// A connection that a third party could have written: public API only, always up, and everything comes back.
-private final class MirrorConnection: Connection {
+private final class MirrorConnection: ManagedConnection {
     private struct State: Sendable {
         var state = ConnectionState.created
         var listeners: [UInt64: (event: String?, handler: @Sendable (Message) -> Void)] = [:]
-        var observers: [UInt64: @Sendable (StateChange) -> Void] = [:]
+        var observers: [UInt64: @Sendable (StatusChange) -> Void] = [:]
         var latest: StateChange?
         var lastID: UInt64 = 0
     }
 
-    let url: ConnectionURL
+    private let url: ConnectionURL
     private let guarded = Lock(State())
 
     init(url: ConnectionURL) { self.url = url }
 
-    var state: ConnectionState { self.guarded.withLock { $0.state } }
-    var progress: ConnectionProgress { self.state == .connected ? .open : .idle }
-    var waitingCommands: Int { 0 }
-    var commands: [CommandStatus] { [] }
-    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {}
+    var status: ConnectionStatus { ConnectionStatus(url: self.url, state: self.guarded.withLock { $0.state }) }
 
     func connect() throws(LinkspanError) { self.change(to: .connected, .established(LinkInfo())) }
     func disconnect() throws(LinkspanError) { self.change(to: .disconnected, .requested) }
@@ -40,7 +36,8 @@ private final class MirrorConnection: Connection {
     }
 
     func subscribe(
-        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
+        to event: String?, once: Bool, onMark: (@Sendable (Continuity) -> Void)?,
+        _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
         let id = self.guarded.withLock { state in
             state.lastID += 1
@@ -50,13 +47,13 @@ private final class MirrorConnection: Connection {
         return Subscription { [weak self] in self?.guarded.withLock { $0.listeners[id] = nil } }
     }
 
-    func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
+    func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         let (id, latest) = self.guarded.withLock { state in
             state.lastID += 1
             state.observers[state.lastID] = handler
             return (state.lastID, state.latest)
         }
-        if let latest { handler(latest) }
+        if let latest { handler(.state(latest)) }
         return Subscription { [weak self] in self?.guarded.withLock { $0.observers[id] = nil } }
     }
 
@@ -69,12 +66,12 @@ private final class MirrorConnection: Connection {
             state.latest = change
             return (change, Array(state.observers.values))
         }
-        for observer in observers { observer(change) }
+        for observer in observers { observer(.state(change)) }
     }
 }
 
 private struct MirrorFactory: ConnectionFactory {
-    func makeConnection(_ configuration: ConnectionConfiguration) -> any Connection {
+    func makeConnection(_ configuration: ConnectionConfiguration) -> any ManagedConnection {
         MirrorConnection(url: configuration.url)
     }
 }

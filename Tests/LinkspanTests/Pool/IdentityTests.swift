@@ -175,9 +175,9 @@ struct IdentityTests {
             try handler.perform(Command(kind, event: event, payload: .empty, completion: recorder.completion(event)))
         }
         try self.harness.manager.move(handler, to: try self.configuration(source, "scripted://other"))
-        #expect(handler.waitingCommands == 3)
+        #expect(handler.status.waitingCommands == 3)
         try self.harness.manager.move(handler, to: try self.configuration(.user("bob"), "scripted://other"))
-        #expect(handler.waitingCommands == 0)
+        #expect(handler.status.waitingCommands == 0)
         for event in ["send", "request", "deliver"] {
             let error = recorder.failure(event)
             #expect(error?.code == .moved)
@@ -197,7 +197,7 @@ struct IdentityTests {
         }
         let handler = try configuration(.fixed(.auth("ann"))).connect(by: self.harness.manager)
         self.harness.scheduler.settle()
-        #expect(handler.resumption?.exported == "session of ann")
+        #expect(handler.status.resumption?.exported == "session of ann")
         for peer in self.harness.transport.openPeers { peer.drop() }
         self.harness.scheduler.advance(by: .seconds(5))
         #expect(transport.shown == [nil, "session of ann"])
@@ -308,7 +308,7 @@ private struct CuriousFactory: ConnectionFactory {
 
     init(probe: @escaping @Sendable () -> Void) { self.probe = probe }
 
-    func makeConnection(_ configuration: ConnectionConfiguration) -> any Connection {
+    func makeConnection(_ configuration: ConnectionConfiguration) -> any ManagedConnection {
         CuriousConnection(configuration.url) {
             self.asked.withLock { $0 += 1 }
             self.probe()
@@ -316,7 +316,7 @@ private struct CuriousFactory: ConnectionFactory {
     }
 }
 
-private final class CuriousConnection: Connection {
+private final class CuriousConnection: ManagedConnection {
     private let guarded: Lock<(url: ConnectionURL, state: ConnectionState)>
     private let probe: @Sendable () -> Void
 
@@ -325,19 +325,10 @@ private final class CuriousConnection: Connection {
         self.probe = probe
     }
 
-    var url: ConnectionURL {
+    var status: ConnectionStatus {
         self.probe()
-        return self.guarded.withLock { $0.url }
+        return self.guarded.withLock { ConnectionStatus(url: $0.url, state: $0.state) }
     }
-    var state: ConnectionState {
-        self.probe()
-        return self.guarded.withLock { $0.state }
-    }
-    var progress: ConnectionProgress { .idle }
-    var waitingCommands: Int { 0 }
-    var commands: [CommandStatus] { [] }
-    var scheduler: any Scheduler { SystemScheduler.shared }
-    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {}
     func connect() throws(LinkspanError) { self.guarded.withLock { $0.state = .connected } }
     func disconnect() throws(LinkspanError) { self.guarded.withLock { $0.state = .disconnected } }
     func release() throws(LinkspanError) { self.guarded.withLock { $0.state = .released } }
@@ -349,9 +340,10 @@ private final class CuriousConnection: Connection {
     func cancel(_ id: Command.ID) {}
     func perform(_ command: Command) throws(LinkspanError) {}
     func subscribe(
-        to event: String?, _ handler: @escaping @Sendable (Message) -> Void
+        to event: String?, once: Bool, onMark: (@Sendable (Continuity) -> Void)?,
+        _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription { Subscription {} }
-    func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription { Subscription {} }
+    func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription { Subscription {} }
 }
 
 /// Keeps what is logged at level notice.

@@ -97,7 +97,7 @@ struct LogOutTests {
             }
             try await eventually("the end of the log-out", harness.scheduler) { isOut.withLock { $0 } }
             #expect(handler.state == .released)
-            #expect(handler.resumption == nil)
+            #expect(handler.status.resumption == nil)
             harness.scheduler.advance(by: .seconds(60))
             #expect(harness.transport.openPeers.isEmpty)
             #expect(harness.transport.peers.count == 1)

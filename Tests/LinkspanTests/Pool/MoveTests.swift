@@ -127,7 +127,7 @@ struct MoveTests {
         #expect(full?.code == .bufferFull)
         #expect(self.harness.transport.peers.count == 1)
         let again = try self.harness.connect { $0.buffer.commands = 2 }
-        #expect(again.waitingCommands == 2)
+        #expect(again.status.waitingCommands == 2)
         options.buffer.commands = 0
         let invalid = #expect(throws: LinkspanError.self) { try self.harness.manager.adjust(handler, options) }
         #expect(invalid?.code == .invalidConfiguration)

@@ -184,7 +184,7 @@ struct PoolTests {
     func `what has been released is freed, with its links, timers and listeners`() throws {
         let harness = PoolHarness()
         let witness = Witness()
-        weak var connection: (any Connection)?
+        weak var connection: (any ManagedConnection)?
         do {
             let handler = try harness.connect { $0.idleTimeout = .zero }
             connection = handler.connection

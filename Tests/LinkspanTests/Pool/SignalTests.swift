@@ -65,7 +65,7 @@ struct SignalTests {
         let harness = PoolHarness { $0 == 1 ? .delaying(by: .seconds(1)) : .perfect }
         let handler = try harness.connect()
         harness.scheduler.advance(by: .milliseconds(100))
-        #expect(handler.progress == .opening(attempt: 1))
+        #expect(handler.status.progress == .opening(attempt: 1))
         harness.manager.signal(.pathLost)
         #expect(handler.state == .reconnecting)
         harness.scheduler.advance(by: .seconds(50))
@@ -167,7 +167,7 @@ struct SignalTests {
         harness.scheduler.settle()
         harness.manager.signal(.pathLost)
         #expect(handler.state == .disconnected)
-        #expect(handler.progress == .idle)
+        #expect(handler.status.progress == .idle)
         harness.manager.signal(.pathAvailable)
         harness.scheduler.advance(by: .seconds(600))
         #expect(harness.transport.peers.count == 1)
@@ -188,13 +188,13 @@ struct SignalTests {
         #expect(handler.state == .connected)
         harness.scheduler.advance(by: .milliseconds(1))
         #expect(handler.state == .disconnected)
-        #expect(handler.progress == .suspended)
+        #expect(handler.status.progress == .suspended)
         #expect(Self.code(recorder.changes.last) == .suspended)
         #expect(harness.transport.openPeers.isEmpty)
         try handler.send("kept")
         harness.scheduler.advance(by: .seconds(3_600))
         #expect(harness.transport.peers.count == 1, "no attempt in the background")
-        #expect(handler.waitingCommands == 1)
+        #expect(handler.status.waitingCommands == 1)
         #expect(
             handler.explain()
                 == "The connection to scripted://server/ is suspended. The reason: the app is in the background "
@@ -226,7 +226,7 @@ struct SignalTests {
         #expect(handler.state == .connected)
         #expect(harness.transport.peers.count == 1)
         harness.scheduler.advance(by: .seconds(1))
-        #expect(handler.progress == .suspended)
+        #expect(handler.status.progress == .suspended)
     }
 
     @Test(arguments: [LinkScript.hanging, .refusing(.lost)])
@@ -235,7 +235,7 @@ struct SignalTests {
         let handler = try harness.connect()
         harness.manager.signal(.background)
         harness.scheduler.advance(by: .seconds(30))
-        #expect(handler.progress == .suspended)
+        #expect(handler.status.progress == .suspended)
         let attempts = harness.transport.peers.count
         harness.scheduler.advance(by: .seconds(600))
         #expect(harness.transport.peers.count == attempts)
@@ -253,7 +253,7 @@ struct SignalTests {
         harness.manager.signal(.pathLost)
         harness.manager.signal(.pathAvailable)
         harness.scheduler.advance(by: .seconds(600))
-        #expect(handler.progress == .suspended)
+        #expect(handler.status.progress == .suspended)
         #expect(harness.transport.peers.count == 1)
         harness.manager.signal(.foreground)
         harness.scheduler.advance(by: .seconds(1))
@@ -282,7 +282,7 @@ struct SignalTests {
         other.manager.signal(.foreground)
         other.scheduler.advance(by: .seconds(600))
         #expect(suspended.state == .disconnected)
-        #expect(suspended.progress == .idle)
+        #expect(suspended.status.progress == .idle)
     }
 
     @Test

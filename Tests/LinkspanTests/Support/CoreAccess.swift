@@ -38,15 +38,16 @@ final class RouterDriver: @unchecked Sendable {
 
     func route(_ message: Message) { self.router.route(message) }
 
-    func add(event: String?, _ handler: @escaping EventListener.Handler) -> Subscription {
+    func add(event: String?, _ handler: @escaping @Sendable (Message) -> Void) -> Subscription {
         self.add(EventListener(id: self.nextID(), handler), event)
     }
 
-    func addForItems(event: String?, _ handler: @escaping EventListener.ItemHandler) -> Subscription {
-        self.add(EventListener(id: self.nextID(), items: handler), event)
+    func addForItems(event: String?, _ handler: @escaping @Sendable (EventItem) -> Void) -> Subscription {
+        self.add(EventListener(
+                id: self.nextID(), onMark: { handler(.continuity($0)) }, { handler(.message($0)) }), event)
     }
 
-    func addOnce(event: String, _ handler: @escaping EventListener.Handler) -> Subscription {
+    func addOnce(event: String, _ handler: @escaping @Sendable (Message) -> Void) -> Subscription {
         let listener = EventListener(id: self.nextID(), isOnce: true, handler)
         if let held = self.router.addOnce(listener, event: event) { listener.hear(held) }
         return Subscription { self.router.remove(listener.id, event: event) }

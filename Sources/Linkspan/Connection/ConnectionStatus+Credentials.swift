@@ -1,4 +1,4 @@
-extension ConnectionDiagnosis {
+extension ConnectionStatus {
     /// What to do when the server will not have the credentials.
     var afterRefusal: String {
         switch self.refusals {

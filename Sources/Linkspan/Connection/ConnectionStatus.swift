@@ -1,45 +1,43 @@
-/// What a connection is doing, why, and what happens next: for a person, a status line or a bug report.
+/// What a connection is, does and waits for, at one moment.
 ///
-/// It holds no payload, credential or query.
-public struct ConnectionDiagnosis: Sendable {
-    /// The endpoint without its query.
-    public var url: String
+/// For a status line, a bug report or a decision. It holds no payload and no credential; ``description`` and ``report``
+/// leave out the query of the URL, too.
+public struct ConnectionStatus: Sendable {
+    /// The endpoint.
+    public var url: ConnectionURL
     /// The state.
     public var state: ConnectionState
     /// What is going on inside the state.
     public var progress: ConnectionProgress
+    /// The open link; nil while there is none.
+    public var link: LinkInfo?
+    /// Commands that wait to be sent or, for deliveries, to be answered.
+    public var waitingCommands = 0
+    /// What a later process has to give to ``ConnectionBuilder/WithTransport/resuming(_:)`` to go on where this connection
+    /// is now; nil when its server does not resume sessions, or has nothing to resume.
+    public var resumption: Resumption?
     /// The newest failure since the connection was last up.
     public var lastError: LinkspanError?
     /// How often the server has refused the credentials of a provider since it last accepted some; after the second time
     /// they are not renewed any more.
-    public var refusals: Int
-    /// Commands that wait to be sent or, for deliveries, to be answered.
-    public var waitingCommands: Int
-    /// The newest changes of state, the oldest first; at most ``historyLimit``.
-    public var history: [StateChange]
-    /// The newest frames, the oldest first; at most ``ConnectionOptions/trace``.
-    public var frames: [TracedFrame]
+    public var refusals = 0
+    /// The newest changes of state, the oldest first; at most 32.
+    public var history: [StateChange] = []
     /// When this was asked.
-    public var time: ContinuousClock.Instant
+    public var time = ContinuousClock.now
+    var trace = FrameTrace(capacity: 0)
+
+    /// The newest frames, the oldest first; at most ``ConnectionOptions/trace``.
+    public var frames: [TracedFrame] { self.trace.frames }
 
     /// How many changes are remembered.
-    public static let historyLimit = 32
+    static let historyLimit = 32
 
-    /// Makes a diagnosis.
-    public init(
-        url: String, state: ConnectionState, progress: ConnectionProgress, lastError: LinkspanError? = nil,
-        refusals: Int = 0, waitingCommands: Int, history: [StateChange] = [], frames: [TracedFrame] = [],
-        time: ContinuousClock.Instant
-    ) {
+    /// Makes a status, for those who write a ``Connection`` of their own; what has a default can be set afterwards.
+    public init(url: ConnectionURL, state: ConnectionState, progress: ConnectionProgress = .idle) {
         self.url = url
         self.state = state
         self.progress = progress
-        self.lastError = lastError
-        self.refusals = refusals
-        self.waitingCommands = waitingCommands
-        self.history = history
-        self.frames = frames
-        self.time = time
     }
 
     /// One sentence on what is, one on why, one on what happens next.
@@ -49,13 +47,13 @@ public struct ConnectionDiagnosis: Sendable {
 
     private var whatIs: String {
         switch self.state {
-        case .created where self.progress == .idle: "The connection to \(self.url) has not been asked to connect."
-        case .created: "The connection to \(self.url) is being made for the first time."
-        case .connected: "The connection to \(self.url) is up."
-        case .disconnected where self.progress == .suspended: "The connection to \(self.url) is suspended."
-        case .disconnected: "The connection to \(self.url) is down and stays so."
-        case .reconnecting: "The connection to \(self.url) is down and being brought back."
-        case .released: "The connection to \(self.url) was released and cannot be used any more."
+        case .created where self.progress == .idle: "The connection to \(self.url.redacted) has not been asked to connect."
+        case .created: "The connection to \(self.url.redacted) is being made for the first time."
+        case .connected: "The connection to \(self.url.redacted) is up."
+        case .disconnected where self.progress == .suspended: "The connection to \(self.url.redacted) is suspended."
+        case .disconnected: "The connection to \(self.url.redacted) is down and stays so."
+        case .reconnecting: "The connection to \(self.url.redacted) is down and being brought back."
+        case .released: "The connection to \(self.url.redacted) was released and cannot be used any more."
         }
     }
 
@@ -116,7 +114,7 @@ public struct ConnectionDiagnosis: Sendable {
     }
 }
 
-extension ConnectionDiagnosis: CustomStringConvertible {
+extension ConnectionStatus: CustomStringConvertible {
     /// The sentences, and the history with a line for each change.
     public var description: String {
         ([self.sentences.joined(separator: " ")] + self.historyLines).joined(separator: "\n")
@@ -152,9 +150,4 @@ extension ConnectionDiagnosis: CustomStringConvertible {
     }
 
     private func age(of time: ContinuousClock.Instant) -> String { "\(Self.seconds(time.duration(to: self.time))) ago" }
-}
-
-extension MessageChannel {
-    /// Says in words why the connection is not up, and what happens next.
-    public func explain() -> String { self.diagnosis.sentences.joined(separator: " ") }
 }

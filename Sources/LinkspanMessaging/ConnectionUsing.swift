@@ -4,15 +4,15 @@ public import LinkspanLifecycle
 /// A service that talks over the plan's connection, such as a feature of an app.
 ///
 /// ```swift
-/// final class Presence: ChannelUsing {
+/// final class Presence: ConnectionUsing {
 ///     let name: ServiceName = "presence"
 ///
-///     func use(_ channel: any MessageChannel) throws(LinkspanError) {
+///     func use(_ channel: any Connection) throws(LinkspanError) {
 ///         try channel.on("joined", as: String.self) { who in … }
 ///     }
 /// }
 /// ```
-public protocol ChannelUsing: LifecycleService {
+public protocol ConnectionUsing: LifecycleService {
     /// Hands over the service's own handler of the connection: the place to listen, and to keep it for sending later.
     ///
     /// Called once, by ``Messaging/connect()`` before the connection is opened, so that nothing the server says can be
@@ -21,5 +21,5 @@ public protocol ChannelUsing: LifecycleService {
     ///
     /// - Parameter channel: the handler; it ends with the connection, or when the service lets go of it.
     /// - Throws: ``/Linkspan/LinkspanError``, which fails the connect.
-    func use(_ channel: any MessageChannel) throws(LinkspanError)
+    func use(_ channel: any Connection) throws(LinkspanError)
 }

@@ -19,7 +19,7 @@ struct DiagnosisTests {
         try harness.connection.connect()
         try harness.perform(.send, "hello")
         harness.scheduler.advance(by: .milliseconds(400))
-        let error = try #require(harness.connection.diagnosis.lastError)
+        let error = try #require(harness.connection.status.lastError)
         #expect(
             harness.connection.explain()
                 == "The connection to scripted://server/ is down and being brought back. "
@@ -58,10 +58,10 @@ struct DiagnosisTests {
         let harness = try Harness { _ in .dropping(after: .milliseconds(100)) }
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(600))
-        let history = harness.connection.diagnosis.history
-        #expect(history.count == ConnectionDiagnosis.historyLimit)
+        let history = harness.connection.status.history
+        #expect(history.count == ConnectionStatus.historyLimit)
         #expect(history.last?.sequence == harness.recorder.changes.last?.sequence)
-        #expect(harness.connection.diagnosis.description.contains("connected -> disconnected: connectionLost"))
+        #expect(harness.connection.status.description.contains("connected -> disconnected: connectionLost"))
     }
 
     @Test
@@ -105,12 +105,14 @@ struct DiagnosisTests {
             (.reconnecting, .opening(attempt: 2), "Attempt 2 is under way."),
             (.released, .idle, "cannot be used any more."),
         ])
-    func `it ends with what happens next`(state: ConnectionState, progress: ConnectionProgress, end: String) {
-        var diagnosis = ConnectionDiagnosis(
-            url: "scripted://server/", state: state, progress: progress, waitingCommands: 0, time: .now)
-        #expect(diagnosis.sentences.joined(separator: " ").hasSuffix(end))
-        diagnosis.waitingCommands = 2
-        let waiting = diagnosis.sentences.joined(separator: " ")
+    func `it ends with what happens next`(
+        state: ConnectionState, progress: ConnectionProgress, end: String
+    ) throws {
+        var status = ConnectionStatus(
+            url: try ConnectionURL("scripted://server/"), state: state, progress: progress)
+        #expect(status.sentences.joined(separator: " ").hasSuffix(end))
+        status.waitingCommands = 2
+        let waiting = status.sentences.joined(separator: " ")
         #expect(waiting.hasSuffix(state == .released ? end : "2 commands wait."))
     }
 }
@@ -124,7 +126,7 @@ struct TraceTests {
     }
 
     private func lines(_ harness: Harness) -> [String] {
-        harness.connection.diagnosis.frames.map(\.description)
+        harness.connection.status.frames.map(\.description)
     }
 
     @Test
@@ -142,7 +144,7 @@ struct TraceTests {
                 "link opened", "-> hello, 5 bytes", "-> ask (0), 0 bytes", "<- reply to (0), 0 bytes",
                 "<- news, 1 byte", "link closed: connectionLost",
             ])
-        #expect(harness.connection.diagnosis.report.contains("1.5 s ago: -> hello, 5 bytes"))
+        #expect(harness.connection.status.report.contains("1.5 s ago: -> hello, 5 bytes"))
     }
 
     @Test
@@ -201,7 +203,7 @@ struct TraceTests {
         scheduler.settle()
         transport.peers.first?.drop()
         scheduler.settle()
-        let report = handler.diagnosis.report
+        let report = handler.status.report
         #expect(!report.contains(secret))
         #expect(report.contains("-> say, 13 bytes"))
         #expect(report.contains("<- said forged, 13 bytes"))

@@ -1,8 +1,8 @@
-/// The observers of a connection's state.
+/// The observers of a connection's status.
 ///
-/// A new one hears nothing before it has been told the latest change.
-struct StateObservers {
-    typealias Handler = @Sendable (StateChange) -> Void
+/// A new one hears nothing before it has been told the latest change of state.
+struct StatusObservers {
+    typealias Handler = @Sendable (StatusChange) -> Void
 
     private struct Observer {
         let id: UInt64

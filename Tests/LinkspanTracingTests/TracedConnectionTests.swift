@@ -6,19 +6,21 @@ internal import LinkspanTracing
 internal import Testing
 internal import Tracing
 
-@Suite("Traced channel")
-struct TracedChannelTests {
+@Suite("Traced connection")
+struct TracedConnectionTests {
     private let tracer = InMemoryTracer()
     private let hub = InMemoryHub(executor: InlineExecutor())
     private let manager = ConnectionManager()
 
-    private func channel() throws -> TracedChannel {
+    private func channel() throws -> TracedConnection { try self.handler().traced(by: self.tracer) }
+
+    private func handler() throws -> ConnectionHandler {
         self.hub.onConnect { peer in
             peer.on("echo") { $0.reply($0.payload) }
             peer.on("silence") { _ in }
         }
         let configuration = try ConnectionBuilder("memory://traced").transport(.inMemory(self.hub)).build()
-        return try self.manager.connect(configuration).traced(by: self.tracer)
+        return try self.manager.connect(configuration)
     }
 
     @Test("a request is a span of the caller's trace, without its payload", .timeLimit(.minutes(1)))
@@ -59,9 +61,10 @@ struct TracedChannelTests {
 
     @Test("a cancelled task gives its request up", .timeLimit(.minutes(1)))
     func cancellation() async throws {
-        let channel = try self.channel()
+        let handler = try self.handler()
+        let channel = handler.traced(by: self.tracer)
         let recorder = EventRecorder()
-        _ = try channel.onAnyOutgoing { recorder.note($0.event) }
+        _ = try handler.onAnyOutgoing { recorder.note($0.event) }
         let task = Task { () -> LinkspanError? in
             do throws(LinkspanError) {
                 _ = try await channel.request("silence", timeout: .seconds(20))
@@ -72,23 +75,24 @@ struct TracedChannelTests {
         task.cancel()
         #expect(await task.value?.code == .cancelled)
         #expect(self.tracer.finishedSpans.first?.attributes.get("error.type") == "cancelled")
-        #expect(await channel.commands.isEmpty)
+        #expect(await handler.commands.isEmpty)
         await self.manager.shutdown()
     }
 
-    @Test("commands are listed and given up under the identity that their caller knows", .timeLimit(.minutes(1)))
+    @Test("a traced command keeps its identity", .timeLimit(.minutes(1)))
     func identities() async throws {
         self.hub.cut()
-        let channel = try self.channel()
+        let handler = try self.handler()
+        let channel = handler.traced(by: self.tracer)
         let recorder = EventRecorder()
         let commands = (0..<3).map {
             Command(.send, event: "echo", payload: .empty, completion: recorder.completion("\($0)"))
         }
         for command in commands { try channel.perform(command) }
-        #expect(await channel.commands.map { $0.id } == commands.map { $0.id })
+        #expect(await handler.commands.map { $0.id } == commands.map { $0.id })
         channel.cancel(commands[0].id)
-        #expect(await channel.commands.map { $0.id } == commands[1...].map { $0.id })
-        channel.cancelCommands { $0.id == commands[2].id }
+        #expect(await handler.commands.map { $0.id } == commands[1...].map { $0.id })
+        handler.cancelCommands { $0.id == commands[2].id }
         try await recorder.wait(for: "two ends") { $0.count == 2 }
         #expect(recorder.endedLabels == ["0", "2"])
         await self.manager.shutdown()
@@ -97,7 +101,7 @@ struct TracedChannelTests {
         #expect(self.tracer.activeSpans.isEmpty)
     }
 
-    @Test("what is not traced is the channel's own", .timeLimit(.minutes(1)))
+    @Test("what is not traced is the connection's own", .timeLimit(.minutes(1)))
     func listening() async throws {
         let channel = try self.channel()
         let recorder = EventRecorder()

@@ -5,7 +5,7 @@ public import OpenCombine
 #endif
 public import Linkspan
 
-extension MessageChannel {
+extension Connection {
     /// Publishes the messages of one event, or of every event when `event` is nil.
     ///
     /// ```swift

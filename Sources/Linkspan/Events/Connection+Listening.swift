@@ -1,0 +1,184 @@
+internal import LinkspanRuntime
+
+// All of it is made of `subscribe` and `onStatusChange`.
+
+extension Connection {
+    /// Calls `handler` with each message of an event; see ``subscribe(to:once:onMark:_:)``.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func on(
+        _ event: String, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: event, once: false, onMark: nil, handler)
+    }
+
+    /// Calls `handler` with each message of any event.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func onAny(_ handler: @escaping @Sendable (Message) -> Void) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: nil, once: false, onMark: nil, handler)
+    }
+
+    /// Calls `handler` with each message of an event, its first argument decoded.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - type: the type of the first argument.
+    ///   - handler: gets the value, or the error of code `decodingFailed` when the argument has another shape.
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func on<Value: Decodable & Sendable>(
+        _ event: String, as type: Value.Type,
+        _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.on(event) { message in
+            handler(Result { () throws(LinkspanError) in try message.decode(type) })
+        }
+    }
+
+    /// Calls `handler` with the messages of one event, or of all when `event` is nil, and with the marks between them.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func onItems(
+        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: event, once: false, onMark: { handler(.continuity($0)) }, { handler(.message($0)) })
+    }
+
+    /// Calls `handler` with one message of an event, the oldest that is held or the next to come, and then never again:
+    /// not even when several threads bring messages at once.
+    ///
+    /// It leaves the event as it found it: as long as nobody listens for longer, the messages behind that one are held for
+    /// the next listener.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func once(
+        _ event: String, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: event, once: true, onMark: nil, handler)
+    }
+
+    /// Messages of one event, or of all when `event` is nil, and the marks between them as a sequence.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event; nil for all.
+    ///   - capacity: how many messages wait at most.
+    ///   - overflow: what happens to the next one.
+    /// - Returns: the sequence; it listens as long as somebody has it, and does not keep the connection.
+    /// - Throws: ``LinkspanError`` with code `released`.
+    public func events(
+        _ event: String?, capacity: Int = 1_024, overflow: EventStream.Overflow = .dropOldest
+    ) throws(LinkspanError) -> EventStream {
+        let queue = EventQueue(capacity: capacity, overflow: overflow)
+        let messages = try self.subscribe(to: event, once: false) { [weak queue] in
+            queue?.push($0)
+        } _: { [weak queue] in
+            queue?.push($0)
+        }
+        // Taken off by its holder: the stream ends behind what it holds.
+        messages.atEnd { [weak queue] in queue?.finish() }
+        queue.own(messages)
+        queue.own(self.onEnd { [weak queue] in queue?.finish() })
+        return EventStream(queue: queue)
+    }
+
+    /// Calls `handler` once when nothing more comes through this connection: it was released, or this holder has given it
+    /// back. At once when that has happened already.
+    @discardableResult
+    public func onEnd(_ handler: @escaping @Sendable () -> Void) -> Subscription {
+        let gate = OnceGate()
+        let changes = self.onStateChange { change in
+            guard change.to == .released, gate.pass() else { return }
+            handler()
+            gate.end()
+        }
+        // Also ended by a holder that gives the connection back, and not by the cancel below, behind which nothing passes.
+        changes.atEnd { if gate.pass() { handler() } }
+        gate.own(changes)
+        return Subscription { gate.end() }
+    }
+}
+
+// MARK: - States
+
+extension Connection {
+    /// Calls `handler` with each change of state, in order, beginning with the latest if there has been one.
+    @discardableResult
+    public func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
+        self.onStatusChange { if case .state(let change) = $0 { handler(change) } }
+    }
+
+    /// The state as a sequence; see ``StateChanges``. It does not keep the connection.
+    public var stateChanges: StateChanges {
+        let board = StateBoard()
+        let changes = self.onStateChange { [weak board] in board?.post($0) }
+        changes.atEnd { [weak board] in board?.finish() }
+        board.own(changes)
+        return StateChanges(board: board)
+    }
+}
+
+// MARK: - One message
+
+extension Connection {
+    /// Waits for one message of an event: the oldest that is held, or the next to come.
+    ///
+    /// Exactly one message is taken. As long as nobody listens to the event for longer, what comes before the next call is
+    /// held for it, within the bounds of the hold; a loop over all messages is better served by ``EventStream``.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - timeout: how long to wait; nil for as long as the connection lives.
+    /// - Returns: the message.
+    /// - Throws: ``LinkspanError``: `timedOut`, `released`, `cancelled`.
+    public func next(_ event: String, timeout: Duration? = nil) async throws(LinkspanError) -> Message {
+        let box = Promise<Result<Message, LinkspanError>>()
+        let message = try self.once(event) { box.fulfill(.success($0)) }
+        let end = self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
+        message.atEnd {
+            // Taken off, unless that is because everything has ended: then this is called at once.
+            self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
+                .cancel()
+            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was called off")))
+        }
+        let timer = timeout.map { timeout in
+            self.scheduler.schedule(at: self.scheduler.now + timeout) {
+                box.fulfill(.failure(LinkspanError(.timedOut, "no '\(event)' came in time")))
+            }
+        }
+        let result = await withTaskCancellationHandler {
+            await box.value
+        } onCancel: {
+            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was cancelled")))
+        }
+        message.cancel()
+        end.cancel()
+        timer?.cancel()
+        return try result.get()
+    }
+
+    /// Waits for one message of an event and reads its value; see ``next(_:timeout:)-(String,_)``.
+    ///
+    /// - Throws: ``LinkspanError``: `timedOut`, `released`, `cancelled`; `decodingFailed` for another shape.
+    public func next<Value, Reply>(
+        _ event: Event<Value, Reply>, timeout: Duration? = nil
+    ) async throws(LinkspanError) -> Value {
+        try await self.next(event.name, timeout: timeout).decode(Value.self)
+    }
+
+    /// Calls `handler` with the value of one message, then never again; a message of another shape comes as an error.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    @discardableResult
+    public func once<Value, Reply>(
+        _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.once(event.name) { message in
+            handler(Result { () throws(LinkspanError) in try message.decode(Value.self) })
+        }
+    }
+}

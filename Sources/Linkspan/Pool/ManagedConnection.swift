@@ -1,0 +1,121 @@
+/// A connection as its manager needs it: one that can be finished, suspended and changed.
+///
+/// Apps never see it: they hold a ``ConnectionHandler``. It is public so that a third party can bring connections of its
+/// own through a ``ConnectionFactory``. For most a ``Transport`` is the better seam: the SDK's connection around it then
+/// buffers while it is down, reconnects and keeps listeners.
+public protocol ManagedConnection: Connection {
+    /// Finishes the connection for good.
+    ///
+    /// - Throws: ``LinkspanError`` with code `wrongState` unless the state is `disconnected`.
+    func release() throws(LinkspanError)
+
+    /// Nobody uses the connection any more: goes to `disconnected`, so that it can be released.
+    func retire()
+
+    /// Ends the connection at once, from any state: every command without an outcome fails with `error`, its link is closed
+    /// politely, its session is not resumed, and the state becomes `released`. Never refused.
+    ///
+    /// By default the connection is retired and released.
+    func end(_ error: LinkspanError)
+
+    /// Drops its link, because the path is gone or the app is out of sight; see ``SuspendRule``.
+    ///
+    /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so. By default
+    /// nothing happens at all.
+    ///
+    /// - Parameters:
+    ///   - reason: why, of code `pathLost` or `suspended`.
+    ///   - patience: the shortest time between attempts from now on; nil for none before ``resume(within:)``.
+    func suspend(_ reason: LinkspanError, patience: Duration?)
+
+    /// Ends a ``suspend(_:patience:)``, and tries soon where an attempt would follow later; see ``ResumeRule``.
+    ///
+    /// By default nothing happens.
+    ///
+    /// - Parameter spread: the span over which connections spread their attempts.
+    func resume(within spread: Duration)
+
+    /// Goes by other options from now on, on the link it has; see ``ConnectionManager/adjust(_:_:)``.
+    ///
+    /// By default it is refused.
+    ///
+    /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
+    func adjust(_ options: ConnectionOptions) throws(LinkspanError)
+
+    /// Leaves for another endpoint or transport with its listeners and all that waits; see ``ConnectionManager/move(_:to:)``.
+    ///
+    /// By default it is refused.
+    ///
+    /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
+    func move(to configuration: ConnectionConfiguration) throws(LinkspanError)
+
+    /// Returns when commands have their outcomes, or after `limit`; see ``ConnectionHandler/drain(within:)``.
+    ///
+    /// By default it returns at once.
+    func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async
+
+    /// The commands that have not had their outcome, in the order in which they were made.
+    ///
+    /// By default there are none.
+    var commands: [CommandStatus] { get async }
+
+    /// Cancels the commands for which `isMeant` returns true; they end with code `cancelled`.
+    ///
+    /// By default nothing happens.
+    ///
+    /// - Parameter isMeant: called for each of ``commands``, on the connection's executor.
+    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool)
+
+    /// Calls `handler` with every command that a link takes, in the order of the wire, and again when it is repeated.
+    ///
+    /// By default it is refused.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released` or `unsupported`.
+    func onAnyOutgoing(
+        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+    ) throws(LinkspanError) -> Subscription
+
+    /// Returns when the peer has been told of a former disconnect and nothing is left on the network, or after `limit`.
+    func settle(within limit: Duration) async
+}
+
+extension ManagedConnection {
+    /// Retires and releases the connection.
+    public func end(_ error: LinkspanError) {
+        self.retire()
+        // Refused only when it has been released already.
+        try? self.release()
+    }
+
+    /// Does nothing.
+    public func suspend(_ reason: LinkspanError, patience: Duration?) {}
+
+    /// Does nothing.
+    public func resume(within spread: Duration) {}
+
+    /// Throws code `unsupported`.
+    public func adjust(_ options: ConnectionOptions) throws(LinkspanError) {
+        throw LinkspanError(.unsupported, "this kind of connection does not change its options")
+    }
+
+    /// Throws code `unsupported`.
+    public func move(to configuration: ConnectionConfiguration) throws(LinkspanError) {
+        throw LinkspanError(.unsupported, "this kind of connection does not move")
+    }
+
+    /// None.
+    public var commands: [CommandStatus] { get async { [] } }
+
+    /// Does nothing.
+    public func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {}
+
+    /// Throws code `unsupported`.
+    public func onAnyOutgoing(
+        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        throw LinkspanError(.unsupported, "this kind of connection does not tell what it sends")
+    }
+
+    /// Returns at once.
+    public func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {}
+}
