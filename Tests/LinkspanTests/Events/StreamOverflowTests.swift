@@ -72,16 +72,16 @@ struct StreamOverflowTests {
     @Test
     func `marks alone wake a reader of items and not one of messages`() async {
         let queue = EventQueue(capacity: 2)
-        queue.push(.continuity(.gap(.reconnected)))
+        queue.push(Continuity.gap(.reconnected))
         var items = EventStream(queue: queue).items.makeAsyncIterator()
         #expect(await items.next()?.text == "gap reconnected")
 
-        queue.push(.continuity(.continuous))
+        queue.push(Continuity.continuous)
         async let first = { () async -> String? in
             var iterator = EventStream(queue: queue).makeAsyncIterator()
             return await iterator.next()?.message.payload.text
         }()
-        queue.push(.continuity(.continuous))
+        queue.push(Continuity.continuous)
         queue.push(self.message(1))
         #expect(await first == "1")
     }
@@ -91,8 +91,8 @@ struct StreamOverflowTests {
         let queue = EventQueue(capacity: 2)
         queue.push(self.message(1))
         for _ in 1...10_000 {
-            queue.push(.continuity(.continuous))
-            queue.push(.continuity(.gap(.reconnected)))
+            queue.push(Continuity.continuous)
+            queue.push(Continuity.gap(.reconnected))
             queue.push(self.message(2))
         }
         queue.finish()

@@ -94,7 +94,7 @@ struct AttemptBudgetTests {
         harness.scheduler.advance(by: .seconds(1))
         let waiting = handlers.filter { $0.state == .reconnecting }
         #expect(waiting.count == 30)
-        guard case .waiting(let until, 1)? = waiting.last?.progress else {
+        guard case .waiting(let until, 1)? = waiting.last?.status.progress else {
             Issue.record("it does not wait")
             return
         }

@@ -58,7 +58,7 @@ struct Fleet: Sendable {
     func open() async throws {
         try await eventually("the end of the attempts", self.scheduler) {
             self.connections.allSatisfy {
-                switch $0.progress {
+                switch $0.status.progress {
                 case .obtainingCredentials, .opening: false
                 case .idle, .waiting, .open, .suspended: true
                 }
