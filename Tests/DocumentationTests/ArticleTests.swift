@@ -13,6 +13,8 @@ struct ArticleTests {
             ("LinkspanMessaging/Documentation.docc/WriteAService.md", "WriteAServiceExample.swift"),
             ("Linkspan/Documentation.docc/Listening.md", "ListeningExample.swift"),
             ("Linkspan/Documentation.docc/TenMinutes.md", "TenMinutesExample.swift"),
+            ("Linkspan/Documentation.docc/Migration.md", "MigrationExample.swift"),
+            ("LinkspanTesting/Documentation.docc/LinkspanTesting.md", "FakeConnectionExample.swift"),
             ("LinkspanMessaging/Documentation.docc/Services.md", "ServicesExample.swift"),
         ])
     func `every block of code stands in the example`(article: String, example: String) throws {

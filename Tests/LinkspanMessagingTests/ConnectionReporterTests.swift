@@ -60,7 +60,7 @@ struct ConnectionReporterTests {
         let handler = try self.connect()
         try handler.perform(Command(.send, event: "news", payload: .json("1234")))
         try handler.perform(Command(.request, event: "ask", payload: .json("1234")))
-        try handler.perform(Command(.deliver(lane: "a"), event: "say", payload: .json("1234")))
+        try handler.perform(Command(.deliver(orderingKey: "a"), event: "say", payload: .json("1234")))
         self.scheduler.advance(by: .milliseconds(100))
         self.transport.openPeers.first?.emit("item", .json("12"))
         self.scheduler.advance(by: .milliseconds(100))

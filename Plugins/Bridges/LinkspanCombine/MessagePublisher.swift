@@ -42,7 +42,8 @@ public struct MessagePublisher: Publisher, Sendable {
             subscriber, channel: self.channel, capacity: self.capacity, onOverflow: self.onOverflow)
         subscriber.receive(subscription: subscription)
         do throws(LinkspanError) {
-            let messages = try self.channel.subscribe(to: self.event, once: false, onMark: nil) { [weak subscription] message in
+            let messages = try self.channel.subscribe(to: self.event, once: false, onMark: nil) {
+                [weak subscription] message in
                 subscription?.push(message)
             }
             subscription.own(messages)

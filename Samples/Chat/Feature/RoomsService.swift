@@ -73,7 +73,7 @@ extension RoomsService {
             let payload = try Payload(ChatVocabulary.Say(room: room, text: text, id: id))
             self.news.post(.said(id: id, room: room, text: text))
             try channel.perform(
-                Command(.deliver(lane: "say"), event: "say", payload: payload) { self.ended(id, text, $0) })
+                Command(.deliver(orderingKey: "say"), event: "say", payload: payload) { self.ended(id, text, $0) })
         } catch {
             self.news.post(.rejected(id: id, text: text, why: error.message))
             self.tally.end()

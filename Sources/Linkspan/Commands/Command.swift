@@ -29,8 +29,8 @@ public struct Command: Sendable {
         case send
         /// Sent at most once; done when the reply has come.
         case request
-        /// Sent at least once, repeated after losses until the reply comes; in order within its lane.
-        case deliver(lane: String)
+        /// Sent at least once, repeated after losses until the reply comes; in order within its ordering key.
+        case deliver(orderingKey: String)
     }
 
     /// Its identity.
@@ -111,7 +111,8 @@ public struct Command: Sendable {
     /// Makes a command of a delivery that an earlier process left.
     init(restored delivery: StoredDelivery) {
         self.init(
-            .deliver(lane: delivery.lane), event: delivery.event, payload: delivery.payload, key: delivery.key)
+            .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
+            key: delivery.key)
         self.isRestored = true
     }
 

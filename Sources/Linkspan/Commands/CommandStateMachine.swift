@@ -39,7 +39,7 @@ struct CommandStateMachine {
     private var phase = Phase.down
     private var turn = Turn()
     private var buffer: CommandBuffer
-    private var lanes: DeliveryLanes
+    private var queues: DeliveryQueues
     private var awaited: [UInt64: Command] = [:]
     /// When commands have waited for too long.
     private var ages = DeadlineQueue()
@@ -57,7 +57,7 @@ struct CommandStateMachine {
         self.delivery = options.deliveries
         self.buffer = CommandBuffer(limits: options.buffer)
         self.maxAge = options.buffer.maxAge
-        self.lanes = DeliveryLanes(limits: options.deliveries.limits)
+        self.queues = DeliveryQueues(limits: options.deliveries.limits)
     }
 
     /// Follows other limits from now on; commands that wait already keep their places and deadlines.
@@ -66,13 +66,13 @@ struct CommandStateMachine {
         self.delivery = options.deliveries
         self.buffer.limits = options.buffer
         self.maxAge = options.buffer.maxAge
-        self.lanes.limits = options.deliveries.limits
+        self.queues.limits = options.deliveries.limits
     }
 
     /// Takes the deliveries that an earlier process left.
     mutating func restore(_ deliveries: [Command]) {
         for command in deliveries {
-            if case .deliver(let lane) = command.kind { self.lanes.restore(command, lane: lane) }
+            if case .deliver(let orderingKey) = command.kind { self.queues.restore(command, orderingKey: orderingKey) }
         }
     }
 
@@ -94,8 +94,8 @@ struct CommandStateMachine {
     /// How much waits: commands in the buffer, and deliveries without a reply.
     var load: ConnectionLoad {
         ConnectionLoad(
-            commands: self.buffer.count, bytes: self.buffer.byteCount, deliveries: self.lanes.count,
-            deliveryBytes: self.lanes.byteCount)
+            commands: self.buffer.count, bytes: self.buffer.byteCount, deliveries: self.queues.count,
+            deliveryBytes: self.queues.byteCount)
     }
 
     /// When ``expire(now:effects:)`` is due.
@@ -132,11 +132,11 @@ extension CommandStateMachine {
         if self.isGreeting(epoch) { self.beginFlush(effects: &effects) }
     }
 
-    /// The link is gone: requests under way fail now, deliveries go back to the heads of their lanes unless this was their
+    /// The link is gone: requests under way fail now, deliveries go back to the heads of their ordering keys unless this was their
     /// last attempt.
     mutating func linkLost(_ cause: LinkspanError?, effects: inout Deque<Effect>) {
         self.phase = .down
-        self.lanes.interruptAll()
+        self.queues.interruptAll()
         self.repeats = DeadlineQueue()
         let requests = self.awaited.values.filter { $0.kind == .request }.sorted { $0.id < $1.id }
         self.awaited = [:]
@@ -152,7 +152,7 @@ extension CommandStateMachine {
     /// Ends deliveries that were given to links as often as they may be.
     private mutating func endExhausted(effects: inout Deque<Effect>) {
         guard let limit = self.delivery.attempts else { return }
-        for command in self.lanes.removeHeads(givenTimes: limit) {
+        for command in self.queues.removeHeads(givenTimes: limit) {
             effects.append(command.fail(.timedOut, .unknown, "was not answered, however often it was sent"))
         }
     }
@@ -178,7 +178,7 @@ extension CommandStateMachine {
         self.awaited = [:]
         for command in requests { effects.append(command.fail(code, .unknown, reason)) }
         for command in self.buffer.removeAll() { effects.append(command.fail(code, .notSent, reason)) }
-        for (command, wasSent) in self.lanes.removeAll() {
+        for (command, wasSent) in self.queues.removeAll() {
             effects.append(command.fail(code, wasSent ? .unknown : .notSent, reason))
         }
     }
@@ -189,7 +189,7 @@ extension CommandStateMachine {
         for command in self.buffer.removeAll() {
             effects.append(command.fail(.released, .notSent, "was given up: released"))
         }
-        for (command, wasSent) in self.lanes.removeAll() {
+        for (command, wasSent) in self.queues.removeAll() {
             effects.append(command.fail(.released, wasSent ? .unknown : .notSent, "was given up: released"))
         }
     }
@@ -235,10 +235,10 @@ extension CommandStateMachine {
             return self.outgoing(command)
         case .down, .greeting, .flushing, .pausing, .full, .open: ()
         }
-        if case .deliver(let lane) = command.kind {
-            try self.lanes.append(command, lane: lane)
+        if case .deliver(let orderingKey) = command.kind {
+            try self.queues.append(command, orderingKey: orderingKey)
             self.watch(command, made: made())
-            guard self.isOpen, let begun = self.lanes.beginNext() else { return nil }
+            guard self.isOpen, let begun = self.queues.beginNext() else { return nil }
             return self.outgoing(begun, now: made())
         }
         guard !command.isVolatile else {
@@ -271,9 +271,9 @@ extension CommandStateMachine {
 
     private mutating func watch(_ command: Command, made: ContinuousClock.Instant) {
         guard let timeout = command.timeout else { return }
-        let living = self.awaited.count + self.buffer.count + self.lanes.count
+        let living = self.awaited.count + self.buffer.count + self.queues.count
         self.deadlines.insert(command.id, at: made + timeout, living: living) {
-            Set(self.awaited.values.map(\.id) + self.buffer.ids + self.lanes.ids)
+            Set(self.awaited.values.map(\.id) + self.buffer.ids + self.queues.ids)
         }
     }
 
@@ -293,13 +293,15 @@ extension CommandStateMachine {
         return Outgoing(command: command, message: message)
     }
 
-    private mutating func outgoing(_ begun: DeliveryLanes.Begun, now: ContinuousClock.Instant) -> Outgoing {
+    private mutating func outgoing(_ begun: DeliveryQueues.Begun, now: ContinuousClock.Instant) -> Outgoing {
         let command = begun.command
         var message = OutboundMessage(event: command.event, payload: self.payload(of: command))
         let number = self.awaitReply(to: command, under: begun.requestID)
         message.requestID = number
         let due = now + self.delivery.repeatAfter
-        if case .deliver(let lane) = command.kind { self.lanes.note(requestID: number, repeatAt: due, lane: lane) }
+        if case .deliver(let orderingKey) = command.kind {
+            self.queues.note(requestID: number, repeatAt: due, orderingKey: orderingKey)
+        }
         self.watchReply(to: command, until: due)
         return Outgoing(command: command, message: message)
     }
@@ -326,7 +328,7 @@ extension CommandStateMachine {
     /// A turn that is used up while more waits is followed by a pause, which is left as an effect.
     mutating func nextToFlush(now: ContinuousClock.Instant, effects: inout Deque<Effect>) -> Outgoing? {
         guard case .flushing = self.phase else { return nil }
-        guard !self.buffer.isEmpty || self.lanes.hasReady else {
+        guard !self.buffer.isEmpty || self.queues.hasReady else {
             self.phase = .open
             return nil
         }
@@ -340,7 +342,7 @@ extension CommandStateMachine {
             self.count(command)
             return self.outgoing(command)
         }
-        guard let begun = self.lanes.beginNext() else { return self.nextToFlush(now: now, effects: &effects) }
+        guard let begun = self.queues.beginNext() else { return self.nextToFlush(now: now, effects: &effects) }
         self.count(begun.command)
         return self.outgoing(begun, now: now)
     }
@@ -359,8 +361,8 @@ extension CommandStateMachine {
     mutating func takeBack(_ outgoing: Outgoing, now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
         let command = outgoing.command
         if let id = outgoing.message.requestID { self.awaited[id] = nil }
-        if case .deliver(let lane) = command.kind {
-            self.lanes.giveBack(lane: lane)
+        if case .deliver(let orderingKey) = command.kind {
+            self.queues.giveBack(orderingKey: orderingKey)
         } else if case .greeting = self.phase {
             effects.append(command.fail(.disconnected, .notSent, "was part of a greeting that the link did not take"))
         } else if command.isVolatile {
@@ -380,20 +382,20 @@ extension CommandStateMachine {
         if let id = outgoing.message.requestID { self.awaited[id] = nil }
         var error = error
         error.certainty = .notSent
-        if case .deliver(let lane) = command.kind {
+        if case .deliver(let orderingKey) = command.kind {
             // An earlier link may have carried it.
-            if let attempts = self.lanes.attempts(of: command.id, lane: lane), attempts > 1 {
+            if let attempts = self.queues.attempts(of: command.id, orderingKey: orderingKey), attempts > 1 {
                 error.certainty = .unknown
             }
-            _ = self.lanes.remove(command.id, lane: lane)
+            _ = self.queues.remove(command.id, orderingKey: orderingKey)
             self.beginNext(effects: &effects)
         }
         effects.append(.finish(command, .failure(error)))
     }
 
-    /// Sends the next of a lane through the flush, so that there is one place that sends deliveries.
+    /// Sends the next of an ordering key through the flush, so that there is one place that sends deliveries.
     private mutating func beginNext(effects: inout Deque<Effect>) {
-        guard case .open = self.phase, self.lanes.hasReady else { return }
+        guard case .open = self.phase, self.queues.hasReady else { return }
         self.beginFlush(effects: &effects)
     }
 }
@@ -407,8 +409,8 @@ extension CommandStateMachine {
             self.lateReplies += 1
             return nil
         }
-        if case .deliver(let lane) = command.kind {
-            _ = self.lanes.remove(command.id, lane: lane)
+        if case .deliver(let orderingKey) = command.kind {
+            _ = self.queues.remove(command.id, orderingKey: orderingKey)
             self.beginNext(effects: &effects)
         }
         return command
@@ -418,7 +420,7 @@ extension CommandStateMachine {
     var statuses: [CommandStatus] {
         var statuses = self.buffer.all.map { CommandStatus($0, .waiting) }
         statuses += self.awaited.values.filter { $0.kind == .request }.map { CommandStatus($0, .underWay) }
-        statuses += self.lanes.all.map { command, isUnderWay, wasSent in
+        statuses += self.queues.all.map { command, isUnderWay, wasSent in
             CommandStatus(command, isUnderWay ? .underWay : wasSent ? .interrupted : .waiting)
         }
         return statuses.sorted { $0.id < $1.id }
@@ -457,13 +459,15 @@ extension CommandStateMachine {
         var exhausted: Set<Command.ID> = []
         for command in self.awaited.values {
             // One that the link did not take at first has a later instant by now.
-            guard ids.contains(command.id), case .deliver(let lane) = command.kind,
-                self.lanes.mayRepeat(lane: lane, now: now)
+            guard ids.contains(command.id), case .deliver(let orderingKey) = command.kind,
+                self.queues.mayRepeat(orderingKey: orderingKey, now: now)
             else { continue }
-            if let limit = self.delivery.attempts, self.lanes.attempts(of: command.id, lane: lane) ?? 0 >= limit {
+            if let limit = self.delivery.attempts,
+                self.queues.attempts(of: command.id, orderingKey: orderingKey) ?? 0 >= limit
+            {
                 exhausted.insert(command.id)
             } else {
-                self.lanes.interrupt(lane: lane)
+                self.queues.interrupt(orderingKey: orderingKey)
             }
         }
         for (command, certainty) in self.remove(exhausted, effects: &effects) {
@@ -484,7 +488,7 @@ extension CommandStateMachine {
             if command.kind == .request { removed.append((command, .unknown)) }
         }
         // A delivery that waits may have been sent over an earlier link.
-        removed += self.lanes.remove { ids.contains($0.id) }.map { ($0.command, $0.wasSent ? .unknown : .notSent) }
+        removed += self.queues.remove { ids.contains($0.id) }.map { ($0.command, $0.wasSent ? .unknown : .notSent) }
         self.beginNext(effects: &effects)
         return removed.sorted { $0.0.id < $1.0.id }
     }

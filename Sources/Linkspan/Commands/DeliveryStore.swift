@@ -27,16 +27,16 @@ public struct StoredDelivery: Sendable, Hashable {
     /// What it is known by, here and at the server.
     public var key: String
     /// What it is kept in order with.
-    public var lane: String
+    public var orderingKey: String
     /// The name of the event.
     public var event: String
     /// The arguments.
     public var payload: Payload
 
     /// Makes a delivery.
-    public init(key: String, lane: String, event: String, payload: Payload) {
+    public init(key: String, orderingKey: String, event: String, payload: Payload) {
         self.key = key
-        self.lane = lane
+        self.orderingKey = orderingKey
         self.event = event
         self.payload = payload
     }

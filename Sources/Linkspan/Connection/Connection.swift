@@ -120,13 +120,13 @@ extension Connection {
     ///
     /// At least once, in order.
     ///
-    /// Events of one lane reach the server in the order of the calls. The server may get an event twice when a connection
+    /// Events of one ordering key reach the server in the order of the calls. The server may get an event twice when a connection
     /// was lost before its reply; give the event a key of your own and let the server recognise it.
     ///
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - arguments: its arguments.
-    ///   - lane: what is kept in order with what; the event's name when nil.
+    ///   - ordering key: what is kept in order with what; the event's name when nil.
     ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
     ///     ``DeliveryOptions/key``.
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
@@ -134,11 +134,11 @@ extension Connection {
     /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
     @discardableResult
     public func deliver<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument, lane: String? = nil, key: String? = nil,
+        _ event: String, _ arguments: repeat each Argument, orderingKey: String? = nil, key: String? = nil,
         timeout: Duration? = nil
     ) async throws(LinkspanError) -> Payload {
         try await self.reply(
-            to: .deliver(lane: lane ?? event), event: event, payload: Payload(repeat each arguments),
+            to: .deliver(orderingKey: orderingKey ?? event), event: event, payload: Payload(repeat each arguments),
             timeout: timeout, key: key)
     }
 

@@ -172,9 +172,10 @@ extension LinkspanError {
 
 extension DeliveryStore {
     func keep(_ command: Command, key: String) throws(LinkspanError) {
-        guard case .deliver(let lane) = command.kind else { return }
+        guard case .deliver(let orderingKey) = command.kind else { return }
         do {
-            try self.keep(StoredDelivery(key: key, lane: lane, event: command.event, payload: command.payload))
+            try self.keep(
+                StoredDelivery(key: key, orderingKey: orderingKey, event: command.event, payload: command.payload))
         } catch {
             throw LinkspanError(.notKept, "'\(command.event)' could not be stored", cause: error, certainty: .notSent)
         }

@@ -47,7 +47,8 @@ public struct ConnectionStatus: Sendable {
 
     private var whatIs: String {
         switch self.state {
-        case .created where self.progress == .idle: "The connection to \(self.url.redacted) has not been asked to connect."
+        case .created where self.progress == .idle:
+            "The connection to \(self.url.redacted) has not been asked to connect."
         case .created: "The connection to \(self.url.redacted) is being made for the first time."
         case .connected: "The connection to \(self.url.redacted) is up."
         case .disconnected where self.progress == .suspended: "The connection to \(self.url.redacted) is suspended."

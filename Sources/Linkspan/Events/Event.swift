@@ -48,14 +48,14 @@ extension Connection {
         try Self.read(try await self.request(event.name, value, timeout: timeout))
     }
 
-    /// Sends an event until it is answered, in order within its lane.
+    /// Sends an event until it is answered, in order within its ordering key.
     ///
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
     @discardableResult
     public func deliver<Value, Reply>(
-        _ event: Event<Value, Reply>, _ value: Value, lane: String? = nil, timeout: Duration? = nil
+        _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, timeout: Duration? = nil
     ) async throws(LinkspanError) -> Reply {
-        try Self.read(try await self.deliver(event.name, value, lane: lane, timeout: timeout))
+        try Self.read(try await self.deliver(event.name, value, orderingKey: orderingKey, timeout: timeout))
     }
 
     /// Calls `handler` with the value of each message; a message of another shape comes as an error, not as silence.

@@ -34,7 +34,7 @@ extension Interop {
                     for number in 0..<300 {
                         try client.handler.send("echo", number)
                         try client.handler.perform(
-                            Command(.deliver(lane: "lane"), event: "req", payload: Payload(number)) { outcome in
+                            Command(.deliver(orderingKey: "room"), event: "req", payload: Payload(number)) { outcome in
                                 answers.append((try? outcome.get().decode(Int.self)) ?? -1)
                             })
                     }
@@ -63,7 +63,7 @@ extension Interop {
                     try client.handler.perform(
                         Command(.request, event: "req", payload: Payload("once")) { request.append($0) })
                     try client.handler.perform(
-                        Command(.deliver(lane: "lane"), event: "req", payload: Payload("surely")) {
+                        Command(.deliver(orderingKey: "room"), event: "req", payload: Payload("surely")) {
                             delivery.append($0)
                         })
                     await server.stop()

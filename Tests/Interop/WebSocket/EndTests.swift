@@ -175,7 +175,7 @@ extension Interop {
                     for number in 0..<300 {
                         try client.handler.send("echo", number)
                         try client.handler.perform(
-                            Command(.deliver(lane: "lane"), event: "req", payload: Payload(number)) { outcome in
+                            Command(.deliver(orderingKey: "room"), event: "req", payload: Payload(number)) { outcome in
                                 answers.append((try? outcome.get().decode(Int.self)) ?? -1)
                             })
                     }

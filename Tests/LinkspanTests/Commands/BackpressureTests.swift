@@ -84,7 +84,7 @@ struct BackpressureTests {
     func `deliveries wait for room as well`() throws {
         let harness = try self.makeHarness(capacity: 1)
         harness.transport.onMessage { $0.reply() }
-        for event in ["a", "b", "c"] { try harness.perform(.deliver(lane: event), event) }
+        for event in ["a", "b", "c"] { try harness.perform(.deliver(orderingKey: event), event) }
         harness.scheduler.settle()
         for _ in 0..<3 {
             try #require(harness.peers.first).read()

@@ -13,7 +13,7 @@ struct DeliverTests {
             }
         }
         harness.transport.onMessage { $0.reply() }
-        for number in 0..<20 { try harness.perform(.deliver(lane: "lane"), "\(number)") }
+        for number in 0..<20 { try harness.perform(.deliver(orderingKey: "room"), "\(number)") }
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(600))
         #expect(harness.recorder.endedLabels == (0..<20).map(String.init))
@@ -26,12 +26,12 @@ struct DeliverTests {
     }
 
     @Test
-    func `in a lane one is under way at a time, and lanes do not wait for each other`() throws {
+    func `in a orderingKey one is under way at a time, and queues do not wait for each other`() throws {
         let harness = try Harness { _ in .perfect }
         try harness.enter(.connected)
         for number in 0..<3 {
-            try harness.perform(.deliver(lane: "a"), "a\(number)")
-            try harness.perform(.deliver(lane: "b"), "b\(number)")
+            try harness.perform(.deliver(orderingKey: "a"), "a\(number)")
+            try harness.perform(.deliver(orderingKey: "b"), "b\(number)")
         }
         harness.scheduler.settle()
         #expect(harness.arrived == ["a0", "b0"])
@@ -44,7 +44,7 @@ struct DeliverTests {
     func `5.4 any to failed: deliveries are kept and go on after the next connect`() throws {
         let harness = try Harness { number in number == 1 ? .refusing(.permanent) : .perfect }
         harness.transport.onMessage { $0.reply() }
-        try harness.perform(.deliver(lane: "lane"), "kept")
+        try harness.perform(.deliver(orderingKey: "room"), "kept")
         try harness.connection.connect()
         harness.scheduler.settle()
         #expect(harness.connection.state == .disconnected)
@@ -58,8 +58,8 @@ struct DeliverTests {
     func `5.4 close: a delivery that was sent once is not called unsent at release`() throws {
         let harness = try Harness { _ in .perfect }
         try harness.enter(.connected)
-        try harness.perform(.deliver(lane: "lane"), "sent")
-        try harness.perform(.deliver(lane: "lane"), "behind")
+        try harness.perform(.deliver(orderingKey: "room"), "sent")
+        try harness.perform(.deliver(orderingKey: "room"), "behind")
         harness.scheduler.settle()
         try harness.connection.disconnect()
         try harness.connection.release()
@@ -68,11 +68,11 @@ struct DeliverTests {
     }
 
     @Test
-    func `a delivery that runs out of time makes way for the next of its lane`() throws {
+    func `a delivery that runs out of time makes way for the next of its orderingKey`() throws {
         let harness = try Harness { _ in .perfect }
         try harness.enter(.connected)
-        try harness.perform(.deliver(lane: "lane"), "slow", timeout: .seconds(5))
-        try harness.perform(.deliver(lane: "lane"), "next")
+        try harness.perform(.deliver(orderingKey: "room"), "slow", timeout: .seconds(5))
+        try harness.perform(.deliver(orderingKey: "room"), "next")
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.failure("slow")?.code == .timedOut)
         #expect(harness.failure("slow")?.certainty == .unknown)
@@ -80,11 +80,11 @@ struct DeliverTests {
     }
 
     @Test
-    func `a rejected delivery makes way for the next of its lane`() throws {
+    func `a rejected delivery makes way for the next of its orderingKey`() throws {
         let error = LinkspanError(.messageTooLarge, "too large")
         let harness = try Harness { _ in .defaults { $0.rejects = { $0.event == "large" ? error : nil } } }
         harness.transport.onMessage { $0.reply() }
-        for event in ["large", "small"] { try harness.perform(.deliver(lane: "lane"), event) }
+        for event in ["large", "small"] { try harness.perform(.deliver(orderingKey: "room"), event) }
         try harness.enter(.connected)
         #expect(harness.failure("large")?.code == .messageTooLarge)
         #expect(harness.isSuccess("small"))
@@ -93,8 +93,8 @@ struct DeliverTests {
     @Test
     func `the bound of deliveries is its own`() throws {
         let harness = try Harness(options: { $0.deliveries.commands = 1 }, script: { _ in .perfect })
-        try harness.perform(.deliver(lane: "lane"), "a")
-        let error = #expect(throws: LinkspanError.self) { try harness.perform(.deliver(lane: "lane"), "b") }
+        try harness.perform(.deliver(orderingKey: "room"), "a")
+        let error = #expect(throws: LinkspanError.self) { try harness.perform(.deliver(orderingKey: "room"), "b") }
         #expect(error?.code == .bufferFull)
         try harness.perform(.send, "c")
         #expect(harness.connection.status.waitingCommands == 2)
@@ -105,7 +105,8 @@ struct DeliverTests {
         let harness = try Harness { _ in .perfect }
         try harness.enter(.connected)
         let command = Command(
-            .deliver(lane: "lane"), event: "gone", payload: .empty, completion: harness.recorder.completion("gone"))
+            .deliver(orderingKey: "room"), event: "gone", payload: .empty,
+            completion: harness.recorder.completion("gone"))
         try harness.connection.perform(command)
         harness.peers.first?.drop()
         harness.scheduler.settle()

@@ -19,7 +19,7 @@ struct DeliveryStoreTests {
     func `a delivery is stored before it is accepted, and forgotten with its outcome`() throws {
         let store = MemoryStore()
         let harness = try self.harness(store) { _ in .perfect }
-        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.perform(.deliver(orderingKey: "room"), "a")
         try harness.perform(.send, "not stored")
         #expect(store.events == ["a"])
         try harness.enter(.connected)
@@ -31,11 +31,11 @@ struct DeliveryStoreTests {
     func `what one process leaves, the next one sends first, in order, with the same keys`() throws {
         let store = MemoryStore()
         let first = try self.harness(store) { _ in .perfect }
-        for event in ["a", "b"] { try first.perform(.deliver(lane: "lane"), event) }
+        for event in ["a", "b"] { try first.perform(.deliver(orderingKey: "room"), event) }
         let keys = store.kept().map(\.key)
         // The process ends here: nobody tells the store anything.
         let second = try self.harness(store) { _ in .perfect }
-        try second.perform(.deliver(lane: "lane"), "c")
+        try second.perform(.deliver(orderingKey: "room"), "c")
         #expect(
             try second.connection.ask { $0.commands.statuses }.map(\.stage) == [.interrupted, .interrupted, .waiting])
         try second.enter(.connected)
@@ -48,7 +48,7 @@ struct DeliveryStoreTests {
     func `a release forgets nothing, a cancellation does`() throws {
         let store = MemoryStore()
         let harness = try self.harness(store) { _ in .perfect }
-        for event in ["a", "b"] { try harness.perform(.deliver(lane: "lane"), event) }
+        for event in ["a", "b"] { try harness.perform(.deliver(orderingKey: "room"), event) }
         harness.connection.cancelCommands { $0.event == "a" }
         harness.connection.retire()
         try harness.connection.release()
@@ -64,11 +64,11 @@ struct DeliveryStoreTests {
                 $0.store = store
                 $0.deliveries.commands = 1
             }, script: { _ in .perfect })
-        try harness.perform(.deliver(lane: "lane"), "a")
-        #expect(throws: LinkspanError.self) { try harness.perform(.deliver(lane: "lane"), "too many") }
+        try harness.perform(.deliver(orderingKey: "room"), "a")
+        #expect(throws: LinkspanError.self) { try harness.perform(.deliver(orderingKey: "room"), "too many") }
         #expect(store.events == ["a"])
         store.fail()
-        let error = #expect(throws: LinkspanError.self) { try harness.perform(.deliver(lane: "lane"), "b") }
+        let error = #expect(throws: LinkspanError.self) { try harness.perform(.deliver(orderingKey: "room"), "b") }
         #expect(error?.code == .notKept)
         #expect(error?.certainty == .notSent)
         #expect(harness.recorder.outcomes("b").isEmpty)

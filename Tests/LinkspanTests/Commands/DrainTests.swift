@@ -24,7 +24,8 @@ struct DrainTests {
     func `5.4 drain: what waits is flushed, replies are awaited, new calls are refused`() async throws {
         let recorder = EventRecorder()
         let handler = try self.harness.connect()
-        for (kind, event) in [(.request, "a"), (.deliver(lane: "lane"), "b"), (.send, "c")] as [(Command.Kind, String)]
+        for (kind, event) in [(.request, "a"), (.deliver(orderingKey: "room"), "b"), (.send, "c")]
+            as [(Command.Kind, String)]
         {
             try handler.perform(
                 Command(kind, event: event, payload: .empty, completion: recorder.completion(event)))
@@ -77,7 +78,7 @@ struct AgeTests {
         harness.scheduler.advance(by: .seconds(1))
         try harness.perform(.send, "send")
         try harness.perform(.request, "request", timeout: .seconds(3_600))
-        try harness.perform(.deliver(lane: "lane"), "delivery")
+        try harness.perform(.deliver(orderingKey: "room"), "delivery")
         harness.scheduler.advance(by: .milliseconds(119_999))
         #expect(harness.recorder.endedLabels == ["in time"])
         harness.scheduler.advance(by: .milliseconds(1))

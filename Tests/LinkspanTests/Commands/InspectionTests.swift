@@ -11,8 +11,8 @@ struct InspectionTests {
         try harness.enter(.connected)
         try harness.perform(.send, "gone")
         try harness.perform(.request, "asked")
-        try harness.perform(.deliver(lane: "lane"), "first")
-        try harness.perform(.deliver(lane: "lane"), "second")
+        try harness.perform(.deliver(orderingKey: "room"), "first")
+        try harness.perform(.deliver(orderingKey: "room"), "second")
         #expect(await harness.connection.commands.map(\.event) == ["asked", "first", "second"])
         #expect(await harness.connection.commands.map(\.stage) == [.underWay, .underWay, .waiting])
         harness.peers.first?.drop()
@@ -29,8 +29,8 @@ struct InspectionTests {
         harness.transport.onMessage { if $0.event.hasPrefix("keep") { $0.reply() } }
         try harness.enter(.connected)
         try harness.perform(.request, "drop asked")
-        try harness.perform(.deliver(lane: "lane"), "drop first")
-        try harness.perform(.deliver(lane: "lane"), "keep second")
+        try harness.perform(.deliver(orderingKey: "room"), "drop first")
+        try harness.perform(.deliver(orderingKey: "room"), "keep second")
         harness.connection.cancelCommands { $0.event.hasPrefix("drop") }
         for event in ["drop asked", "drop first"] {
             #expect(harness.failure(event)?.code == .cancelled)

@@ -79,16 +79,16 @@ struct PacingTests {
     }
 
     @Test
-    func `deliveries keep the pace as well, each lane in order`() throws {
+    func `deliveries keep the pace as well, each orderingKey in order`() throws {
         let harness = try Self.harness(FlushPacing(commands: 3, pause: .milliseconds(20)))
         harness.transport.onMessage { $0.reply() }
-        for number in 0..<8 { try harness.perform(.deliver(lane: "\(number % 4)"), "\(number)") }
+        for number in 0..<8 { try harness.perform(.deliver(orderingKey: "\(number % 4)"), "\(number)") }
         try harness.enter(.connected)
         #expect(harness.arrived.count == 3)
         harness.scheduler.advance(by: .seconds(1))
         #expect(harness.arrived.count == 8)
-        for lane in 0..<4 {
-            let numbers = harness.arrived.compactMap(Int.init).filter { $0 % 4 == lane }
+        for orderingKey in 0..<4 {
+            let numbers = harness.arrived.compactMap(Int.init).filter { $0 % 4 == orderingKey }
             #expect(numbers == numbers.sorted())
         }
     }

@@ -8,8 +8,8 @@ struct RepeatTests {
     func `a delivery that is not answered is sent again over the same link, under the same number`() throws {
         let harness = try Harness { _ in .perfect }
         try harness.enter(.connected)
-        try harness.perform(.deliver(lane: "lane"), "a")
-        try harness.perform(.deliver(lane: "lane"), "b")
+        try harness.perform(.deliver(orderingKey: "room"), "a")
+        try harness.perform(.deliver(orderingKey: "room"), "b")
         harness.scheduler.advance(by: .milliseconds(19_999))
         #expect(harness.arrived == ["a"])
         harness.scheduler.advance(by: .milliseconds(1))
@@ -26,13 +26,13 @@ struct RepeatTests {
     }
 
     @Test
-    func `after the last attempt a delivery fails, and its lane goes on`() throws {
+    func `after the last attempt a delivery fails, and its orderingKey goes on`() throws {
         let harness = try Harness(
             options: { $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), attempts: 3) },
             script: { _ in .perfect })
         try harness.enter(.connected)
-        try harness.perform(.deliver(lane: "lane"), "a")
-        try harness.perform(.deliver(lane: "lane"), "b")
+        try harness.perform(.deliver(orderingKey: "room"), "a")
+        try harness.perform(.deliver(orderingKey: "room"), "b")
         harness.scheduler.advance(by: .seconds(3))
         #expect(harness.arrived == ["a", "a", "a", "b"])
         #expect(harness.failure("a")?.code == .timedOut)
@@ -43,13 +43,13 @@ struct RepeatTests {
     func `after the last attempt a delivery fails with the loss of its link`() throws {
         let harness = try Harness(options: { $0.deliveries.attempts = 2 }, script: { _ in .perfect })
         try harness.enter(.connected)
-        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.perform(.deliver(orderingKey: "room"), "a")
         harness.scheduler.settle()
         harness.peers.first?.drop()
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.transport.sent.map(\.event) == ["a", "a"])
         #expect(harness.outcome("a") == nil)
-        try harness.perform(.deliver(lane: "lane"), "b")
+        try harness.perform(.deliver(orderingKey: "room"), "b")
         harness.transport.openPeers.first?.drop()
         harness.scheduler.settle()
         #expect(harness.failure("a")?.code == .timedOut)
@@ -70,7 +70,7 @@ struct RepeatTests {
                 transport.openPeers.first?.drop()
                 try? connection.disconnect()
             })
-        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.perform(.deliver(orderingKey: "room"), "a")
         try harness.enter(.connected)
         #expect(harness.transport.sent.map(\.event) == ["leaves"])
         #expect(harness.outcome("a") == nil)
@@ -86,7 +86,7 @@ struct RepeatTests {
             script: { number in .defaults { if number == 1 { ($0.capacity, $0.dropsAfter) = (1, .seconds(1)) } } })
         try harness.enter(.connected)
         try harness.perform(.send, "fills the link")
-        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.perform(.deliver(orderingKey: "room"), "a")
         harness.transport.onMessage { $0.reply() }
         harness.scheduler.advance(by: .seconds(10))
         #expect(harness.isSuccess("a"))
@@ -97,7 +97,7 @@ struct RepeatTests {
         let harness = try Harness { _ in .defaults { $0.capacity = 1 } }
         try harness.enter(.disconnected)
         try harness.perform(.send, "fills the link")
-        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.perform(.deliver(orderingKey: "room"), "a")
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(15))
         // Twice: "a" must find room, and so must its repetition.
@@ -118,7 +118,7 @@ struct RepeatTests {
             .defaults { if number == 2 { $0.rejects = { $0.event == "a" ? tooLarge : nil } } }
         }
         try harness.enter(.connected)
-        try harness.perform(.deliver(lane: "lane"), "a")
+        try harness.perform(.deliver(orderingKey: "room"), "a")
         harness.peers.first?.drop()
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.failure("a")?.code == .messageTooLarge)
@@ -133,7 +133,7 @@ struct RepeatTests {
         try harness.enter(.connected)
         for (event, key) in [("own", "k-1"), ("made", nil), ("other", nil)] as [(String, String?)] {
             try harness.connection.perform(
-                Command(.deliver(lane: event), event: event, payload: .json("1"), key: key))
+                Command(.deliver(orderingKey: event), event: event, payload: .json("1"), key: key))
         }
         harness.scheduler.advance(by: .seconds(1))
         let received = try harness.transport.received.map { message in

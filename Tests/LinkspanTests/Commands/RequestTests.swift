@@ -108,7 +108,7 @@ struct RequestTests {
         #expect(harness.recorder.messages.isEmpty)
     }
 
-    @Test(arguments: [Command.Kind.request, .deliver(lane: "lane")])
+    @Test(arguments: [Command.Kind.request, .deliver(orderingKey: "room")])
     func `a command that ends while the link rejects it has one outcome`(kind: Command.Kind) throws {
         let cancel = Lock<(@Sendable () -> Void)?>(nil)
         let harness = try Harness { _ in

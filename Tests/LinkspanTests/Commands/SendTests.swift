@@ -155,7 +155,7 @@ struct SendTests {
         try harness.enter(.disconnected)
         try harness.perform(.send, "send")
         try harness.perform(.request, "request")
-        try harness.perform(.deliver(lane: "lane"), "deliver")
+        try harness.perform(.deliver(orderingKey: "room"), "deliver")
         try harness.connection.release()
         for event in ["send", "request", "deliver"] {
             #expect(harness.failure(event)?.code == .released)

@@ -6,7 +6,7 @@ internal import Testing
 @Suite("The delivery contract")
 struct DeliveryContractTests {
     /// A connection with one command in each column of the table: `plain` waits because the link is full, `request` and
-    /// `head` are under way, `queued` waits behind `head` in its lane; and somebody listens.
+    /// `head` are under way, `queued` waits behind `head` in its ordering key; and somebody listens.
     private struct Traffic {
         let harness: Harness
 
@@ -25,8 +25,8 @@ struct DeliveryContractTests {
             }
             if harness.connection.state == .created { try harness.enter(.connected) }
             try harness.perform(.request, "request")
-            try harness.perform(.deliver(lane: "lane"), "head")
-            try harness.perform(.deliver(lane: "lane"), "queued")
+            try harness.perform(.deliver(orderingKey: "room"), "head")
+            try harness.perform(.deliver(orderingKey: "room"), "queued")
             try harness.perform(.send, "plain", timeout: .seconds(90))
             harness.scheduler.settle()
             #expect(harness.transport.sent.map(\.event) == ["request", "head"])
@@ -63,12 +63,12 @@ struct DeliveryContractTests {
         let harness = try Harness { _ in .defaults { $0.openingDelay = .seconds(5) } }
         harness.transport.onMessage { $0.reply() }
         try harness.perform(.send, "plain")
-        try harness.perform(.deliver(lane: "lane"), "queued")
+        try harness.perform(.deliver(orderingKey: "room"), "queued")
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(4))
         #expect(harness.connection.status.progress == .opening(attempt: 1))
         try harness.perform(.send, "new")
-        try harness.perform(.deliver(lane: "lane"), "newer")
+        try harness.perform(.deliver(orderingKey: "room"), "newer")
         #expect(harness.connection.status.waitingCommands == 4)
         #expect(harness.recorder.endedLabels.isEmpty)
         harness.scheduler.advance(by: .seconds(1))
@@ -194,7 +194,7 @@ struct DeliveryContractTests {
             #expect(traffic.harness.failure(event)?.code == .released)
             #expect(traffic.harness.failure(event)?.certainty == certainty)
         }
-        for kind in [Command.Kind.send, .request, .deliver(lane: "lane")] {
+        for kind in [Command.Kind.send, .request, .deliver(orderingKey: "room")] {
             let error = #expect(throws: LinkspanError.self) { try traffic.harness.perform(kind, "new") }
             #expect(error?.code == .released)
             #expect(error?.certainty == .notSent)
@@ -213,7 +213,7 @@ struct DeliveryContractTests {
             tasks.append(
                 Task {
                     name == "request" || name == "plain"
-                        ? try await connection.request(name) : try await connection.deliver(name, lane: "lane")
+                        ? try await connection.request(name) : try await connection.deliver(name, orderingKey: "room")
                 })
             try await eventually("the call of \(name)", harness.scheduler) {
                 (try? connection.ask { $0.commands.statuses.count }) == index + 1

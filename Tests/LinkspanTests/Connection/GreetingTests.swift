@@ -58,7 +58,7 @@ struct GreetingTests {
         #expect(harness.connection.state == .connected)
         try harness.perform(.send, "a")
         try harness.perform(.request, "b")
-        try harness.perform(.deliver(lane: "lane"), "c")
+        try harness.perform(.deliver(orderingKey: "room"), "c")
         try harness.perform(.send, "volatile", isVolatile: true)
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.arrived == ["hello"])

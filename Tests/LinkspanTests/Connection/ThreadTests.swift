@@ -20,7 +20,7 @@ struct ThreadTests {
             for thread in 0..<4 {
                 group.addTask {
                     for number in 0..<500 {
-                        let kinds: [Command.Kind] = [.send, .request, .deliver(lane: "\(thread)")]
+                        let kinds: [Command.Kind] = [.send, .request, .deliver(orderingKey: "\(thread)")]
                         let key = thread * 1_000 + number
                         let command = Command(
                             kinds[number % 3], event: "event", payload: .json("\(key)"), timeout: .seconds(40)

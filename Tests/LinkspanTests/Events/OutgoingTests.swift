@@ -12,9 +12,9 @@ struct OutgoingTests {
         let subscription = try harness.connection.onAnyOutgoing { message in heard.withLock { $0.append(message) } }
         try harness.connection.send("a", 1)
         try harness.perform(.request, "b")
-        try harness.perform(.deliver(lane: "l"), "c")
+        try harness.perform(.deliver(orderingKey: "l"), "c")
         #expect(heard.withLock { $0.map(\.event) } == ["a", "b", "c"])
-        #expect(heard.withLock { $0.map(\.kind) } == [.send, .request, .deliver(lane: "l")])
+        #expect(heard.withLock { $0.map(\.kind) } == [.send, .request, .deliver(orderingKey: "l")])
         #expect(heard.withLock { $0.first?.payload.text } == "1")
         harness.scheduler.settle()
         #expect(harness.arrived == ["a", "b", "c"])
@@ -29,7 +29,7 @@ struct OutgoingTests {
         let harness = try Harness { number in .defaults { $0.dropsAfterMessages = number == 1 ? 3 : nil } }
         try harness.connection.onAnyOutgoing { harness.recorder.note($0.event) }
         for event in ["a", "b"] { try harness.perform(.send, event) }
-        try harness.perform(.deliver(lane: "l"), "c")
+        try harness.perform(.deliver(orderingKey: "l"), "c")
         #expect(harness.recorder.notes == [])
         try harness.enter(.connected)
         #expect(harness.recorder.notes == ["a", "b", "c"])

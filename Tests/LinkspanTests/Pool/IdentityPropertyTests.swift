@@ -131,7 +131,7 @@ private struct IdentityWorld {
                 guard !handlers.isEmpty else { continue }
                 let handler = self.chance.element(handlers)
                 let owner = owners[ObjectIdentifier(handler.connection)] ?? "?"
-                let kind = self.chance.element([Command.Kind.send, .request, .deliver(lane: "lane")])
+                let kind = self.chance.element([Command.Kind.send, .request, .deliver(orderingKey: "room")])
                 try? handler.perform(Command(kind, event: "message", payload: .json("\"\(owner)\"")))
             }
         }

@@ -171,7 +171,9 @@ struct IdentityTests {
         let recorder = EventRecorder()
         let handler = try await self.connect(source)
         try handler.disconnect()
-        for (event, kind) in [("send", Command.Kind.send), ("request", .request), ("deliver", .deliver(lane: "a"))] {
+        for (event, kind) in [
+            ("send", Command.Kind.send), ("request", .request), ("deliver", .deliver(orderingKey: "a")),
+        ] {
             try handler.perform(Command(kind, event: event, payload: .empty, completion: recorder.completion(event)))
         }
         try self.harness.manager.move(handler, to: try self.configuration(source, "scripted://other"))

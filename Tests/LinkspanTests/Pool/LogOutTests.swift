@@ -58,7 +58,7 @@ struct LogOutTests {
         let handler = try self.connect(source) { $0.store = store }
         self.harness.scheduler.settle()
         try self.perform(.request, "under way", over: handler)
-        try self.perform(.deliver(lane: "a"), "delivery", over: handler)
+        try self.perform(.deliver(orderingKey: "a"), "delivery", over: handler)
         self.harness.scheduler.settle()
         #expect(store.kept().count == 1)
         try await self.logOut(source)

@@ -11,7 +11,8 @@ struct MoveTests {
     private func deliver(_ event: String, over handler: ConnectionHandler) throws {
         try handler.perform(
             Command(
-                .deliver(lane: "say"), event: event, payload: .empty, completion: self.recorder.completion(event)))
+                .deliver(orderingKey: "say"), event: event, payload: .empty, completion: self.recorder.completion(event)
+            ))
     }
 
     @Test

@@ -15,7 +15,7 @@ struct History: Sendable {
         /// What its caller may believe, when it was not a success.
         var certainty: LinkspanError.Certainty? { self.refusal?.certainty ?? self.ends.first?.certainty }
         var isSuccess: Bool { self.ends.first?.isSuccess ?? false }
-        var lane: String? { if case .deliver(let lane) = self.kind { lane } else { nil } }
+        var orderingKey: String? { if case .deliver(let orderingKey) = self.kind { orderingKey } else { nil } }
     }
 
     /// The outcome of a call.
@@ -73,7 +73,7 @@ extension History {
         switch kind {
         case .send: "s\(self.calls.count)"
         case .request: "r\(self.calls.count)"
-        case .deliver(let lane): "\(lane)/\(self.calls.count)"
+        case .deliver(let orderingKey): "\(orderingKey)/\(self.calls.count)"
         }
     }
 

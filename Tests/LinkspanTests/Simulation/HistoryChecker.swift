@@ -99,7 +99,7 @@ extension History {
     private var unrepeated: [Violation] {
         guard !self.isPaced else { return [] }
         let passages = Dictionary(grouping: self.taken, by: \.name)
-        return self.calls.filter { $0.lane != nil }.flatMap { call -> [Violation] in
+        return self.calls.filter { $0.orderingKey != nil }.flatMap { call -> [Violation] in
             let own = passages[call.name] ?? []
             return own.enumerated().compactMap { index, passage in
                 let latest = passage.time + self.deliveries.repeatAfter + .milliseconds(250)
@@ -124,7 +124,7 @@ extension History {
         var violations: [Violation] = []
         for (name, passages) in Dictionary(grouping: self.taken, by: \.name) {
             guard let call = self.call(name), let last = passages.last else { continue }
-            guard call.lane != nil else {
+            guard call.orderingKey != nil else {
                 if passages.count > 1 { violations.append(.init(.duplicated, "\(name) \(passages.count) times")) }
                 continue
             }
@@ -145,14 +145,14 @@ extension History {
         }
         let atServer = Dictionary(grouping: self.applied, by: \.name)
         violations += atServer.compactMap { name, passages in
-            guard let call = self.call(name), call.lane == nil, passages.count > 1 else { return nil }
+            guard let call = self.call(name), call.orderingKey == nil, passages.count > 1 else { return nil }
             return .init(.duplicated, "\(name) was applied \(passages.count) times")
         }
         return violations.sorted { $0.text < $1.text }
     }
 
     private var reordered: [Violation] {
-        self.disorderOfPlain + self.disorderInLanes + self.disorderAtServer
+        self.disorderOfPlain + self.disorderInQueues + self.disorderAtServer
             + self.taken.filter { !$0.isGreeted && self.indices[$0.name] != nil }
             .map { .init(.reordered, "\($0.name) went ahead of the greeting of link \($0.link)") }
     }
@@ -162,7 +162,7 @@ extension History {
         var violations: [Violation] = []
         var last = -1
         for passage in self.taken {
-            guard let index = self.indices[passage.name], self.calls[index].lane == nil else { continue }
+            guard let index = self.indices[passage.name], self.calls[index].orderingKey == nil else { continue }
             if index < last {
                 violations.append(.init(.reordered, "\(passage.name) left behind \(self.calls[last].name)"))
             }
@@ -171,14 +171,16 @@ extension History {
         return violations
     }
 
-    /// In a lane the next begins when the former has ended, not earlier, and none comes back.
-    private var disorderInLanes: [Violation] {
+    /// In an ordering key the next begins when the former has ended, not earlier, and none comes back.
+    private var disorderInQueues: [Violation] {
         var violations: [Violation] = []
         var heads: [String: Int] = [:]
         for passage in self.taken {
-            guard let index = self.indices[passage.name], let lane = self.calls[index].lane else { continue }
-            defer { heads[lane] = max(index, heads[lane, default: -1]) }
-            guard let head = heads[lane], head != index else { continue }
+            guard let index = self.indices[passage.name], let orderingKey = self.calls[index].orderingKey else {
+                continue
+            }
+            defer { heads[orderingKey] = max(index, heads[orderingKey, default: -1]) }
+            guard let head = heads[orderingKey], head != index else { continue }
             if index < head {
                 violations.append(.init(.reordered, "\(passage.name) left behind \(self.calls[head].name)"))
             } else if self.calls[head].ends.first.map({ $0.time > passage.time }) ?? true {
@@ -189,18 +191,19 @@ extension History {
         return violations
     }
 
-    /// What was answered was first applied in the order of its lane.
+    /// What was answered was first applied in the order of its ordering key.
     private var disorderAtServer: [Violation] {
         var violations: [Violation] = []
         var seen: Set<String> = []
         var heads: [String: Int] = [:]
         for passage in self.applied where seen.insert(passage.name).inserted {
-            guard let index = self.indices[passage.name], let lane = self.calls[index].lane, self.calls[index].isSuccess
+            guard let index = self.indices[passage.name], let orderingKey = self.calls[index].orderingKey,
+                self.calls[index].isSuccess
             else { continue }
-            if let head = heads[lane], index < head {
+            if let head = heads[orderingKey], index < head {
                 violations.append(.init(.reordered, "\(passage.name) was applied behind \(self.calls[head].name)"))
             }
-            heads[lane] = max(index, heads[lane, default: -1])
+            heads[orderingKey] = max(index, heads[orderingKey, default: -1])
         }
         return violations
     }

@@ -44,7 +44,7 @@ struct HistoryTests {
         }
     }
 
-    private static let lane = Command.Kind.deliver(lane: "lane")
+    private static let orderingKey = Command.Kind.deliver(orderingKey: "room")
 
     private func verdicts(_ tell: (inout Tale) -> Void) -> [Verdict] {
         var tale = Tale()
@@ -56,7 +56,7 @@ struct HistoryTests {
     func `a history in which all is well has no violations`() {
         let verdicts = self.verdicts { tale in
             for name in ["s", "r", "lost", "refused"] { tale.call(name, name == "s" ? .send : .request) }
-            for name in ["a", "b", "c"] { tale.call(name, Self.lane, timeout: .seconds(90)) }
+            for name in ["a", "b", "c"] { tale.call(name, Self.orderingKey, timeout: .seconds(90)) }
             tale.refuse("refused")
             tale.take("s")
             tale.succeed("s")
@@ -86,7 +86,7 @@ struct HistoryTests {
             tale.call("r", .request)
             tale.take("r", number: 0)
             tale.answer("r")
-            tale.call("d", Self.lane)
+            tale.call("d", Self.orderingKey)
             tale.answer("d")
         }
         #expect(verdicts == [.lost, .lost, .lost])
@@ -110,14 +110,14 @@ struct HistoryTests {
     @Test
     func `duplicated: a delivery that goes on after its end, too soon, too often, or under a second number`() {
         let afterItsEnd = self.verdicts { tale in
-            tale.call("d", Self.lane)
+            tale.call("d", Self.orderingKey)
             tale.carry("d", number: 0)
             tale.answer("d")
             tale.wait(30)
             tale.take("d", number: 0)
         }
         let tooSoon = self.verdicts { tale in
-            tale.call("d", Self.lane)
+            tale.call("d", Self.orderingKey)
             tale.carry("d", number: 0)
             tale.wait(19)
             tale.take("d", number: 0)
@@ -125,12 +125,12 @@ struct HistoryTests {
         }
         let tooOften = self.verdicts { tale in
             tale.history.deliveries.attempts = 2
-            tale.call("d", Self.lane)
+            tale.call("d", Self.orderingKey)
             for link in 1...3 { tale.carry("d", link: link, number: 0) }
             tale.answer("d")
         }
         let secondNumber = self.verdicts { tale in
-            tale.call("d", Self.lane)
+            tale.call("d", Self.orderingKey)
             tale.carry("d", number: 0)
             tale.wait(20)
             tale.take("d", number: 1)
@@ -140,7 +140,9 @@ struct HistoryTests {
     }
 
     @Test
-    func `reordered: sends and requests that overtake, a lane that does not wait, a greeting that is not first`() {
+    func
+        `reordered: sends and requests that overtake, an ordering key that does not wait, a greeting that is not first`()
+    {
         let overtaking = self.verdicts { tale in
             tale.call("s", .send)
             tale.call("r", .request)
@@ -151,14 +153,14 @@ struct HistoryTests {
         }
         let notWaiting = self.verdicts { tale in
             for name in ["a", "b"] {
-                tale.call(name, Self.lane)
+                tale.call(name, Self.orderingKey)
                 tale.carry(name)
             }
             tale.wait(1)
             for name in ["a", "b"] { tale.answer(name) }
         }
-        let overtakingInLane = self.verdicts { tale in
-            for name in ["a", "b"] { tale.call(name, Self.lane) }
+        let overtakingInQueue = self.verdicts { tale in
+            for name in ["a", "b"] { tale.call(name, Self.orderingKey) }
             for name in ["b", "a"] {
                 tale.carry(name)
                 tale.answer(name)
@@ -173,7 +175,7 @@ struct HistoryTests {
         }
         #expect(overtaking == [.reordered])
         #expect(notWaiting == [.reordered])
-        #expect(overtakingInLane == [.reordered, .reordered], "on the link and at the server")
+        #expect(overtakingInQueue == [.reordered, .reordered], "on the link and at the server")
         #expect(ahead == [.reordered])
     }
 
@@ -229,7 +231,7 @@ struct HistoryTests {
         }
         let down = self.verdicts { $0.history.becameQuiet(.reconnecting) }
         let unrepeated = self.verdicts { tale in
-            tale.call("d", Self.lane)
+            tale.call("d", Self.orderingKey)
             tale.carry("d", number: 0)
             tale.wait(21)
             tale.carry("d", number: 0)

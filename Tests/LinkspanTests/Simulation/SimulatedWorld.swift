@@ -190,7 +190,7 @@ extension SimulatedWorld {
         }
     }
 
-    private var delivery: Command.Kind { .deliver(lane: "lane\(self.chance.number(0...2))") }
+    private var delivery: Command.Kind { .deliver(orderingKey: "room\(self.chance.number(0...2))") }
 
     /// To the other of two addresses of the same server.
     private func move(_ handler: ConnectionHandler) {
@@ -257,10 +257,10 @@ extension SimulatedWorld {
 
     private func cancelCommands(on handler: ConnectionHandler) {
         let stage = self.chance.element([CommandStatus.Stage.waiting, .interrupted, .underWay])
-        let lane = self.delivery
+        let orderingKey = self.delivery
         switch self.chance.number(0...2) {
         case 0: handler.cancelCommands { $0.stage == stage }
-        case 1: handler.cancelCommands { $0.kind == lane }
+        case 1: handler.cancelCommands { $0.kind == orderingKey }
         default: handler.cancelCommands { $0.kind == .request && $0.stage == stage }
         }
     }

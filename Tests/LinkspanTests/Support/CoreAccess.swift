@@ -43,7 +43,8 @@ final class RouterDriver: @unchecked Sendable {
     }
 
     func addForItems(event: String?, _ handler: @escaping @Sendable (EventItem) -> Void) -> Subscription {
-        self.add(EventListener(
+        self.add(
+            EventListener(
                 id: self.nextID(), onMark: { handler(.continuity($0)) }, { handler(.message($0)) }), event)
     }
 

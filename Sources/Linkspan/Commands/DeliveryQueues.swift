@@ -2,19 +2,19 @@ internal import DequeModule
 
 /// Commands that are repeated until they are answered.
 ///
-/// In a lane only the oldest is under way, so that its order holds with any server, whatever is lost.
-struct DeliveryLanes: Sendable {
-    /// The head of a lane that is to be sent now.
+/// Of one ordering key only the oldest is under way, so that its order holds with any server, whatever is lost.
+struct DeliveryQueues: Sendable {
+    /// The head of an ordering key that is to be sent now.
     struct Begun: Sendable {
         var command: Command
         /// Set when it has been sent over this link before: it is asked for again under the same number.
         var requestID: UInt64?
     }
 
-    private struct Lane {
+    private struct Queue {
         var waiting: Deque<Command> = []
         var isUnderWay = false
-        /// Whether the lane's name is in ``DeliveryLanes/ready``.
+        /// Whether the ordering key's name is in ``DeliveryQueues/ready``.
         var isReady = false
         /// How often the head was given to a link, be it this one or an earlier one.
         var attempts = 0
@@ -53,8 +53,8 @@ struct DeliveryLanes: Sendable {
 
     /// What may be added; what waits already may go on waiting.
     var limits: BufferLimits
-    private var lanes: [String: Lane] = [:]
-    /// The lanes whose heads are not under way, so that a reply to one need not look at all others.
+    private var queues: [String: Queue] = [:]
+    /// The ordering keys whose heads are not under way, so that a reply to one need not look at all others.
     private var ready: Deque<String> = []
     private var isReadySorted = true
     private(set) var count = 0
@@ -62,51 +62,51 @@ struct DeliveryLanes: Sendable {
 
     init(limits: BufferLimits) { self.limits = limits }
 
-    /// Whether some lane's head could be sent.
+    /// Whether some ordering key's head could be sent.
     var hasReady: Bool { !self.ready.isEmpty }
 }
 
 // MARK: - In and out
 
-extension DeliveryLanes {
-    /// Adds a command at the end of its lane.
-    mutating func append(_ command: Command, lane: String) throws(LinkspanError) {
+extension DeliveryQueues {
+    /// Adds a command at the end of its ordering key.
+    mutating func append(_ command: Command, orderingKey: String) throws(LinkspanError) {
         let hasRoom = self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
         guard self.count == 0 || hasRoom else {
             throw LinkspanError(
                 .bufferFull, "'\(command.event)' was refused: \(self.count) deliveries are waiting", certainty: .notSent
             )
         }
-        self.add(command, lane: lane)
+        self.add(command, orderingKey: orderingKey)
     }
 
     /// Adds a command that was accepted before, whatever the limits say.
-    mutating func restore(_ command: Command, lane: String) { self.add(command, lane: lane) }
+    mutating func restore(_ command: Command, orderingKey: String) { self.add(command, orderingKey: orderingKey) }
 
-    private mutating func add(_ command: Command, lane: String) {
-        self.lanes[lane, default: Lane()].waiting.append(command)
+    private mutating func add(_ command: Command, orderingKey: String) {
+        self.queues[orderingKey, default: Queue()].waiting.append(command)
         self.count += 1
         self.byteCount += command.byteCount
-        self.makeReady(lane)
+        self.makeReady(orderingKey)
     }
 
     /// Takes a command out, because it is done or given up.
-    mutating func remove(_ id: Command.ID, lane: String) -> (command: Command, wasSent: Bool)? {
-        // In place: a copy of the lane would cost what waits in it.
-        guard let removed = self.lanes[lane]?.remove(id) else { return nil }
-        if self.lanes[lane]?.waiting.isEmpty == true { self.lanes[lane] = nil }
+    mutating func remove(_ id: Command.ID, orderingKey: String) -> (command: Command, wasSent: Bool)? {
+        // In place: a copy of the ordering key would cost what waits in it.
+        guard let removed = self.queues[orderingKey]?.remove(id) else { return nil }
+        if self.queues[orderingKey]?.waiting.isEmpty == true { self.queues[orderingKey] = nil }
         self.count -= 1
         self.byteCount -= removed.command.byteCount
-        self.makeReady(lane)
+        self.makeReady(orderingKey)
         return removed
     }
 
     /// Takes the commands out that are meant, in the order in which they were made.
     mutating func remove(where isMeant: (Command) -> Bool) -> [(command: Command, wasSent: Bool)] {
         var removed: [(command: Command, wasSent: Bool)] = []
-        for (name, lane) in self.lanes {
-            for command in lane.waiting where isMeant(command) {
-                if let entry = self.remove(command.id, lane: name) { removed.append(entry) }
+        for (name, queue) in self.queues {
+            for command in queue.waiting where isMeant(command) {
+                if let entry = self.remove(command.id, orderingKey: name) { removed.append(entry) }
             }
         }
         return removed.sorted { $0.command.id < $1.command.id }
@@ -114,7 +114,7 @@ extension DeliveryLanes {
 
     mutating func removeAll() -> [(command: Command, wasSent: Bool)] {
         defer {
-            self.lanes = [:]
+            self.queues = [:]
             self.ready = []
             self.isReadySorted = true
             self.count = 0
@@ -123,92 +123,94 @@ extension DeliveryLanes {
         return self.all.map { ($0.command, $0.wasSent) }
     }
 
-    /// Everything in the lanes, in the order in which it was made.
+    /// Everything in the ordering keys, in the order in which it was made.
     var all: [(command: Command, isUnderWay: Bool, wasSent: Bool)] {
-        self.lanes.values
-            .flatMap { lane in
-                lane.waiting.enumerated().map { index, command in
+        self.queues.values
+            .flatMap { queue in
+                queue.waiting.enumerated().map { index, command in
                     let isHead = index == 0
-                    return (command, isHead && lane.isUnderWay, command.isRestored || isHead && lane.attempts > 0)
+                    return (command, isHead && queue.isUnderWay, command.isRestored || isHead && queue.attempts > 0)
                 }
             }
             .sorted { $0.0.id < $1.0.id }
     }
 
-    var ids: [Command.ID] { self.lanes.values.flatMap { $0.waiting.map(\.id) } }
+    var ids: [Command.ID] { self.queues.values.flatMap { $0.waiting.map(\.id) } }
 }
 
 // MARK: - Under way
 
-extension DeliveryLanes {
+extension DeliveryQueues {
     /// The next head that is not under way, to be sent now: heads come in the order in which they were made.
     mutating func beginNext() -> Begun? {
         if !self.isReadySorted { self.sortReady() }
         while let name = self.ready.popFirst() {
-            if let begun = self.lanes[name]?.begin() { return begun }
+            if let begun = self.queues[name]?.begin() { return begun }
         }
         return nil
     }
 
     private mutating func sortReady() {
         let heads = self.ready.compactMap { name in
-            self.lanes[name].flatMap { lane in lane.isReady ? lane.waiting.first.map { (name, $0.id) } : nil }
+            self.queues[name].flatMap { queue in queue.isReady ? queue.waiting.first.map { (name, $0.id) } : nil }
         }
         self.ready = Deque(heads.sorted { $0.1 < $1.1 }.map { $0.0 })
         self.isReadySorted = true
     }
 
-    /// Notes under which number a lane's head is under way, and until when.
-    mutating func note(requestID: UInt64, repeatAt: ContinuousClock.Instant, lane: String) {
-        self.lanes[lane]?.requestID = requestID
-        self.lanes[lane]?.repeatAt = repeatAt
+    /// Notes under which number an ordering key's head is under way, and until when.
+    mutating func note(requestID: UInt64, repeatAt: ContinuousClock.Instant, orderingKey: String) {
+        self.queues[orderingKey]?.requestID = requestID
+        self.queues[orderingKey]?.repeatAt = repeatAt
     }
 
-    /// Whether a lane's head has waited long enough for its reply.
-    func mayRepeat(lane: String, now: ContinuousClock.Instant) -> Bool {
-        self.lanes[lane]?.repeatAt.map { $0 <= now } ?? true
+    /// Whether an ordering key's head has waited long enough for its reply.
+    func mayRepeat(orderingKey: String, now: ContinuousClock.Instant) -> Bool {
+        self.queues[orderingKey]?.repeatAt.map { $0 <= now } ?? true
     }
 
-    /// How often a lane's head was given to a link; nil when it is another command.
-    func attempts(of id: Command.ID, lane: String) -> Int? {
-        guard let entry = self.lanes[lane], entry.waiting.first?.id == id else { return nil }
+    /// How often an ordering key's head was given to a link; nil when it is another command.
+    func attempts(of id: Command.ID, orderingKey: String) -> Int? {
+        guard let entry = self.queues[orderingKey], entry.waiting.first?.id == id else { return nil }
         return entry.attempts
     }
 
     /// The head was not given to the link after all, and stays first.
-    mutating func giveBack(lane: String) {
-        guard let entry = self.lanes[lane], entry.isUnderWay else { return }
-        self.lanes[lane]?.attempts = entry.attempts - 1
-        self.interrupt(lane: lane)
+    mutating func giveBack(orderingKey: String) {
+        guard let entry = self.queues[orderingKey], entry.isUnderWay else { return }
+        self.queues[orderingKey]?.attempts = entry.attempts - 1
+        self.interrupt(orderingKey: orderingKey)
     }
 
     /// Takes out the heads that are not under way and were given to a link so often, in the order in which they were made.
     mutating func removeHeads(givenTimes limit: Int) -> [Command] {
         var removed: [Command] = []
-        for (name, lane) in self.lanes where !lane.isUnderWay && lane.attempts >= limit {
-            guard let head = lane.waiting.first, self.remove(head.id, lane: name) != nil else { continue }
+        for (name, queue) in self.queues where !queue.isUnderWay && queue.attempts >= limit {
+            guard let head = queue.waiting.first, self.remove(head.id, orderingKey: name) != nil else { continue }
             removed.append(head)
         }
         return removed.sorted { $0.id < $1.id }
     }
 
     /// The head is no longer under way, and stays first.
-    mutating func interrupt(lane: String) {
-        self.lanes[lane]?.isUnderWay = false
-        self.makeReady(lane)
+    mutating func interrupt(orderingKey: String) {
+        self.queues[orderingKey]?.isUnderWay = false
+        self.makeReady(orderingKey)
     }
 
     /// The link is gone: every head is to be sent again, under a number of the next link.
     mutating func interruptAll() {
-        for name in self.lanes.keys {
-            self.lanes[name]?.requestID = nil
-            self.interrupt(lane: name)
+        for name in self.queues.keys {
+            self.queues[name]?.requestID = nil
+            self.interrupt(orderingKey: name)
         }
     }
 
     private mutating func makeReady(_ name: String) {
-        guard let lane = self.lanes[name], !lane.isReady, !lane.isUnderWay, !lane.waiting.isEmpty else { return }
-        self.lanes[name]?.isReady = true
+        guard let orderingKey = self.queues[name], !queue.isReady, !queue.isUnderWay, !queue.waiting.isEmpty else {
+            return
+        }
+        self.queues[name]?.isReady = true
         if !self.ready.isEmpty { self.isReadySorted = false }
         self.ready.append(name)
     }
