@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import Foundation
 internal import LinkspanRuntime
 internal import Testing
 
@@ -19,7 +20,7 @@ final class FakeConnection: Connection {
 
     func perform(_ command: Command) throws(LinkspanError) {
         self.commands.withLock { $0.append(command) }
-        command.finish(.success(.json("true")))
+        command.finish(.success(try Payload(true)))
     }
 
     func subscribe(
@@ -44,15 +45,15 @@ struct FakeConnectionExample {
         let connection: any Connection = fake
         let heard = Lock<[String]>([])
         try connection.on("line") { message in heard.withLock { $0.append(message.event) } }
-        fake.say(Message(event: "line", payload: .json("1")))
-        fake.say(Message(event: "other", payload: .json("1")))
+        fake.say(Message(event: "line", payload: try Payload(1)))
+        fake.say(Message(event: "other", payload: try Payload(1)))
         #expect(heard.withLock { $0 } == ["line"])
         try connection.send("say", "hello")
         #expect(try await connection.request("ask").decode(Bool.self))
         #expect(fake.commands.withLock { $0.map(\.event) } == ["say", "ask"])
         var lines = try connection.events("line").makeAsyncIterator()
-        fake.say(Message(event: "line", payload: .json("2")))
-        #expect(await lines.next()?.message.payload.text == "2")
+        fake.say(Message(event: "line", payload: try Payload(2)))
+        #expect(try await lines.next()?.message.decode(Int.self) == 2)
     }
 
     @Test

@@ -29,7 +29,7 @@ struct MigrationExample {
     func `what it shows instead of the former API works`() async throws {
         let manager = ConnectionManager()
         let hub = InMemoryHub()
-        hub.onConnect { peer in peer.on("line") { $0.reply(.json("true")) } }
+        hub.onConnect { peer in peer.on("line") { $0.reply($0.payload) } }
         let handler = try ConnectionBuilder("memory://migration").transport(.inMemory(hub)).connect(by: manager)
         try await feature(handler, handler, manager)
         #expect(handler.state == .released, "its user has been logged out")

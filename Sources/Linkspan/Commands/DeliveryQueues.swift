@@ -207,7 +207,7 @@ extension DeliveryQueues {
     }
 
     private mutating func makeReady(_ name: String) {
-        guard let orderingKey = self.queues[name], !queue.isReady, !queue.isUnderWay, !queue.waiting.isEmpty else {
+        guard let queue = self.queues[name], !queue.isReady, !queue.isUnderWay, !queue.waiting.isEmpty else {
             return
         }
         self.queues[name]?.isReady = true
