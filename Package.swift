@@ -66,6 +66,8 @@ let products: [Product] = [
     .library(name: "LinkspanJournal", targets: ["LinkspanJournal"]),
     .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
     .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
+    // What TLS, proxies and compression are configured with, and what another back end implements.
+    .library(name: "LinkspanNetwork", targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     // For apps that run sockets on loops of their own.
     .library(name: "LinkspanLWS", targets: ["LinkspanLWS"]),
 ]
@@ -82,17 +84,17 @@ let plugins: [Target] = [
     plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanRuntime", deque]),
     plugin(
         "Transports", "LinkspanWebSocket",
-        ["Linkspan", "LinkspanRuntime", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS"],
         packageAccess: true),
     plugin(
         "Transports", "LinkspanSocketIO",
-        ["Linkspan", "LinkspanRuntime", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS"],
         packageAccess: true),
     plugin(
         "Servers", "LinkspanDevServer",
         [
             "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS",
+            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS",
         ],
         packageAccess: true),
     plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", logging]),
@@ -110,11 +112,9 @@ let plugins: [Target] = [
     .systemLibrary(
         name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanRuntime"]),
+    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanNetwork", "LinkspanRuntime"]),
     plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"]),
-    plugin(
-        "Support", "LinkspanWebSocketClient",
-        ["Linkspan", "LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanRuntime"]),
+    plugin("Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime"]),
 ]
 
 /// The README's first program; its top level needs macOS 15, which a package of one's own would say.
@@ -161,11 +161,12 @@ let tests: [Target] = [
     // What `make conformance` has judged by the Autobahn test suite.
     .executableTarget(
         name: "conformance-client",
-        dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol"],
+        dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime"]),
     test(
-        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanRuntime", logging]),
+        "Linkspan",
+        ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanRuntime", logging]),
     test(
         "LinkspanConfiguration",
         [
@@ -208,7 +209,10 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanTokenRefresh",
-        ["LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
+        [
+            "LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime",
+            "LinkspanTesting",
+        ]),
     test("LinkspanJournal", ["LinkspanJournal", "ServiceFixtures", "LinkspanLifecycle"]),
     test(
         "LinkspanServiceLifecycle",
@@ -220,17 +224,18 @@ let tests: [Target] = [
     test(
         "LinkspanCombine",
         ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", openCombine]),
-    test("LinkspanLWS", ["LinkspanLWS", "LinkspanRuntime"]),
+    test("LinkspanLWS", ["LinkspanLWS", "LinkspanNetwork", "LinkspanRuntime", "Linkspan"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
-    test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan"]),
+    test("LinkspanNetwork", ["LinkspanNetwork", "Linkspan", "LinkspanWebSocketProtocol"]),
+    test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan", "LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     test(
         "LinkspanDevServer",
         [
             "LinkspanDevServer", "Linkspan", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanRuntime", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
+            "LinkspanRuntime", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanNetwork",
             "EventJournal",
         ]),
-    test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"], exclude: ["Exchanges"]),
+    test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork"], exclude: ["Exchanges"]),
     .testTarget(
         name: "DocumentationTests",
         dependencies: [
@@ -249,7 +254,7 @@ let tests: [Target] = [
         name: "InteropTests",
         dependencies: [
             "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
-            "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanLogging", logging,
+            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanLogging", logging,
             "LinkspanDevServer", "LinkspanInMemory", "EventJournal",
         ],
         path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
@@ -260,7 +265,7 @@ let tests: [Target] = [
 /// Otherwise their oracles belong to a test target, which replays the stored inputs.
 let fuzzing: [Target]
 let oracles: [Target.Dependency] = [
-    "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
+    "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanNetwork",
     "LinkspanLWS",
 ]
 if Context.environment["LINKSPAN_FUZZ"] == nil {

@@ -1,5 +1,6 @@
 internal import EventJournal
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanLWS
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket

@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import LinkspanLWS
 import LinkspanRuntime
 import Testing

@@ -1,3 +1,4 @@
+internal import LinkspanWebSocketProtocol
 internal import Linkspan
 internal import LinkspanWebSocket
 internal import Testing
@@ -58,7 +59,7 @@ struct WebSocketOptionTests {
         #expect(plain["closing"] == "1000")
         let changed = options {
             $0.headers = [.init("X-Key", "hidden")]
-            $0.compression = .defaults { $0.receiving.isKept = false }
+            $0.compression = .defaults { $0.serverNoContextTakeover = true }
             $0.closing = .init(code: 1001, reason: "bye")
             $0.closeMeanings[4001] = .stop
         }

@@ -17,9 +17,9 @@ final class HubRelay: LinkReceiver {
         }
     }
 
-    private struct State: Sendable {
+    private struct State {
         var link: (any Link)?
-        var handler: (@Sendable (LinkEvent) -> Void)?
+        var handler: ((LinkEvent) -> Void)?
         var isOpen = false
         /// What came before the hub let the client in.
         var early: [Saying] = []
@@ -27,25 +27,30 @@ final class HubRelay: LinkReceiver {
     }
 
     private let run: ServerRun
-    private let state: Lock<State>
+    private let state: Confined<State>
 
     /// Makes a relay that has not begun.
-    init(run: ServerRun, _ handler: @escaping @Sendable (LinkEvent) -> Void) {
+    init(run: ServerRun, _ handler: @escaping (LinkEvent) -> Void) {
         self.run = run
-        self.state = Lock(State(handler: handler))
+        self.state = Confined(State(handler: handler), to: run.loop)
+    }
+
+    /// Changes the state in place.
+    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        try body(&self.state.value)
     }
 
     /// Asks the hub to let the client in; its answer is an event.
     func enter(_ hub: InMemoryHub, _ request: LinkRequest) {
         if let refusal = self.run.faults.refusal { return self.receive([.closed(refusal)]) }
         let link = InMemoryTransport(hub: hub).makeLink(request, receiver: self)
-        self.state.withLock { $0.link = link }
+        self.withState { $0.link = link }
         link.open()
     }
 
     /// Passes on what the client says; returns false when that is too much before it is let in.
     func say(_ saying: Saying) -> Bool {
-        let (link, isTaken) = self.state.withLock { state -> ((any Link)?, Bool) in
+        let (link, isTaken) = self.withState { state -> ((any Link)?, Bool) in
             if state.isOpen { return (state.link, true) }
             guard state.handler != nil else { return (nil, true) }
             state.early.append(saying)
@@ -58,7 +63,7 @@ final class HubRelay: LinkReceiver {
 
     /// The client has gone; nothing more is heard.
     func leave() {
-        let link = self.state.withLock { state in
+        let link = self.withState { state in
             defer { state = State() }
             return state.link
         }
@@ -66,11 +71,11 @@ final class HubRelay: LinkReceiver {
     }
 
     func receive(_ events: [LinkEvent]) {
-        self.run.perform { for event in events { self.heard(event) } }
+        self.run.loop.execute { self.run.performNow { for event in events { self.heard(event) } } }
     }
 
     private func heard(_ event: LinkEvent) {
-        let (handler, early, link) = self.state.withLock { state in
+        let (handler, early, link) = self.withState { state in
             let (handler, link) = (state.handler, state.link)
             var early: [Saying] = []
             switch event {

@@ -1,5 +1,6 @@
 public import Linkspan
-public import LinkspanLWS
+public import LinkspanNetwork
+public import LinkspanWebSocketProtocol
 
 /// Carries messages over Socket.IO, on WebSocket or HTTP long polling.
 ///
@@ -17,14 +18,18 @@ public struct SocketIOTransport: Transport {
 
     /// Makes a transport.
     ///
-    /// Links of one transport share sockets; so do all with the default `loop`.
+    /// Links of one transport share sockets.
     ///
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .defaults(), loop: EventLoop = .shared) {
+    public init(_ configuration: Configuration = .defaults(), loop: any NetworkLoop) {
+        self.init(configuration, engines: SocketIOEngines(loop: loop))
+    }
+
+    init(_ configuration: Configuration, engines: SocketIOEngines) {
         self.configuration = configuration
-        self.engines = loop === EventLoop.shared ? .shared : SocketIOEngines(loop: loop)
+        self.engines = engines
     }
 
     /// Everything in the configuration, as text.
@@ -45,7 +50,10 @@ public struct SocketIOTransport: Transport {
 
     /// Makes a link to the namespace that the URL's path names.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        SocketIOLink(request: request, configuration: self.configuration, engines: self.engines, receiver: receiver)
+        LoopLink(
+            SocketIOLink(
+                request: request, configuration: self.configuration, engines: self.engines, receiver: receiver),
+            on: self.engines.loop)
     }
 }
 
@@ -87,7 +95,7 @@ extension SocketIOTransport {
         /// How messages are compressed, if the server takes part.
         ///
         /// Default nil: they are not.
-        public var compression: CompressionPolicy?
+        public var compression: WebSocketCompression?
         /// The most bytes of a received message.
         ///
         /// Default 16 MiB.

@@ -1,5 +1,6 @@
 public import Linkspan
-public import LinkspanLWS
+public import LinkspanNetwork
+internal import LinkspanWebSocketProtocol
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
 public struct WebSocketTransport: Transport {
@@ -9,14 +10,14 @@ public struct WebSocketTransport: Transport {
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
     /// How it behaves.
     public let configuration: Configuration
-    private let loop: EventLoop
+    private let loop: any NetworkLoop
 
     /// Makes a transport.
     ///
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .defaults(), loop: EventLoop = .shared) {
+    public init(_ configuration: Configuration = .defaults(), loop: any NetworkLoop) {
         self.configuration = configuration
         self.loop = loop
     }
@@ -41,7 +42,9 @@ public struct WebSocketTransport: Transport {
 
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        WebSocketLink(request: request, configuration: self.configuration, loop: self.loop, receiver: receiver)
+        LoopLink(
+            WebSocketLink(request: request, configuration: self.configuration, loop: self.loop, receiver: receiver),
+            on: self.loop)
     }
 }
 

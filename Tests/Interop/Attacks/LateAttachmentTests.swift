@@ -1,6 +1,7 @@
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import Testing
 
 @testable internal import LinkspanWebSocket
@@ -17,12 +18,13 @@ extension Interop {
         }
 
         private static func open(_ bench: Bench, _ server: PythonServer, _ timeout: Duration) throws
-            -> (link: WebSocketLink, receiver: Receiver)
+            -> (link: LoopLink, receiver: Receiver)
         {
             let receiver = Receiver()
-            let link = WebSocketLink(
+            let confined = WebSocketLink(
                 request: LinkRequest(url: try ConnectionURL("ws://127.0.0.1:\(server.port)/")),
                 configuration: .defaults(), loop: bench.loop, receiver: receiver, attachmentsTimeout: timeout)
+            let link = LoopLink(confined, on: bench.loop)
             link.open()
             return (link, receiver)
         }

@@ -1,3 +1,4 @@
+internal import LinkspanRuntime
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanLWS

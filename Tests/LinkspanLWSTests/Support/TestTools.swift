@@ -1,3 +1,5 @@
+import LinkspanNetwork
+import LinkspanRuntime
 import Dispatch
 
 @testable import LinkspanLWS

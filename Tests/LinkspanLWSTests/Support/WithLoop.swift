@@ -1,3 +1,5 @@
+import LinkspanNetwork
+import LinkspanRuntime
 import LinkspanLWS
 
 /// Runs `body` with a loop that is shut down afterwards, whatever happens.
