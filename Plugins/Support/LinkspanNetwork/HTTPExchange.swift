@@ -16,6 +16,12 @@ public final class HTTPExchange {
         public var head: ResponseHead
         /// The body, without its transfer coding; empty when its parts were heard as they came.
         public var body: [UInt8]
+
+        /// Makes an answer.
+        public init(head: ResponseHead, body: [UInt8]) {
+            self.head = head
+            self.body = body
+        }
     }
 
     /// Hears the outcome, once, on the loop.
