@@ -19,10 +19,10 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test prerequisites venv sanitize conformance fuzz attacks benchmark lint format
+.PHONY: help demo test prerequisites venv sanitize conformance fuzz attacks benchmark benchmark-compare mutations lint format
 
 help:  ## Lists the targets.
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 demo: prerequisites  ## Builds the chat and runs its demo.
 	@echo "Building the chat; the first time takes some minutes …"
@@ -66,10 +66,22 @@ attacks: prerequisites venv  ## Lets hostile servers attack for 20 seconds each,
 	ATTACK_SECONDS=20 swift test --skip-build --no-parallel --filter '^InteropTests[.].*AttackTests' \
 	    | grep -E '^attack|✘|Test run'
 
-benchmark: prerequisites  ## Runs the standard workloads against the echo server.
+benchmark: prerequisites  ## Runs the standard workloads: times first, then counts a message.
+	@.ci/prerequisites gcc
 	swift build -c release --product echo-server
 	swift build -c release --product workloads
-	swift run -c release --skip-build workloads
+	folder="$$(swift build -c release --show-bin-path)"; \
+	cc -std=gnu11 -O2 -Wall -shared -fPIC -o "$$folder/counters.so" Benchmarks/Counters/counters.c -ldl; \
+	"$$folder/workloads"; \
+	echo; \
+	echo "a message, counted (calls: system calls; wakes: wake-ups of another thread; switches: waits that ended)"; \
+	LD_PRELOAD="$$folder/counters.so" "$$folder/workloads" W1 W2 W3 W7 W13
+
+benchmark-compare: prerequisites  ## Runs the workloads alternately with those of commit BASE, ROUNDS times each.
+	Benchmarks/compare $(or $(BASE),671baf0) $(or $(ROUNDS),5)
+
+mutations: prerequisites  ## Puts deliberate bugs into the core and expects the simulation to find each.
+	Tests/Mutations/run
 
 lint: ## Checks format, documentation and import rules.
 	swift format lint --strict --recursive $(FOLDERS)

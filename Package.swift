@@ -15,7 +15,8 @@ let settings: [SwiftSetting] = [
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 let openCombine: Target.Dependency = .product(
     name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux]))
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -51,6 +52,7 @@ let products: [Product] = [
     .library(name: "Linkspan", targets: ["Linkspan"]),
     .library(name: "LinkspanRuntime", targets: ["LinkspanRuntime"]),
     .library(name: "LinkspanLifecycle", targets: ["LinkspanLifecycle"]),
+    .library(name: "LinkspanMessaging", targets: ["LinkspanMessaging"]),
     .library(name: "LinkspanConfiguration", targets: ["LinkspanConfiguration"]),
     .library(name: "LinkspanTesting", targets: ["LinkspanTesting"]),
     .library(name: "LinkspanInMemory", targets: ["LinkspanInMemory"]),
@@ -73,11 +75,13 @@ let products: [Product] = [
 ]
 
 let sources: [Target] = [
-    sdk("LinkspanRuntime", []),
+    .systemLibrary(name: "CLinkspanRuntime"),
+    sdk("LinkspanRuntime", ["CLinkspanRuntime", heap]),
     sdk("LinkspanLifecycle", ["LinkspanRuntime"]),
-    sdk("Linkspan", ["LinkspanLifecycle", "LinkspanRuntime", logging, deque]),
-    sdk("LinkspanConfiguration", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", configuration]),
-    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime"]),
+    sdk("Linkspan", ["LinkspanRuntime", logging, deque]),
+    sdk("LinkspanMessaging", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", logging]),
+    sdk("LinkspanConfiguration", ["LinkspanMessaging", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime", yams]),
+    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime", deque]),
 ]
 
 let plugins: [Target] = [
@@ -97,14 +101,24 @@ let plugins: [Target] = [
             "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS",
         ],
         packageAccess: true),
-    plugin("Services", "LinkspanLogging", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", logging]),
-    plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
-    plugin("Services", "LinkspanMetrics", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", metrics]),
-    plugin("Services", "LinkspanTracing", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", tracing]),
-    plugin("Services", "LinkspanPresence", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
-    plugin("Services", "LinkspanTokenRefresh", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
-    plugin("Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", deque]),
-    plugin("Bridges", "LinkspanServiceLifecycle", ["Linkspan", "LinkspanLifecycle", logging, serviceLifecycle]),
+    plugin(
+        "Services", "LinkspanLogging",
+        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", logging]),
+    plugin("Services", "LinkspanPlatform", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"]),
+    plugin(
+        "Services", "LinkspanMetrics",
+        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", metrics]),
+    plugin(
+        "Services", "LinkspanTracing",
+        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", tracing]),
+    plugin("Services", "LinkspanPresence", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"]),
+    plugin(
+        "Services", "LinkspanTokenRefresh", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"]),
+    plugin(
+        "Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", deque]),
+    plugin(
+        "Bridges", "LinkspanServiceLifecycle",
+        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", logging, serviceLifecycle]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
@@ -124,7 +138,8 @@ let firstSteps: [Target] = {
         .executableTarget(
             name: "first-steps",
             dependencies: [
-                "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanWebSocket",
+                "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
+                "LinkspanWebSocket",
                 "LinkspanSocketIO", "LinkspanDevServer",
             ],
             path: "Samples/FirstSteps", exclude: ["app.yaml"], packageAccess: false, swiftSettings: settings)
@@ -138,7 +153,8 @@ let samples: [Target] = [
     .executableTarget(
         name: "chat",
         dependencies: [
-            "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanWebSocket",
+            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
+            "LinkspanWebSocket",
             "LinkspanSocketIO", "LinkspanDevServer", "LinkspanLogging", logging, argumentParser,
         ],
         path: "Samples/Chat",
@@ -153,7 +169,11 @@ let samples: [Target] = [
 let benchmarks: [Target] = [
     .executableTarget(name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false),
     .executableTarget(
-        name: "workloads", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanWebSocket", "LinkspanSocketIO"],
+        name: "workloads",
+        dependencies: [
+            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory", "LinkspanWebSocket",
+            "LinkspanSocketIO",
+        ],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
 
@@ -163,61 +183,73 @@ let tests: [Target] = [
         name: "conformance-client",
         dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
+    test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime"]),
     test(
-        "Linkspan",
-        ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanLifecycle", "LinkspanRuntime", logging]),
+        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanRuntime", logging]),
+    test(
+        "LinkspanMessaging",
+        ["LinkspanMessaging", "Linkspan", "LinkspanLifecycle", "LinkspanTesting", "LinkspanRuntime"]),
     test(
         "LinkspanConfiguration",
         [
-            "LinkspanConfiguration", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanLogging",
+            "LinkspanConfiguration", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory",
+            "LinkspanLogging",
             "LinkspanRuntime", "LinkspanTesting", logging,
         ]),
     test(
         "LinkspanLogging",
         [
-            "LinkspanLogging", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration",
+            "LinkspanLogging", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
+            "LinkspanConfiguration",
             "LinkspanRuntime",
             logging,
         ]),
-    test("LinkspanPlatform", ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle", "ServiceFixtures"]),
+    test(
+        "LinkspanPlatform",
+        ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "ServiceFixtures"]),
     // What the tests of services share.
     // What has happened so far, for tests against servers.
     .target(
         name: "EventJournal", dependencies: ["LinkspanRuntime"], path: "Tests/EventJournal", swiftSettings: settings),
     .target(
-        name: "ServiceFixtures", dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanConfiguration"],
+        name: "ServiceFixtures",
+        dependencies: ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration"],
         path: "Tests/ServiceFixtures", swiftSettings: settings),
     test(
         "LinkspanMetrics",
         [
-            "LinkspanMetrics", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", metrics,
+            "LinkspanMetrics", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
+            "LinkspanConfiguration", metrics,
             .product(name: "MetricsTestKit", package: "swift-metrics"),
         ]),
     test(
         "LinkspanTracing",
         [
-            "LinkspanTracing", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration",
+            "LinkspanTracing", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
+            "LinkspanConfiguration",
             "LinkspanInMemory", "LinkspanTesting", tracing,
             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         ]),
     test(
         "LinkspanPresence",
         [
-            "LinkspanPresence", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory",
+            "LinkspanPresence", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
+            "LinkspanInMemory",
             "LinkspanTesting",
         ]),
     test(
         "LinkspanTokenRefresh",
         [
-            "LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime",
-            "LinkspanTesting",
+            "LinkspanTokenRefresh", "ServiceFixtures", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
+            "LinkspanRuntime", "LinkspanTesting",
         ]),
-    test("LinkspanJournal", ["LinkspanJournal", "ServiceFixtures", "LinkspanLifecycle"]),
+    test("LinkspanJournal", ["LinkspanJournal", "ServiceFixtures", "LinkspanLifecycle", "LinkspanMessaging"]),
     test(
         "LinkspanServiceLifecycle",
         [
-            "LinkspanServiceLifecycle", "Linkspan", "LinkspanLifecycle", "LinkspanInMemory", "LinkspanTesting", logging,
+            "LinkspanServiceLifecycle", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory",
+            "LinkspanTesting", logging,
             serviceLifecycle,
             .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
         ]),
@@ -231,15 +263,16 @@ let tests: [Target] = [
     test(
         "LinkspanDevServer",
         [
-            "LinkspanDevServer", "Linkspan", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanRuntime", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol", "LinkspanNetwork",
-            "EventJournal",
+            "LinkspanDevServer", "Linkspan", "LinkspanMessaging", "LinkspanInMemory", "LinkspanSocketIO",
+            "LinkspanWebSocket", "LinkspanRuntime", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol",
+            "LinkspanNetwork", "EventJournal",
         ]),
     test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork"], exclude: ["Exchanges"]),
     .testTarget(
         name: "DocumentationTests",
         dependencies: [
-            "Linkspan", "LinkspanLifecycle", "LinkspanConfiguration", "LinkspanInMemory", "LinkspanSocketIO",
+            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
+            "LinkspanSocketIO",
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
             "LinkspanServiceLifecycle", logging, serviceLifecycle,
@@ -247,14 +280,16 @@ let tests: [Target] = [
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
     .testTarget(
-        name: "ChatTests", dependencies: firstSteps.map { .target(name: $0.name) } + ["chat", "Linkspan"],
+        name: "ChatTests",
+        dependencies: firstSteps.map { .target(name: $0.name) } + ["chat", "Linkspan", "LinkspanMessaging"],
         path: "Tests/ChatTests", exclude: ["listener.py"],
         swiftSettings: settings),
     .testTarget(
         name: "InteropTests",
         dependencies: [
             "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
-            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanLogging", logging,
+            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanMessaging",
+            "LinkspanLogging", logging,
             "LinkspanDevServer", "LinkspanInMemory", "EventJournal",
         ],
         path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
@@ -295,9 +330,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(
-            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
-            traits: [.defaults, "YAML", "CommandLineArguments"]),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),

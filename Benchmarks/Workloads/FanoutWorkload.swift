@@ -1,6 +1,7 @@
 import Foundation
 import Linkspan
 import LinkspanLifecycle
+import LinkspanMessaging
 import LinkspanSocketIO
 import Synchronization
 
@@ -72,11 +73,12 @@ enum FanoutWorkload {
 /// Counts what it hears.
 private final class Counter: AnyEventObserving {
     let name: ServiceName
+    let urgency: Urgency = .utility
     let heard = Mutex(0)
 
     init(name: ServiceName) { self.name = name }
 
-    func on(_ event: Stamped<LifecycleEvent>, _ scope: ServiceScope) async throws {
+    func on(_ event: Stamped<any LifecycleEvent>, _ scope: ServiceScope) async throws {
         self.heard.withLock { $0 += 1 }
     }
 }
@@ -91,7 +93,7 @@ private final class Blocker: AnyEventObserving {
         self.gate = gate
     }
 
-    func on(_ event: Stamped<LifecycleEvent>, _ scope: ServiceScope) async throws { self.gate.wait() }
+    func on(_ event: Stamped<any LifecycleEvent>, _ scope: ServiceScope) async throws { self.gate.wait() }
 }
 
 /// What blockers wait for.

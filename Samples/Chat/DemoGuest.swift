@@ -1,4 +1,5 @@
 import Linkspan
+import LinkspanMessaging
 
 /// One of the two people of the tour.
 @available(macOS 15, *)
@@ -25,7 +26,6 @@ struct DemoGuest {
         plan.services = [PlannedService(rooms)]
         // So that nobody has to watch for long.
         plan.options.retry = .backoff(Backoff(initial: .milliseconds(200), earlyCap: .milliseconds(500)))
-        plan.options.retryName = "demo"
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         let (changes, change) = AsyncStream<ConnectionState>.makeStream()

@@ -1,4 +1,5 @@
 import Linkspan
+import LinkspanMessaging
 import LinkspanDevServer
 import LinkspanInMemory
 import LinkspanSocketIO

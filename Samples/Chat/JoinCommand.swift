@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Linkspan
+import LinkspanMessaging
 import LinkspanConfiguration
 
 /// The command `chat join`.

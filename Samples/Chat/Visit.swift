@@ -1,6 +1,7 @@
 import Linkspan
 import LinkspanConfiguration
 import LinkspanLifecycle
+import LinkspanMessaging
 
 /// What a visit is made of: the running SDK, the connection, and the features that configuration switched on.
 @available(macOS 15, *)

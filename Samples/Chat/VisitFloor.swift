@@ -1,6 +1,7 @@
 import Linkspan
 import LinkspanConfiguration
 import LinkspanLifecycle
+import LinkspanMessaging
 import Synchronization
 
 /// A visit, as an interactive session sees it.

@@ -1,5 +1,5 @@
-import Linkspan
 import LinkspanLifecycle
+import LinkspanMessaging
 import Synchronization
 
 final class MessageCounter: MessageObserving {

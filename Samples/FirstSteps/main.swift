@@ -2,6 +2,7 @@ import Linkspan
 import LinkspanConfiguration
 import LinkspanDevServer
 import LinkspanInMemory
+import LinkspanMessaging
 import LinkspanSocketIO
 import LinkspanWebSocket
 

@@ -1,6 +1,9 @@
 /// What went wrong: a code to switch on, a sentence to read, the cause to dig into.
 ///
-/// It is the only error type the SDK throws. Messages and codes never hold credentials, query strings or payloads.
+/// Connections, transports and `LinkspanMessaging` throw no other type. The modules that can be used without connections have
+/// types of their own: `RegistryError` of `LinkspanLifecycle`, `ConfigurationError` of `LinkspanConfiguration`, and
+/// ``JSONScanError`` of the ``JSONScanner`` that transports share. Messages and codes never hold credentials, query strings or
+/// payloads.
 public struct LinkspanError: Error, Sendable {
     /// The kind of failure.
     public var code: Code
@@ -57,7 +60,7 @@ extension LinkspanError.Code {
     public static let invalidURL = Self(rawValue: "invalidURL")
     /// An option has a value that cannot work.
     public static let invalidConfiguration = Self(rawValue: "invalidConfiguration")
-    /// A pooled connection for the same URL exists with other options.
+    /// A pooled connection for the same URL and credential source exists with other options.
     public static let conflictingOptions = Self(rawValue: "conflictingOptions")
     /// The operation is not allowed in the connection's present state.
     public static let wrongState = Self(rawValue: "wrongState")
@@ -85,6 +88,8 @@ extension LinkspanError.Code {
     public static let disconnected = Self(rawValue: "disconnected")
     /// The connection was released.
     public static let released = Self(rawValue: "released")
+    /// The credential source of the connection was logged out; see ``ConnectionManager/logOut(_:within:)``.
+    public static let loggedOut = Self(rawValue: "loggedOut")
     /// A delivery could not be stored, and was refused.
     public static let notKept = Self(rawValue: "notKept")
     /// The message is larger than the limit.
@@ -100,7 +105,9 @@ extension LinkspanError.Code {
     public static let pathLost = Self(rawValue: "pathLost")
     /// The app has been in the background for a while, so the link was closed until it comes back.
     public static let suspended = Self(rawValue: "suspended")
-    /// The app has the connection lead somewhere else, so the link was closed; see ``ConnectionManager/move(_:to:)``.
+    /// The connection moved, so the link was closed; see ``ConnectionManager/move(_:to:)``.
+    ///
+    /// Of a command: the connection moved to another credential source.
     public static let moved = Self(rawValue: "moved")
     /// The host name has no address.
     public static let nameNotResolved = Self(rawValue: "nameNotResolved")

@@ -3,7 +3,8 @@ private import FoundationEssentials
 #else
 private import Foundation
 #endif
-public import Linkspan
+internal import Linkspan
+public import LinkspanMessaging
 
 /// Turns a file, the environment and the command line into a checked plan.
 ///
@@ -16,7 +17,6 @@ public import Linkspan
 /// The strongest source that has a key decides it: overrides, arguments, environment, file, defaults. Lists are
 /// replaced as a whole; `services.add` and `services.remove` change the list of services after that. Nothing global is
 /// kept, and nothing is started.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct ConfigurationLoader: Sendable {
     private let catalog: Catalog
     private let schema: Schema

@@ -1,10 +1,10 @@
 public import Linkspan
 public import LinkspanLifecycle
+public import LinkspanMessaging
 
 /// A checked configuration, ready to run, with where each of its values came from.
 ///
 /// Transport and services are made, not started. Services are used up by running them: load again to run again.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct LoadedPlan: Sendable {
     /// What to run; its credentials are for the app to set.
     public var plan: MessagingPlan

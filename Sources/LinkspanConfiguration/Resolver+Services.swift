@@ -1,8 +1,8 @@
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 /// The services of a plan.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     /// The enabled and added services without the removed ones.
     mutating func serviceNames() -> [String] {

@@ -1,7 +1,7 @@
 internal import Linkspan
+internal import LinkspanMessaging
 
 /// Picks the value of each key from the layers, checks it, and collects everything that is wrong.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct Resolver {
     let catalog: Catalog
     let schema: Schema
@@ -32,8 +32,7 @@ struct Resolver {
         let transport = adapter.flatMap { self.makeTransport($0) }
         let services = names.map { self.makeService($0, all: names) }
         let order = self.order(of: services.compactMap { $0 })
-        var options = ConnectionOptions.defaults()
-        options.apply(self.options(of: "connection", ConnectionOptions.declared))
+        let options = ConnectionOptions(self.options(of: "connection", ConnectionOptions.declared))
         guard self.problems.isEmpty, let adapter, let endpoint, let transport, let order else { return nil }
         return LoadedPlan(
             plan: MessagingPlan(
@@ -45,7 +44,6 @@ struct Resolver {
 
 // MARK: - Values
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     /// The given values of a key, the strongest first.
     private func candidates(_ path: String, _ option: PluginOption) -> [Layer.Entry] {
@@ -126,7 +124,6 @@ extension Resolver {
 
 // MARK: - Transport
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     private mutating func adapter() -> String? {
         let path = "transport.adapter"
@@ -193,7 +190,6 @@ extension Resolver {
 
 // MARK: - Making
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension Resolver {
     mutating func makeTransport(_ name: String) -> (any Transport)? {
         guard let factory = self.catalog.transports[name] else { return nil }

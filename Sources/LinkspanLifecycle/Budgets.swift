@@ -32,6 +32,14 @@ public enum Importance: String, Sendable, Hashable {
     case optional
 }
 
+/// How urgent the calls to a service are.
+public enum Urgency: String, Sendable, Hashable {
+    /// As urgent as the application's own threads; for services that do something for a user.
+    case normal
+    /// Behind all other threads; for services that only watch, such as metrics, so that watching slows nothing down.
+    case utility
+}
+
 /// How a service is doing.
 public enum Health: Sendable, Hashable {
     /// As it should.

@@ -1,7 +1,7 @@
 /// A part of an application that follows the life of the SDK: it starts, observes, is asked, and stops.
 ///
 /// Only ``name`` must be written. What a service observes is told by the observer protocols it adopts, such as
-/// ``ConnectionObserving``; the registry looks once, when the service is registered.
+/// ``AppObserving``; the registry looks once, when the service is registered.
 public protocol LifecycleService: Sendable {
     /// The identity of the service, unique among its siblings.
     var name: ServiceName { get }
@@ -14,6 +14,9 @@ public protocol LifecycleService: Sendable {
 
     /// Whether the registry may start without this service.
     var importance: Importance { get }
+
+    /// How urgent the calls to the service are.
+    var urgency: Urgency { get }
 
     /// Makes the service ready; returning means that it is.
     ///
@@ -44,6 +47,9 @@ extension LifecycleService {
 
     /// Optional, so a failing extra does not keep the application from starting.
     public var importance: Importance { .optional }
+
+    /// As urgent as the application's own work.
+    public var urgency: Urgency { .normal }
 
     /// Ready at once.
     public func start(_ scope: ServiceScope) async throws {}

@@ -16,11 +16,11 @@ public protocol JobExecutor: AnyObject, Sendable {
 }
 
 extension JobExecutor {
-    /// Runs `job` by the timers of ``DispatchScheduler``, for executors without timers of their own.
+    /// Runs `job` by the timers of ``SystemScheduler``, for executors without timers of their own.
     @discardableResult
     public func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        DispatchScheduler.shared.schedule(at: instant) { [weak self] in self?.execute(job) }
+        SystemScheduler.shared.schedule(at: instant) { [weak self] in self?.execute(job) }
     }
 }

@@ -7,6 +7,20 @@ public protocol Scheduler: Sendable {
 
     /// Calls `work` once at `instant` or soon after it, on any thread.
     func schedule(at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> any ScheduledWork
+
+    /// Calls `work` once at `instant` or soon after it, on `executor`.
+    func schedule(
+        at instant: ContinuousClock.Instant, on executor: any JobExecutor, _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork
+}
+
+extension Scheduler {
+    /// Hands `work` to `executor` when its time has come.
+    public func schedule(
+        at instant: ContinuousClock.Instant, on executor: any JobExecutor, _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        self.schedule(at: instant) { executor.execute(work) }
+    }
 }
 
 /// A call that is due later.

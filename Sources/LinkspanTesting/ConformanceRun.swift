@@ -4,12 +4,35 @@ internal import LinkspanRuntime
 /// One check under way: the links it has made, and the checks themselves.
 final class ConformanceRun<Fixture: TransportFixture>: Sendable {
     /// A link and what it has delivered.
+    ///
+    /// As the core does, it calls the link on the transport's executor.
     struct Line: Sendable {
-        let link: any Link
         let probe: LinkProbe
+        private let link: Confined<any Link>
+        private let executor: any JobExecutor
 
-        func send(_ event: String, _ payload: Payload = .empty, id: UInt64? = nil) throws(ConformanceFailure) {
-            let acceptance = self.link.send(OutboundMessage(event: event, payload: payload, requestID: id))
+        init(link: any Link, probe: LinkProbe, executor: any JobExecutor) {
+            self.probe = probe
+            self.link = Confined(link, to: executor)
+            self.executor = executor
+        }
+
+        func open() { self.call { $0.open() } }
+        func close() { self.call { $0.close() } }
+        func abort() { self.call { $0.abort() } }
+
+        func call(_ body: @escaping @Sendable (any Link) -> Void) {
+            self.executor.execute { self.probe.called { body(self.link.value) } }
+        }
+
+        func attempt(_ message: OutboundMessage) async -> SendAcceptance {
+            await withUnsafeContinuation { continuation in
+                self.call { continuation.resume(returning: $0.send(message)) }
+            }
+        }
+
+        func send(_ event: String, _ payload: Payload = .empty, id: UInt64? = nil) async throws(ConformanceFailure) {
+            let acceptance = await self.attempt(OutboundMessage(event: event, payload: payload, requestID: id))
             guard acceptance == .accepted || acceptance == .acceptedAndFull else {
                 throw ConformanceFailure("'\(event)' was \(acceptance), although the link is open")
             }
@@ -26,16 +49,16 @@ final class ConformanceRun<Fixture: TransportFixture>: Sendable {
     }
 
     func makeLine(_ request: LinkRequest? = nil) -> Line {
-        let probe = LinkProbe(passTime: { [fixture] in fixture.passTime() })
+        let probe = LinkProbe(executor: self.transport.executor) { [fixture] in fixture.passTime() }
         let link = self.transport.makeLink(request ?? self.fixture.request, receiver: probe)
-        let line = Line(link: link, probe: probe)
+        let line = Line(link: link, probe: probe, executor: self.transport.executor)
         self.lines.withLock { $0.append(line) }
         return line
     }
 
     func openLine(_ request: LinkRequest? = nil) async throws(ConformanceFailure) -> Line {
         let line = self.makeLine(request)
-        line.link.open()
+        line.open()
         try await line.probe.wait(for: "opened or closed") { $0.isOpened || !$0.ends.isEmpty }
         if let error = line.probe.events.ends.first { throw ConformanceFailure("the link did not open: \(error)") }
         return line
@@ -44,7 +67,7 @@ final class ConformanceRun<Fixture: TransportFixture>: Sendable {
     /// Looks for broken promises, and ends what is left.
     func conclude() throws(ConformanceFailure) {
         let lines = self.lines.withLock { $0 }
-        for line in lines { line.link.abort() }
+        for line in lines { line.abort() }
         self.fixture.passTime()
         if let violation = lines.flatMap(\.probe.violations).first { throw ConformanceFailure(violation) }
     }
@@ -91,21 +114,21 @@ final class ConformanceRun<Fixture: TransportFixture>: Sendable {
 extension ConformanceRun {
     private func opensOnceBeforeAnythingElse() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        line.link.open()
-        try line.send("echo", .text("1"))
+        line.open()
+        try await line.send("echo", .text("1"))
         _ = try await line.probe.messages("echo")
     }
 
     private func keepsTheOrderOfEvents() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        for number in 0..<1_000 { try line.send("echo", .text("\(number)")) }
+        for number in 0..<1_000 { try await line.send("echo", .text("\(number)")) }
         let messages = try await line.probe.messages("echo", 1_000)
         try self.expect(messages.map(\.payload.text) == (0..<1_000).map { "\($0)" }, "the order was not kept")
     }
 
     private func keepsTheOrderOfAFlood() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        try line.send("flood", .text(#"{"n":1000,"bytes":100}"#), id: 0)
+        try await line.send("flood", .text(#"{"n":1000,"bytes":100}"#), id: 0)
         let reply = try await line.probe.reply(to: 0)
         try self.expect(reply.text == "1000", "the reply is \(reply.text)")
         let items = line.probe.events.messages("item")
@@ -116,7 +139,7 @@ extension ConformanceRun {
 
     private func bringsRepliesToRequests() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        for id in 0..<100 { try line.send("req", .text("\(id),\"reply\""), id: UInt64(id)) }
+        for id in 0..<100 { try await line.send("req", .text("\(id),\"reply\""), id: UInt64(id)) }
         for id in 0..<100 {
             let reply = try await line.probe.reply(to: UInt64(id))
             try self.expect(reply.text == "\(id),\"reply\"", "request \(id) got the reply \(reply.text)")
@@ -129,9 +152,10 @@ extension ConformanceRun {
             guard case .message(let message) = event, message.event == "question", let id = message.replyID else {
                 return
             }
-            line.link.reply(to: id, with: .text("\"answer to \",\(message.payload.text)"))
+            let answer = Payload.text("\"answer to \",\(message.payload.text)")
+            line.call { $0.reply(to: id, with: answer) }
         }
-        try line.send("ask", .text("42"))
+        try await line.send("ask", .text("42"))
         let answered = try await line.probe.messages("answered")
         try self.expect(
             answered.first?.payload.text == "\"answer to \",42", "the answer arrived otherwise than it was given")
@@ -140,7 +164,7 @@ extension ConformanceRun {
     private func carriesBinaryBothWays() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         let blobs: [ArraySlice<UInt8>] = [[1, 2, 3], Array(0...255)[...], Array(repeating: 0, count: 70_000)[...]]
-        try line.send("binary3", .blobs(blobs), id: 7)
+        try await line.send("binary3", .blobs(blobs), id: 7)
         let reply = try await line.probe.reply(to: 7)
         try self.expect(reply.blobs == blobs.reversed(), "the reply's blobs are not those that are due")
         let message = try await line.probe.messages("binary3").first
@@ -154,7 +178,7 @@ extension ConformanceRun {
             #""quote \" backslash \\ newline \n tab \t""#, "true,false,-1,1.5",
         ]
         for (id, sample) in samples.enumerated() {
-            try line.send("req", .text(sample), id: UInt64(id))
+            try await line.send("req", .text(sample), id: UInt64(id))
             let reply = try await line.probe.reply(to: UInt64(id))
             try self.expect(reply.isSame(as: .text(sample)), "\(sample) came back as \(reply.text)")
         }
@@ -163,11 +187,11 @@ extension ConformanceRun {
     private func carriesLargeMessages() async throws(ConformanceFailure) {
         let line = try await self.openLine()
         let text = "\"" + String(repeating: "0123456789abcdef", count: 1 << 16) + "\""
-        try line.send("req", .text(text), id: 0)
+        try await line.send("req", .text(text), id: 0)
         let reply = try await line.probe.reply(to: 0)
         try self.expect(reply.text == text, "a text of 1 MiB came back changed")
         let blob = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }[...]
-        try line.send("binary3", .blobs([blob, [], [1]]), id: 1)
+        try await line.send("binary3", .blobs([blob, [], [1]]), id: 1)
         let blobs = try await line.probe.reply(to: 1).blobs
         try self.expect(blobs == [[1], [], blob], "a blob of 1 MiB came back changed")
     }
@@ -175,14 +199,14 @@ extension ConformanceRun {
     private func keepsLinksApart() async throws(ConformanceFailure) {
         let one = try await self.openLine()
         let other = try await self.openLine()
-        try one.send("echo", .text("1"))
-        try other.send("echo", .text("2"))
+        try await one.send("echo", .text("1"))
+        try await other.send("echo", .text("2"))
         let fromOne = try await one.probe.messages("echo").map(\.payload.text)
         let fromOther = try await other.probe.messages("echo").map(\.payload.text)
         try self.expect(fromOne == ["1"] && fromOther == ["2"], "messages went to the wrong link")
-        one.link.abort()
+        one.abort()
         _ = try await one.probe.end()
-        try other.send("echo", .text("3"))
+        try await other.send("echo", .text("3"))
         _ = try await other.probe.messages("echo", 2)
     }
 }
@@ -192,7 +216,7 @@ extension ConformanceRun {
 extension ConformanceRun {
     private func showsCredentials() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        try line.send("whoami", id: 0)
+        try await line.send("whoami", id: 0)
         let reply = try await line.probe.reply(to: 0)
         let due = self.fixture.request.credentials.auth ?? .text("null")
         try self.expect(reply.isSame(as: due), "the server saw other credentials than were shown")
@@ -201,7 +225,7 @@ extension ConformanceRun {
     private func reportsRefusedCredentials() async throws(ConformanceFailure) {
         guard let request = self.fixture.refusedRequest else { return }
         let line = self.makeLine(request)
-        line.link.open()
+        line.open()
         try await self.expectEnd(of: line, "credentialsRefused") { $0.code == .credentialsRefused }
         try self.expect(!line.probe.events.isOpened, "the link opened first")
     }
@@ -209,7 +233,7 @@ extension ConformanceRun {
     private func holdsEarlyEvents() async throws(ConformanceFailure) {
         guard let request = self.fixture.earlyRequest else { return }
         let line = self.makeLine(request)
-        line.link.open()
+        line.open()
         let early = try await line.probe.messages("early", 3)
         try self.expect(early.map(\.payload.text) == ["1", "2", "3"], "early events came in another order")
     }
@@ -217,17 +241,18 @@ extension ConformanceRun {
     private func reportsUnreachablePeers() async throws(ConformanceFailure) {
         guard let request = self.fixture.unreachableRequest else { return }
         let line = self.makeLine(request)
-        line.link.open()
+        line.open()
         try await self.expectEnd(of: line, "a code that allows another attempt") { !$0.isPermanent }
     }
 
     private func refusesSendsBeforeOpening() async throws(ConformanceFailure) {
         let line = self.makeLine()
         let message = OutboundMessage(event: "echo", payload: .text("0"))
-        try self.expect(line.link.send(message) == .refused, "a send before open() was not refused")
-        line.link.open()
+        let early = await line.attempt(message)
+        try self.expect(early == .refused, "a send before open() was not refused")
+        line.open()
         try await line.probe.wait(for: "opened") { $0.isOpened }
-        try line.send("echo", .text("1"))
+        try await line.send("echo", .text("1"))
         let echoes = try await line.probe.messages("echo").map(\.payload.text)
         try self.expect(echoes == ["1"], "a refused message was sent after all")
     }
@@ -238,37 +263,37 @@ extension ConformanceRun {
 extension ConformanceRun {
     private func closesPolitely() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        line.link.close()
-        line.link.close()
-        line.link.abort()
+        line.close()
+        line.close()
+        line.abort()
         try await self.expectEnd(of: line, "connectionLost") { !$0.isPermanent }
     }
 
     private func abortsAtAnyMoment() async throws(ConformanceFailure) {
         let early = self.makeLine()
-        early.link.abort()
-        early.link.open()
+        early.abort()
+        early.open()
         _ = try await early.probe.end()
         try self.expect(!early.probe.events.isOpened, "an aborted link opened")
 
         let opening = self.makeLine()
-        opening.link.open()
-        opening.link.abort()
+        opening.open()
+        opening.abort()
         _ = try await opening.probe.end()
 
         let inside = self.makeLine()
         inside.probe.onEvent { event in
-            if case .opened = event { inside.link.abort() }
+            if case .opened = event { inside.abort() }
         }
-        inside.link.open()
+        inside.open()
         _ = try await inside.probe.end()
 
         for count in [1, 10, 100] {
             let line = try await self.openLine()
             line.probe.onEvent { event in
-                if case .message = event { line.link.abort() }
+                if case .message = event { line.abort() }
             }
-            for number in 0..<count { try line.sendAnyhow("echo", .text("\(number)")) }
+            for number in 0..<count { try await line.sendAnyhow("echo", .text("\(number)")) }
             _ = try await line.probe.end()
         }
         self.fixture.passTime()
@@ -279,35 +304,35 @@ extension ConformanceRun {
 
     private func refusesSendsAfterTheEnd() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        line.link.abort()
+        line.abort()
         _ = try await line.probe.end()
-        let acceptance = line.link.send(OutboundMessage(event: "echo", payload: .text("0"), requestID: 0))
+        let acceptance = await line.attempt(OutboundMessage(event: "echo", payload: .text("0"), requestID: 0))
         try self.expect(acceptance == .refused, "a send after the end was \(acceptance)")
-        line.link.reply(to: 1, with: .empty)
-        line.link.abort()
-        line.link.close()
+        line.call { $0.reply(to: 1, with: .empty) }
+        line.abort()
+        line.close()
         self.fixture.passTime()
         try self.expect(line.probe.events.ends.count == 1, "the link ended more than once")
     }
 
     private func reportsKicks() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        try line.send("kick")
+        try await line.send("kick")
         let tellsKicks = self.fixture.tellsKicks
         try await self.expectEnd(of: line, "closedByServer") { !tellsKicks || $0.code == .closedByServer }
     }
 
     private func reportsLosses() async throws(ConformanceFailure) {
         let line = try await self.openLine()
-        try line.send("kill_engine")
+        try await line.send("kill_engine")
         try await self.expectEnd(of: line, "a code that allows another attempt") { !$0.isPermanent }
     }
 }
 
 extension ConformanceRun.Line {
     /// Sends on a link that may have ended.
-    fileprivate func sendAnyhow(_ event: String, _ payload: Payload) throws(ConformanceFailure) {
-        if case .rejected(let error) = self.link.send(OutboundMessage(event: event, payload: payload)) {
+    fileprivate func sendAnyhow(_ event: String, _ payload: Payload) async throws(ConformanceFailure) {
+        if case .rejected(let error) = await self.attempt(OutboundMessage(event: event, payload: payload)) {
             throw ConformanceFailure("'\(event)' was rejected: \(error)")
         }
     }

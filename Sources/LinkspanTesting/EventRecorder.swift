@@ -46,7 +46,7 @@ public final class EventRecorder: Sendable {
     }
 
     private let state = Lock(State())
-    private let scheduler = DispatchScheduler()
+    private let scheduler = SystemScheduler.shared
 
     /// Makes an empty recorder.
     public init() {}

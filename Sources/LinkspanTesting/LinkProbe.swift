@@ -7,6 +7,7 @@ final class LinkProbe: LinkReceiver {
         var events: [LinkEvent] = []
         var violations: [String] = []
         var isInside = false
+        var isCalling = false
         var isOpened = false
         var isClosed = false
         var handler: (@Sendable (LinkEvent) -> Void)?
@@ -14,9 +15,20 @@ final class LinkProbe: LinkReceiver {
 
     private let state = Lock(State())
     private let recorder = EventRecorder()
+    private let executor: any JobExecutor
     private let passTime: @Sendable () -> Void
 
-    init(passTime: @escaping @Sendable () -> Void) { self.passTime = passTime }
+    init(executor: any JobExecutor, passTime: @escaping @Sendable () -> Void) {
+        self.executor = executor
+        self.passTime = passTime
+    }
+
+    /// Makes a call on the link, which must not call back before it returns.
+    func called(_ body: () -> Void) {
+        self.state.withLock { $0.isCalling = true }
+        body()
+        self.state.withLock { $0.isCalling = false }
+    }
 
     var events: [LinkEvent] { self.state.withLock { $0.events } }
     var violations: [String] { self.state.withLock { $0.violations } }
@@ -27,6 +39,8 @@ final class LinkProbe: LinkReceiver {
     func receive(_ events: [LinkEvent]) {
         let handler = self.state.withLock { state in
             if state.isInside { state.violations.append("two batches came at once") }
+            if state.isCalling { state.violations.append("a batch came inside a call on the link") }
+            if !self.executor.isCurrent { state.violations.append("a batch came outside the transport's executor") }
             state.isInside = true
             for event in events { Self.check(event, &state) }
             state.events += events

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 /// The client's end of a scripted link.
 ///
 /// Whatever it tells its receiver, it tells from inside the scheduler.
-final class ScriptedLink: Link {
+final class ScriptedLink: Link, Sendable {
     private enum Phase: Sendable {
         case idle
         case opening
@@ -59,7 +59,7 @@ final class ScriptedLink: Link {
             state.peer = peer
         }
         if case .hangs = script.opening { return }
-        self.scheduler.schedule(after: script.openingDelay) { self.answer(peer, script) }
+        self.scheduler.scheduleJob(after: script.openingDelay) { self.answer(peer, script) }
     }
 
     private func answer(_ peer: ScriptedPeer, _ script: LinkScript) {
@@ -76,7 +76,7 @@ final class ScriptedLink: Link {
         } catch {
             return self.drop(error)
         }
-        if let life = script.dropsAfter { self.scheduler.schedule(after: life) { self.drop(script.dropError) } }
+        if let life = script.dropsAfter { self.scheduler.scheduleJob(after: life) { self.drop(script.dropError) } }
     }
 
     // MARK: From the client
@@ -126,7 +126,7 @@ final class ScriptedLink: Link {
             state.lastToServer = instant
             return instant
         }
-        self.scheduler.schedule(at: instant, arrival)
+        _ = self.scheduler.schedule(at: instant, on: self.scheduler.executor, arrival)
     }
 
     private func arrive(_ message: OutboundMessage, at peer: ScriptedPeer) {
@@ -179,7 +179,9 @@ final class ScriptedLink: Link {
             return (Self.copies(of: event, state.script), instant)
         }
         guard let copies else { return }
-        for _ in 0..<copies.count { self.scheduler.schedule(at: copies.instant) { self.tell(event) } }
+        for _ in 0..<copies.count {
+            _ = self.scheduler.schedule(at: copies.instant, on: self.scheduler.executor) { self.tell(event) }
+        }
     }
 
     private static func copies(of event: LinkEvent, _ script: LinkScript) -> Int {
@@ -203,7 +205,7 @@ final class ScriptedLink: Link {
     func finish(_ error: LinkspanError) {
         let now = self.scheduler.now
         let instant = self.state.withLock { max(now + $0.script.delayToClient(), $0.lastToClient ?? now) }
-        self.scheduler.schedule(at: instant) { self.drop(error) }
+        _ = self.scheduler.schedule(at: instant, on: self.scheduler.executor) { self.drop(error) }
     }
 
     func drop(_ error: LinkspanError) {
@@ -212,6 +214,6 @@ final class ScriptedLink: Link {
             return state.phase != .ended
         }
         guard isFirst else { return }
-        self.scheduler.schedule(after: .zero) { self.receiver.receive([.closed(error)]) }
+        self.scheduler.scheduleJob(after: .zero) { self.receiver.receive([.closed(error)]) }
     }
 }

@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanRuntime
+public import LinkspanRuntime
 
 /// A transport whose links do what their scripts say, over virtual time, to a server made of closures.
 ///
@@ -38,6 +38,8 @@ public final class ScriptedTransport: Transport {
     /// `scripted`, as in `scripted://server`.
     public let schemes: Set<String>
     let scheduler: VirtualScheduler
+    /// The scheduler's executor.
+    public var executor: any JobExecutor { self.scheduler.executor }
     private let script: @Sendable (Int) -> LinkScript
     private let state = Lock(State())
 

@@ -9,7 +9,7 @@ extension Chat {
               transport:
                 adapter: websocket
                 websocket: { url: "ws://127.0.0.1:9/?token=s3cr3t", pingInterval: 3 }
-              connection: { linger: 6 }
+              connection: { idleTimeout: 6 }
               services:
                 enabled: [typing, rooms, logging]
                 typing: { after: [logging], handleLimit: 0.5 }
@@ -40,15 +40,15 @@ extension Chat {
             try await Bench.run { bench in
                 let path = try bench.file("chat.yaml", Self.file + "\n  conection: {}\n")
                 let check = try await bench.runChat(
-                    ["config", "check", "--config", path], environment: ["LINKSPAN_CONNECTION_LINGER": "soon"])
+                    ["config", "check", "--config", path], environment: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "soon"])
                 #expect(check.status == 64 && check.output == [])
                 #expect(
                     check.errors == [
                         "chat: 2 problems in configuration, nothing was started:",
                         "chat:  linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
                             + "known: connection, services, transport)  from \(path):10",
-                        "chat:  linkspan.connection.linger  expected seconds (a number from 0 to 86400), "
-                            + "found \"soon\"  from LINKSPAN_CONNECTION_LINGER; hides 6 in \(path):5",
+                        "chat:  linkspan.connection.idleTimeout  expected seconds (a number from 0 to 86400), "
+                            + "found \"soon\"  from LINKSPAN_CONNECTION_IDLE_TIMEOUT; hides 6 in \(path):5",
                     ])
                 let json = try await bench.runChat(["config", "check", "--json", "--transport", "websockt"])
                 #expect(json.status == 64)
@@ -72,7 +72,7 @@ extension Chat {
                     plan.output == [
                         "transport: websocket, from \(path):3", "endpoint: ws://127.0.0.1:9/, from \(path):4",
                         "option: transport.websocket.pingInterval = 3, from \(path):4",
-                        "option: connection.linger = 6, from \(path):5", "start 1:", "  logging",
+                        "option: connection.idleTimeout = 6, from \(path):5", "start 1:", "  logging",
                         "      services.logging.level = debug, from \(path):9", "start 2:", "  connections",
                         "start 3:", "  rooms", "  typing after logging: need, from \(path):8",
                         "      services.typing.handleLimit = 0.5, from \(path):8",
@@ -89,24 +89,25 @@ extension Chat {
             try await Bench.run { bench in
                 let path = try bench.file("chat.yaml", Self.file)
                 let key = try await bench.runChat(
-                    ["config", "explain", "connection.linger", "--config", path],
-                    environment: ["LINKSPAN_CONNECTION_LINGER": "7"])
+                    ["config", "explain", "connection.idleTimeout", "--config", path],
+                    environment: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "7"])
                 #expect(key.status == 0)
                 #expect(
                     key.output == [
-                        "linkspan.connection.linger = 7",
+                        "linkspan.connection.idleTimeout = 7",
                         "  How long a connection stays up when nobody holds it any more.",
-                        "  from: LINKSPAN_CONNECTION_LINGER", "  hides: 6 from \(path):5",
+                        "  from: LINKSPAN_CONNECTION_IDLE_TIMEOUT", "  hides: 6 from \(path):5",
                         "  takes: seconds (a number from 0 to 86400)", "  default: 5",
-                        "  a change while running: hot", "  variable: LINKSPAN_CONNECTION_LINGER",
+                        "  a change while running: hot", "  variable: LINKSPAN_CONNECTION_IDLE_TIMEOUT",
                     ])
                 let section = try await bench.runChat(["config", "explain", "services.logging", "--config", path])
                 #expect(
                     section.output.contains(
                         "linkspan.services.logging.level = debug  from \(path):9; hides warning in default"))
-                let unknown = try await bench.runChat(["config", "explain", "connection.lingr"])
+                let unknown = try await bench.runChat(["config", "explain", "connection.idleTimout"])
                 #expect(unknown.status == 64)
-                #expect(unknown.errors.first?.contains("unknown option 'lingr' (did you mean 'linger'?") == true)
+                #expect(
+                    unknown.errors.first?.contains("unknown option 'idleTimout' (did you mean 'idleTimeout'?") == true)
             }
         }
     }

@@ -10,10 +10,10 @@ struct ArticleTests {
     @Test(
         arguments: [
             ("LinkspanTesting/Documentation.docc/WriteATransport.md", "WriteATransportExample.swift"),
-            ("LinkspanLifecycle/Documentation.docc/WriteAService.md", "WriteAServiceExample.swift"),
+            ("LinkspanMessaging/Documentation.docc/WriteAService.md", "WriteAServiceExample.swift"),
             ("Linkspan/Documentation.docc/Listening.md", "ListeningExample.swift"),
             ("Linkspan/Documentation.docc/TenMinutes.md", "TenMinutesExample.swift"),
-            ("Linkspan/Documentation.docc/Services.md", "ServicesExample.swift"),
+            ("LinkspanMessaging/Documentation.docc/Services.md", "ServicesExample.swift"),
         ])
     func `every block of code stands in the example`(article: String, example: String) throws {
         let text = try String(contentsOf: Self.sources.appending(path: article), encoding: .utf8)

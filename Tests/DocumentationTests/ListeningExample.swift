@@ -15,7 +15,7 @@ extension Event where Value == Quote, Reply == NoReply {
 
 @Suite("The article on listening", .timeLimit(.minutes(1)))
 struct ListeningExample {
-    private let hub = InMemoryHub()
+    private let hub = InMemoryHub(executor: InlineExecutor())
     private let recorder = EventRecorder()
 
     private func show(_ quote: Quote) { self.recorder.note("shown \(quote.price)") }

@@ -3,6 +3,7 @@ import Linkspan
 import LinkspanConfiguration
 import LinkspanInMemory
 import LinkspanLifecycle
+import LinkspanMessaging
 import LinkspanSocketIO
 import LinkspanWebSocket
 import Synchronization

@@ -2,6 +2,7 @@ internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanJournal
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanLogging
 internal import LinkspanMetrics
 internal import LinkspanPresence

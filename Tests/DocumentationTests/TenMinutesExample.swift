@@ -83,15 +83,15 @@ struct TenMinutesExample {
     }
 
     @Test
-    func `what waits is listed and cleared`() throws {
+    func `what waits is listed and cleared`() async throws {
         self.hub.cut()
         let connection = try self.connect()
         try connection.send(.typing, "ann")
         try connection.send("other")
-        for command in connection.commands { note("\(command.event) \(command.stage)") }
+        for command in await connection.commands { note("\(command.event) \(command.stage)") }
         connection.cancelCommands { $0.event == "typing" }
         #expect(self.recorder.notes == ["typing waiting", "other waiting"])
-        #expect(connection.commands.map(\.event) == ["other"])
+        #expect(await connection.commands.map(\.event) == ["other"])
         connection.release()
     }
 

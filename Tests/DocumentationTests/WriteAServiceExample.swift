@@ -1,4 +1,5 @@
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import Testing
 
 // The example of the article "Write a service", word for word.

@@ -1,6 +1,5 @@
-internal import Dispatch
-internal import Foundation
 internal import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -10,12 +9,13 @@ internal import Testing
 struct LoopbackTransport: Transport {
     let name = "loopback"
     let schemes: Set<String> = ["loopback"]
+    let executor: any JobExecutor = DispatchExecutor(label: "loopback")
     private let server: any LoopbackServer
 
     init(server: any LoopbackServer) { self.server = server }
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        LoopbackLink(request: request, receiver: receiver, server: self.server)
+        LoopbackLink(request: request, receiver: receiver, server: self.server, executor: self.executor)
     }
 }
 
@@ -26,44 +26,48 @@ protocol LoopbackServer: Sendable {
     func receiveReply(to id: UInt64, _ payload: Payload, _ link: LoopbackLink)
 }
 
-final class LoopbackLink: Link {
+// Unchecked because the compiler cannot see that the state is touched on the executor alone.
+final class LoopbackLink: Link, @unchecked Sendable {
     private enum State { case idle, opening, open, ended }
 
     let request: LinkRequest
     private let receiver: any LinkReceiver
     private let server: any LoopbackServer
-    // Everything passes through here: in order, one at a time, and never from inside a call to the link.
-    private let queue = DispatchQueue(label: "loopback")
-    private let lock = NSLock()
-    // Unsafe as far as the compiler knows: it is only touched while `lock` is held.
-    nonisolated(unsafe) private var state = State.idle
+    private let executor: any JobExecutor
+    private var state = State.idle
 
-    init(request: LinkRequest, receiver: any LinkReceiver, server: any LoopbackServer) {
+    init(
+        request: LinkRequest, receiver: any LinkReceiver, server: any LoopbackServer, executor: any JobExecutor
+    ) {
         self.request = request
         self.receiver = receiver
         self.server = server
+        self.executor = executor
     }
 
     func open() {
-        guard self.move(from: .idle, to: .opening) else { return }
-        self.queue.async {
+        guard self.state == .idle else { return }
+        self.state = .opening
+        self.executor.execute {
             do throws(LinkspanError) {
                 try self.server.admit(self.request.credentials, self)
             } catch {
                 return self.end(error)
             }
-            if self.move(from: .opening, to: .open) { self.receiver.receive([.opened(LinkInfo())]) }
+            guard self.state == .opening else { return }
+            self.state = .open
+            self.receiver.receive([.opened(LinkInfo())])
         }
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
-        guard self.isOpen else { return .refused }
-        self.queue.async { if self.isOpen { self.server.receive(message, self) } }
+        guard self.state == .open else { return .refused }
+        self.executor.execute { if self.state == .open { self.server.receive(message, self) } }
         return .accepted
     }
 
     func reply(to id: UInt64, with payload: Payload) {
-        self.queue.async { if self.isOpen { self.server.receiveReply(to: id, payload, self) } }
+        self.executor.execute { if self.state == .open { self.server.receiveReply(to: id, payload, self) } }
     }
 
     func close() { self.finish(LinkspanError(.connectionLost, "closed by this side")) }
@@ -72,28 +76,16 @@ final class LoopbackLink: Link {
 
     /// For the server: hands events to the client.
     func deliver(_ events: [LinkEvent]) {
-        self.queue.async { if self.isOpen { self.receiver.receive(events) } }
+        self.executor.execute { if self.state == .open { self.receiver.receive(events) } }
     }
 
     /// For the server too: ends the link behind everything that is under way.
-    func finish(_ error: LinkspanError) { self.queue.async { self.end(error) } }
+    func finish(_ error: LinkspanError) { self.executor.execute { self.end(error) } }
 
     private func end(_ error: LinkspanError) {
-        let isFirst = self.lock.withLock {
-            defer { self.state = .ended }
-            return self.state != .ended
-        }
-        if isFirst { self.queue.async { self.receiver.receive([.closed(error)]) } }
-    }
-
-    private var isOpen: Bool { self.lock.withLock { self.state == .open } }
-
-    private func move(from old: State, to new: State) -> Bool {
-        self.lock.withLock {
-            guard self.state == old else { return false }
-            self.state = new
-            return true
-        }
+        guard self.state != .ended else { return }
+        self.state = .ended
+        self.executor.execute { self.receiver.receive([.closed(error)]) }
     }
 }
 

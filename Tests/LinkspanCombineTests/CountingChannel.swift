@@ -16,8 +16,10 @@ final class CountingChannel: MessageChannel {
     var progress: ConnectionProgress { self.base.progress }
     var stateChanges: StateChanges { self.base.stateChanges }
     var waitingCommands: Int { self.base.waitingCommands }
-    var commands: [CommandStatus] { self.base.commands }
-    func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int { self.base.cancelCommands(where: isMeant) }
+    var commands: [CommandStatus] { get async { await self.base.commands } }
+    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {
+        self.base.cancelCommands(where: isMeant)
+    }
 
     func perform(_ command: Command) throws(LinkspanError) { try self.base.perform(command) }
 

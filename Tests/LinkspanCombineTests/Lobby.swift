@@ -4,7 +4,7 @@ internal import LinkspanTesting
 
 /// A hub, and a manager whose time stands still unless a test moves it.
 struct Lobby: Sendable {
-    let hub = InMemoryHub()
+    let hub = InMemoryHub(executor: InlineExecutor())
     let scheduler = VirtualScheduler()
     let manager: ConnectionManager
 

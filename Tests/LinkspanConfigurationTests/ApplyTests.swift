@@ -2,6 +2,7 @@ internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import Testing
 
 @Suite("Changes of a running plan", .timeLimit(.minutes(2)))
@@ -34,6 +35,30 @@ struct ApplyTests {
             let error = #expect(throws: LinkspanError.self) { try channel.send("say", 2) }
             #expect(error?.code == .bufferFull)
         }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a reload keeps the plan's credential source, and reconnects nothing; another source takes a new link")
+    func credentialSource() async throws {
+        let stage = Stage()
+        var plan = try stage.load()
+        plan.plan.credentials = .provider { _ in try Credentials(auth: "ann") }
+        let messaging = try await Messaging.start(plan.plan)
+        let channel = try messaging.connect()
+        _ = try await channel.request("say", 1)
+        let next = try stage.load(["LINKSPAN_CONNECTION_BUFFER_COMMANDS": "7"])
+        try await messaging.apply(plan.difference(to: next))
+        let again = try messaging.connect()
+        _ = try await again.request("say", 2)
+        #expect(stage.connects(to: "first") == 1)
+        #expect(messaging.manager.statistics.count == 1)
+        var other = next
+        other.plan.credentials = .provider { _ in try Credentials(auth: "bob") }
+        try await messaging.apply(next.difference(to: other))
+        _ = try await channel.request("say", 3)
+        #expect(stage.connects(to: "first") == 2)
+        #expect(messaging.manager.statistics.count == 1)
+        await messaging.stop()
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

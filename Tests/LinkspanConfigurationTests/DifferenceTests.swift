@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import Testing
 
 @Suite("Differences of plans")
@@ -16,7 +17,7 @@ struct DifferenceTests {
     static let rows: [Row] = [
         Row(what: "nothing", after: [:], lines: ["nothing changes"]),
         Row(
-            what: "a value that is the default", after: ["LINKSPAN_CONNECTION_LINGER": "5.0"],
+            what: "a value that is the default", after: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "5.0"],
             lines: ["nothing changes"]),
         Row(
             what: "a list that is as empty as before", after: ["LINKSPAN_SERVICES_PRESENCE_AFTER": ""],
@@ -37,8 +38,8 @@ struct DifferenceTests {
             lines: ["~ transport.first.pace 1 -> 3 (reconnect)"]),
         Row(
             what: "options of the connection",
-            after: ["LINKSPAN_CONNECTION_LINGER": "6", "LINKSPAN_CONNECTION_DELIVERY_KEY": "lastArgument"],
-            lines: ["~ connection.deliveryKey none -> lastArgument (restart)", "~ connection.linger 5 -> 6 (hot)"]),
+            after: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "6", "LINKSPAN_CONNECTION_DELIVERY_KEY": "lastArgument"],
+            lines: ["~ connection.deliveryKey none -> lastArgument (restart)", "~ connection.idleTimeout 5 -> 6 (hot)"]),
         Row(
             what: "services that come and go", after: ["LINKSPAN_SERVICES_ENABLED": "metrics,rooms"],
             lines: ["- presence", "+ metrics"]),

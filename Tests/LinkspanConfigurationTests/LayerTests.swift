@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import Testing
 
 @Suite("Layers")
@@ -13,7 +14,7 @@ struct LayerTests {
             socketio: { url: "http://127.0.0.1:3000", path: "/file/" }
             websocket: { url: "ws://127.0.0.1:3001" }
             memory: { url: "memory://lobby" }
-          connection: { openDeadline: 7, linger: 0.5 }
+          connection: { openDeadline: 7, idleTimeout: 0.5 }
           services:
             enabled: [logging, presence]
             logging: { level: debug }
@@ -66,7 +67,7 @@ struct LayerTests {
         #expect(plan.plan.url == "http://127.0.0.1:3000")
         #expect(self.path(plan) == "/file/")
         #expect(plan.plan.options.openDeadline == .seconds(7))
-        #expect(plan.plan.options.linger == .milliseconds(500))
+        #expect(plan.plan.options.idleTimeout == .milliseconds(500))
         #expect(plan.services == ["logging", "presence"])
         #expect((plan.plan.services.first?.service as? OptionService)?.values.text("level") == "debug")
     }
@@ -193,7 +194,7 @@ struct LayerTests {
                   "websocket": { "url": "ws://127.0.0.1:3001", "pingInterval": 20.0, "compression": true },
                   "memory": { "url": "memory://lobby" }
                 },
-                "connection": { "openDeadline": 7, "linger": 0.5, "bufferCommands": null },
+                "connection": { "openDeadline": 7, "idleTimeout": 0.5, "bufferCommands": null },
                 "services": { "enabled": ["logging", "presence"], "logging": { "level": "debug", "families": [] } }
               }
             }
@@ -210,7 +211,7 @@ struct LayerTests {
                   url: memory://lobby
               connection:
                 openDeadline: "7"
-                linger: 5e-1
+                idleTimeout: 5e-1
                 bufferCommands:
               services:
                 enabled:
@@ -228,7 +229,7 @@ struct LayerTests {
             #expect(
                 (left.plan.transport as? OptionTransport)?.values == (right.plan.transport as? OptionTransport)?.values)
             #expect(left.plan.options.openDeadline == right.plan.options.openDeadline)
-            #expect(left.plan.options.linger == right.plan.options.linger)
+            #expect(left.plan.options.idleTimeout == right.plan.options.idleTimeout)
             #expect(
                 left.plan.services.map { ($0.service as? OptionService)?.values }
                     == right.plan.services.map { ($0.service as? OptionService)?.values })
@@ -236,21 +237,21 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a retry schedule has a name that tells it, so that equal ones can share a connection")
+    @Test("retry schedules of equal values are equal, so that connections can share them")
     func retry() throws {
         let text =
             "linkspan: { transport: { adapter: memory, url: memory://a }, connection: { retryCap: %, retryLimit: 3 } }"
         let first = try load(text.replacing("%", with: "9")).plan.options
         let second = try load(text.replacing("%", with: "9.0")).plan.options
         let third = try load(text.replacing("%", with: "8")).plan.options
-        #expect(first.retryName == second.retryName)
-        #expect(first.retryName != third.retryName)
+        #expect(first.retry == second.retry)
+        #expect(first.retry != third.retry)
         let question = RetryQuestion(
             error: LinkspanError(.connectionLost, "gone"), failures: 4, outage: .seconds(600), random: 0)
         #expect(first.retry.decide(question) == .stop)
         #expect(
             try load("\(text)".replacing("%", with: "9"), environment: ["LINKSPAN_CONNECTION_RETRY": "never"]).plan
-                .options.retryName == "never")
+                .options.retry == .never)
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -270,13 +271,13 @@ struct LayerTests {
         "known sections may be empty, and values null",
         arguments: [
             "connection: {}", "connection:", "services: { logging: {}, presence: }", "services: { add: }",
-            "connection: { linger: null }", "transport: { websocket: {}, adapter: ~ }",
+            "connection: { idleTimeout: null }", "transport: { websocket: {}, adapter: ~ }",
         ])
     func emptySections(text: String) throws {
         let plan = try load(
             "linkspan: { \(text) }\n",
             environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"])
-        #expect(plan.plan.options.linger == .seconds(5))
+        #expect(plan.plan.options.idleTimeout == .seconds(5))
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -284,12 +285,59 @@ struct LayerTests {
     func merge() throws {
         let plan = try load(
             """
-            common: &common { linger: 9 }
+            common: &common { idleTimeout: 9 }
             linkspan:
               transport: { adapter: memory, url: memory://a }
               connection: *common
             """)
-        #expect(plan.plan.options.linger == .seconds(9))
+        #expect(plan.plan.options.idleTimeout == .seconds(9))
+    }
+
+    @Test("a section's own keys win over those that it merges in")
+    func mergeKey() throws {
+        let plan = try load(
+            """
+            common: &common { idleTimeout: 9, openDeadline: 8, trace: 7 }
+            other: &other { trace: 6, flushPause: 0.5 }
+            linkspan:
+              transport: { adapter: memory, url: memory://a }
+              connection: { openDeadline: 3, <<: [*common, *other] }
+            """)
+        #expect(plan.plan.options.idleTimeout == .seconds(9))
+        #expect(plan.plan.options.openDeadline == .seconds(3))
+        #expect(plan.plan.options.trace == 7)
+        #expect(plan.plan.options.flush.pause == .milliseconds(500))
+        #expect(plan.explain("connection.idleTimeout")?.origin.hasSuffix("chat.yaml:1") == true)
+    }
+
+    @Test("JSON may escape characters as two halves, and indent by tabs")
+    func escapes() throws {
+        let plan = try load(
+            #"""
+            {
+            \#t"other": "\\ud83d \ud83d\ude00",
+            \#t"linkspan": { "transport": { "adapter": "socketio", "socketio": {
+            \#t\#t"url": "http:\/\/a", "path": "/\uD83D\uDE00\\uD83D\\uDE00/" } } }
+            }
+            """#, as: "chat.json")
+        #expect(self.path(plan) == #"/😀\uD83D\uDE00/"#)
+    }
+
+    @Test("lists of other sections may hold anything")
+    func foreignLists() throws {
+        let plan = try load(
+            "other: [1, a, { b: c }, [d]]\nlinkspan: { transport: { adapter: memory, url: memory://a } }")
+        #expect(plan.adapter == "memory")
+    }
+
+    @Test("the default of each key of a connection is the default of the code")
+    func connectionDefaults() throws {
+        for option in ConnectionOptions.declared {
+            guard let fallback = option.fallback, fallback != "no limit" else { continue }
+            let text = "linkspan: { transport: { adapter: memory, url: memory://a }, connection: { \(option.name): "
+            let options = try load(text + "\(fallback) } }").plan.options
+            #expect("\(options)" == "\(ConnectionOptions.defaults())", "\(option.name)")
+        }
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

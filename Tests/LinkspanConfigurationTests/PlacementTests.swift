@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import Testing
 
 @Suite("Placement of services by configuration")

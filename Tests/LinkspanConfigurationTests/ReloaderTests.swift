@@ -2,6 +2,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanTesting
 internal import Testing
 

@@ -43,7 +43,7 @@ struct FaultTests {
             bench.server.kick(try #require(bench.hub.peers.first), reason: "enough")
             let code = try #require(try await client.lost().error).code
             if case .webSocket = way { #expect(code == .refused) } else { #expect(code == .closedByServer) }
-            #expect(bench.hub.peers.isEmpty)
+            while !bench.hub.peers.isEmpty { await Task.yield() }
         }
     }
 
@@ -107,7 +107,7 @@ struct FaultTests {
             _ = try await client.handler.request("req")
             await bench.server.stop()
             try await client.lost(times: 2)
-            #expect(bench.hub.peers.isEmpty)
+            while !bench.hub.peers.isEmpty { await Task.yield() }
             #expect(try await bench.server.start() == port)
             try await client.connected(times: 3)
         }

@@ -32,7 +32,7 @@ enum Misbehaviour: String, CaseIterable, Sendable {
 
 @Suite(.timeLimit(.minutes(1)))
 struct FaultTests {
-    private let clock = ManualLifecycleClock()
+    private let clock = ManualScheduler()
     private let journal = Journal()
     private let wall = Wall()
     private let door = Door()
@@ -42,7 +42,7 @@ struct FaultTests {
         _ configure: (inout Probe) -> Void
     ) throws -> ServiceRegistry {
         let clock = self.clock
-        let registry = ServiceRegistry(options: .init { ($0.clock, $0.messageDelay) = (clock, .zero) })
+        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
         try registry.register(Probe("first", in: self.journal)).keep()
         try registry.register(
             Probe("bad", in: self.journal) {
@@ -137,7 +137,7 @@ struct FaultTests {
         defer { self.release() }
         let clock = self.clock
         let journal = self.journal
-        let registry = ServiceRegistry(options: .init { ($0.clock, $0.messageDelay) = (clock, .zero) })
+        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
         let entered = [Door(), Door()]
         try registry.register(Probe("base", in: journal)).keep()
         for index in 0..<2 {
@@ -173,8 +173,8 @@ struct FaultTests {
         // One after the other, so that the good one has flushed when time passes for the bad one.
         let registry = ServiceRegistry(
             options: .init {
-                $0.clock = clock
-                $0.messageDelay = .zero
+                $0.scheduler = clock
+                $0.batchDelay = .zero
                 $0.order = .sequential
             })
         let entered = Door()

@@ -33,7 +33,7 @@ struct MailboxTests {
 
     @Test("a full mailbox drops the oldest, tells how many in the next event, and faults once")
     func gap() async throws {
-        let registry = ServiceRegistry(options: .init { $0.messageDelay = .zero })
+        let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let (entered, door) = (Door(), Door())
         let slow = Listener("slow", budgets: Budgets(mailbox: 4)) { event, _ in
             if event.event.event == "first" {
@@ -63,22 +63,22 @@ struct MailboxTests {
     @Test("lost events of one family are no gap of another")
     func gapPerFamily() {
         var mailbox = Mailbox(
-            id: .make(), path: "a", families: [.message, .connection], capacity: 2, limit: .seconds(1)
+            id: .make(), path: "a", interest: .service(Probe("a")), capacity: 2, limit: .seconds(1)
         ) { _, _ in true }
-        func letter(_ event: LifecycleEvent, _ seq: UInt64) -> Mailbox.Letter {
+        func letter(_ event: any LifecycleEvent, _ seq: UInt64) -> Mailbox.Letter {
             .init(stamped: Stamped(event, seq: seq, time: .now), retention: event.retention, receipt: nil)
         }
         mailbox.open()
-        let begins = (0..<4).map { mailbox.post(letter(message("m").erased, $0)).beginsOverflow }
+        let begins = (0..<4).map { mailbox.post(letter(message("m"), $0)).beginsOverflow }
         #expect(begins == [false, false, true, false])
-        _ = mailbox.post(letter(connection(1, .created).erased, 5))
+        _ = mailbox.post(letter(connection(1, .created), 5))
         let taken = (0..<3).map { _ in mailbox.take()?.stamped }
         #expect(taken.map { $0?.seq } == [3, 5, nil])
         #expect(taken.map { $0?.gap } == [3, 0, nil])
         // Empty again: the next loss is worth a word again.
-        _ = mailbox.post(letter(message("m").erased, 6))
-        _ = mailbox.post(letter(message("m").erased, 7))
-        #expect(mailbox.post(letter(message("m").erased, 8)).beginsOverflow)
+        _ = mailbox.post(letter(message("m"), 6))
+        _ = mailbox.post(letter(message("m"), 7))
+        #expect(mailbox.post(letter(message("m"), 8)).beginsOverflow)
     }
 
     @Test("what waits while a service is not ready comes marked as replayed, of states only the latest")
@@ -145,7 +145,7 @@ struct MailboxTests {
 
     @Test("an event emitted by a handler names the one that led to it")
     func cause() async throws {
-        let registry = ServiceRegistry(options: .init { $0.messageDelay = .zero })
+        let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let journal = Journal()
         let listener = Listener("listener") { event, scope in
             journal.add("\(event.event.event) \(event.cause.map { "\($0)" } ?? "nil") \(event.seq)")
@@ -164,7 +164,7 @@ struct MailboxTests {
 
     @Test("without anybody interested, an event is not even made")
     func nobody() async throws {
-        let registry = ServiceRegistry(options: .init { $0.messageDelay = .zero })
+        let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let journal = Journal()
         func made() -> MessageEvent {
             journal.add("made")
@@ -181,8 +181,8 @@ struct MailboxTests {
 
     @Test("a barrier tells who handled the event, who failed and who was late")
     func barrier() async throws {
-        let clock = ManualLifecycleClock()
-        let registry = ServiceRegistry(options: .init { ($0.clock, $0.messageDelay) = (clock, .zero) })
+        let clock = ManualScheduler()
+        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
         let (entered, door) = (Door(), Door())
         let good = Listener("good")
         try registry.register(good).keep()
@@ -233,9 +233,9 @@ struct MailboxTests {
     }
 
     @Test("messages that are collected keep their place among other events, and who comes later gets none of them")
-    func parcels() async throws {
-        let clock = ManualLifecycleClock()
-        let registry = ServiceRegistry(options: .init { $0.clock = clock })
+    func batches() async throws {
+        let clock = ManualScheduler()
+        let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
         let early = Listener("early")
         try registry.register(early).keep()
         try await registry.start()
@@ -257,22 +257,21 @@ struct MailboxTests {
         #expect(numbers == numbers.sorted() && numbers.count == 5)
     }
 
-    @Test("a parcel that does not fit loses its oldest, and letters between parcels go in their turn")
-    func parcelOverflow() {
+    @Test("a batch that does not fit loses its oldest events, and letters between batches keep their place")
+    func batchOverflow() throws {
         var mailbox = Mailbox(
-            id: .make(), path: "a", families: [.message, .connection], capacity: 5, limit: .seconds(1)
+            id: .make(), path: "a", interest: .service(Probe("a")), capacity: 5, limit: .seconds(1)
         ) { _, _ in true }
         mailbox.open()
-        func stamped(_ event: LifecycleEvent, _ seq: UInt64) -> Stamped<LifecycleEvent> {
-            Stamped(event, seq: seq, time: .now)
+        func batch(_ numbers: ClosedRange<UInt64>) throws -> EventBatch {
+            let collector = EventCollector<MessageEvent>()
+            for number in numbers { _ = collector.add(message("\(number)"), time: .now, cause: nil) }
+            return EventBatch(MessageEvent.family, try #require(collector.takeAll()), first: numbers.lowerBound)
         }
-        func parcel(_ numbers: ClosedRange<UInt64>) -> Parcel {
-            Parcel(numbers.map { stamped(message("\($0)").erased, $0) })
-        }
-        _ = mailbox.post(parcel(1...3))
-        _ = mailbox.post(
-            Mailbox.Letter(stamped: stamped(connection(1, .created).erased, 4), retention: .none, receipt: nil))
-        let result = mailbox.post(parcel(5...9))
+        let letter = Stamped<any LifecycleEvent>(connection(1, .created), seq: 4, time: .now)
+        _ = mailbox.post(try batch(1...3))
+        _ = mailbox.post(Mailbox.Letter(stamped: letter, retention: .none, receipt: nil))
+        let result = mailbox.post(try batch(5...9))
         #expect(result.beginsOverflow)
         #expect(mailbox.waiting == 5 && mailbox.lost == 4)
         var taken: [(seq: UInt64, gap: Int)] = []

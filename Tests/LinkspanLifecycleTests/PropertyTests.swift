@@ -49,8 +49,8 @@ private struct RandomTree {
     private static func options(_ order: ServiceRegistry.Order) -> ServiceRegistry.Options {
         .init {
             $0.order = order
-            $0.clock = ManualLifecycleClock()
-            $0.messageDelay = .zero
+            $0.scheduler = ManualScheduler()
+            $0.batchDelay = .zero
         }
     }
 

@@ -18,13 +18,26 @@ private final class View: Sendable {
     init(_ journal: Journal) { self.journal = journal }
 }
 
-private struct Decider: ReconnectDeciding {
+/// A question that the services of a test answer.
+private protocol Deciding: LifecycleService {
+    var isClosedOnFault: Bool { get }
+
+    func decide() async throws -> Verdict
+}
+
+private struct Decider: Deciding {
     var name: ServiceName
-    var onFault: FaultPolicy = .open
+    var isClosedOnFault = false
     var answer: @Sendable () async throws -> Verdict
 
-    func decide(_ question: ReconnectQuestion, _ scope: ServiceScope) async throws -> Verdict {
-        try await self.answer()
+    func decide() async throws -> Verdict { try await self.answer() }
+}
+
+extension ServiceRegistry {
+    fileprivate func mayGoOn() async -> Verdict {
+        await self.ask(
+            (any Deciding).self, merging: .veto, onFault: { $0.isClosedOnFault ? .veto($1) : .allow },
+            { responder, _ in try await responder.decide() })
     }
 }
 
@@ -311,34 +324,33 @@ struct RegistrationTests {
 
     @Test("one veto is enough, all reasons are kept, and silence counts as the service says")
     func questions() async throws {
-        let clock = ManualLifecycleClock()
-        let registry = ServiceRegistry(options: .init { ($0.clock, $0.messageDelay) = (clock, .zero) })
-        let question = ReconnectQuestion(connection: 1, attempt: 2, reason: "network")
+        let clock = ManualScheduler()
+        let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
         try registry.register(Decider(name: "yes") { .allow }).keep()
         try registry.register(Decider(name: "broken") { throw Trouble() }).keep()
         try await registry.start()
-        #expect(await registry.mayReconnect(question) == .allow)
+        #expect(await registry.mayGoOn() == .allow)
         let battery = try registry.register(Decider(name: "battery") { .veto("battery low") })
         let roaming = try registry.register(Decider(name: "roaming") { .veto("roaming") })
         _ = await (battery.settled(), roaming.settled())
-        #expect(await registry.mayReconnect(question) == .veto(["battery low", "roaming"]))
+        #expect(await registry.mayGoOn() == .veto(["battery low", "roaming"]))
         await battery.cancelAndDrain()
         await roaming.cancelAndDrain()
         let (entered, door) = (Door(), Door())
         let silent = try registry.register(
-            Decider(name: "silent", onFault: .closed) {
+            Decider(name: "silent", isClosedOnFault: true) {
                 entered.open()
                 await door.pass()
                 return .allow
             })
         _ = await silent.settled()
-        async let verdict = registry.mayReconnect(question)
+        async let verdict = registry.mayGoOn()
         await entered.pass()
         clock.advance(by: .seconds(1))
         #expect(await verdict == .veto(["services.silent: no answer in time"]))
         door.open()
         let first = await registry.ask(
-            (any ReconnectDeciding).self, merging: .firstNonNil(), onFault: { _, _ in nil },
+            (any Deciding).self, merging: .firstNonNil(), onFault: { _, _ in nil },
             { responder, _ in responder.name == "silent" ? responder.name : nil })
         #expect(first == "silent")
         await registry.stop()

@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanLogging
 internal import Logging
 internal import ServiceFixtures
@@ -72,12 +73,12 @@ struct LoggingServiceTests {
             registry.emit(
                 FaultEvent(path: "presence", code: .handlerFailed, message: "gone", severity: .error, hint: "wait"))
             registry.emit(
-                BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .overflow(dropped: 3)))
+                BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .highWater))
         }
-        #expect(lines.map { $0.sentence } == ["fault", "queue overflowed"])
-        #expect(lines.map { $0.level } == [.error, .warning])
+        #expect(lines.map { $0.sentence } == ["fault", "queue nearly full"])
+        #expect(lines.map { $0.level } == [.error, .notice])
         #expect(lines.first?.metadata["hint"] == "wait")
-        #expect(lines.last?.metadata["dropped"] == "3")
+        #expect(lines.last?.metadata["depth"] == "9")
     }
 
     @Test("level and families can be changed while it runs, all or nothing", .timeLimit(.minutes(1)))
@@ -109,15 +110,17 @@ struct LoggingServiceTests {
         #expect(lines.contains { $0.sentence == "services stopping" })
     }
 
-    @Test("who the user is, nobody reads in a log", .timeLimit(.minutes(1)))
-    func users() async throws {
+    @Test("what happens to credentials is written with its connection", .timeLimit(.minutes(1)))
+    func credentials() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.authentication])
         let lines = try await self.lines(service, recorder) { registry in
-            registry.emit(AuthenticationEvent.userChanged(from: nil, to: "ada@example.com"))
+            registry.emit(AuthenticationEvent(connection: 7, kind: .obtained(validFor: .seconds(60))))
+            registry.emit(AuthenticationEvent(kind: .revoked))
         }
-        #expect(lines.map { $0.sentence } == ["user changed"])
-        #expect(!lines.contains { $0.metadata.values.contains { $0.contains("ada") } })
+        #expect(lines.map { $0.sentence } == ["credentials obtained", "credentials revoked"])
+        #expect(lines.map { $0.metadata["connection"] } == ["7", nil])
+        #expect(lines.first?.metadata["validFor"] == "60.0 seconds")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -138,7 +141,7 @@ struct LoggingServiceTests {
             ]) { $1 }
         let service = try #require(try loader.load(environment: on).plan.services.first?.service)
         let lines = try await self.lines(service, recorder) { registry in
-            registry.emit(self.connection(.occupancyChanged(from: 0, to: 1)))
+            registry.emit(BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .highWater))
             registry.emit(self.connection(.created))
         }
         #expect(lines.map { $0.sentence } == ["connection created"])

@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanPlatform
 internal import ServiceFixtures
 internal import Testing

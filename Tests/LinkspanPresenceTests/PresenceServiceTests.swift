@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanPresence
 internal import LinkspanTesting
 internal import ServiceFixtures
@@ -130,7 +131,7 @@ struct PresenceServiceTests {
     @Test("configuration alone switches it on, from the first word to the last", .timeLimit(.minutes(1)))
     func fromConfiguration() async throws {
         for isOn in [true, false] {
-            let hub = InMemoryHub()
+            let hub = InMemoryHub(executor: InlineExecutor())
             let recorder = EventRecorder()
             hub.onConnect { peer in
                 peer.onOther { message in

@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanServiceLifecycle
 internal import LinkspanTesting
 internal import Logging
@@ -159,7 +160,7 @@ struct RegistryServiceTests {
     @Test("a plan runs in a group, with its connection", .timeLimit(.minutes(1)))
     func messaging() async throws {
         let recorder = self.recorder
-        let hub = InMemoryHub()
+        let hub = InMemoryHub(executor: InlineExecutor())
         hub.onConnect { peer in
             recorder.note("peer")
             peer.onEnd { recorder.note("peer ends") }
@@ -186,7 +187,7 @@ struct RegistryServiceTests {
 
     @Test("a plan that cannot run is the group's error", .timeLimit(.minutes(1)))
     func invalidPlan() async throws {
-        let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub()))
+        let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub(executor: InlineExecutor())))
         let error = await #expect(throws: LinkspanError.self) { try await MessagingService(plan).run() }
         #expect(error?.code == .invalidURL)
     }

@@ -75,7 +75,7 @@ struct UpgradeProbeTests {
 
 @Suite("What carries, when not everything can")
 struct CarrierMemoryTests {
-    private static let place = CarrierMemory.Place(host: "h", port: 1, isSecure: false, path: "/")
+    private static let place = CarrierMemory.Place(host: "h", port: 1, isSecure: false, path: "/", identity: 1)
     private static let refused = LinkspanError(.refused, "status 400")
 
     @Test("only fallback tries something else")
@@ -104,6 +104,31 @@ struct CarrierMemoryTests {
         #expect(memory.choice(for: Self.place, .fallback, now: at(3601)) == first)
         #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: .polling, after: Self.refused) == nil)
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == first, "polling failed and is not trusted")
+    }
+
+    @Test("what worked for one identity is not taken for granted for another")
+    func identities() {
+        var memory = CarrierMemory()
+        memory.worked(.polling, for: Self.place, now: at(0))
+        var other = Self.place
+        other.identity = 2
+        #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == .polling)
+        #expect(memory.choice(for: other, .fallback, now: at(1)) == .webSocket(share: 0.5))
+    }
+
+    @Test("users share neither an engine nor what was learned, whatever their credentials are made of")
+    func keys() throws {
+        func key(_ credentials: Credentials) throws -> SocketIOEngines.Key {
+            let request = LinkRequest(url: try ConnectionURL("http://h/"), credentials: credentials)
+            return SocketIOLink(
+                request: request, configuration: .defaults(), engines: .shared, receiver: NobodyListens()
+            ).key
+        }
+        let (ann, bob) = (try key(Credentials(auth: ["name": "ann"])), try key(Credentials(auth: ["name": "bob"])))
+        #expect(ann == (try key(Credentials(auth: ["name": "ann"]))))
+        #expect(ann != bob)
+        #expect(ann.place != bob.place)
+        #expect(try key(.none) != ann)
     }
 
     @Test("what would fail over HTTP as well is not tried there")
@@ -259,4 +284,8 @@ struct LegacySessionTests {
         session.timer(now: at(31), output: &output)
         #expect(output.close?.code == .heartbeatMissed)
     }
+}
+
+private final class NobodyListens: LinkReceiver {
+    func receive(_ events: [LinkEvent]) {}
 }

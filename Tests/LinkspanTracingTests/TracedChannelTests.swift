@@ -9,7 +9,7 @@ internal import Tracing
 @Suite("Traced channel")
 struct TracedChannelTests {
     private let tracer = InMemoryTracer()
-    private let hub = InMemoryHub()
+    private let hub = InMemoryHub(executor: InlineExecutor())
     private let manager = ConnectionManager()
 
     private func channel() throws -> TracedChannel {
@@ -72,7 +72,7 @@ struct TracedChannelTests {
         task.cancel()
         #expect(await task.value?.code == .cancelled)
         #expect(self.tracer.finishedSpans.first?.attributes.get("error.type") == "cancelled")
-        #expect(channel.commands.isEmpty)
+        #expect(await channel.commands.isEmpty)
         await self.manager.shutdown()
     }
 
@@ -85,10 +85,10 @@ struct TracedChannelTests {
             Command(.send, event: "echo", payload: .empty, completion: recorder.completion("\($0)"))
         }
         for command in commands { try channel.perform(command) }
-        #expect(channel.commands.map { $0.id } == commands.map { $0.id })
+        #expect(await channel.commands.map { $0.id } == commands.map { $0.id })
         channel.cancel(commands[0].id)
-        #expect(channel.commands.map { $0.id } == commands[1...].map { $0.id })
-        #expect(channel.cancelCommands { $0.id == commands[2].id } == 1)
+        #expect(await channel.commands.map { $0.id } == commands[1...].map { $0.id })
+        channel.cancelCommands { $0.id == commands[2].id }
         try await recorder.wait(for: "two ends") { $0.count == 2 }
         #expect(recorder.endedLabels == ["0", "2"])
         await self.manager.shutdown()

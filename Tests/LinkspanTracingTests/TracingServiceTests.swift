@@ -1,6 +1,7 @@
 internal import InMemoryTracing
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanTracing
 internal import ServiceFixtures
 internal import Testing

@@ -1,7 +1,9 @@
 internal import Foundation
+public import LinkspanRuntime
 public import Linkspan
 internal import LinkspanConfiguration
 public import LinkspanLifecycle
+public import LinkspanMessaging
 
 /// What a file makes of a catalog that knows one service.
 ///
@@ -48,6 +50,8 @@ public struct NoTransport: Transport {
     public let name = "none"
     /// The one scheme that it claims to carry.
     public let schemes: Set<String> = ["none"]
+    /// An executor of its own.
+    public let executor: any JobExecutor = DispatchExecutor(label: "none")
 
     /// Makes the transport.
     public init() {}

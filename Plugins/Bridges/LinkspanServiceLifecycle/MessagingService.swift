@@ -1,5 +1,6 @@
 public import Linkspan
 public import LinkspanLifecycle
+public import LinkspanMessaging
 public import Logging
 public import ServiceLifecycle
 

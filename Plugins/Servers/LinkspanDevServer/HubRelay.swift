@@ -17,8 +17,21 @@ final class HubRelay: LinkReceiver {
         }
     }
 
+    /// A link to the hub, which is called on the hub's executor.
+    private struct HubLink: Sendable {
+        private let link: Confined<any Link>
+        private let executor: any JobExecutor
+
+        init(_ link: any Link, on executor: any JobExecutor) {
+            self.link = Confined(link, to: executor)
+            self.executor = executor
+        }
+
+        func call(_ body: @escaping @Sendable (any Link) -> Void) { self.executor.execute { body(self.link.value) } }
+    }
+
     private struct State {
-        var link: (any Link)?
+        var link: HubLink?
         var handler: ((LinkEvent) -> Void)?
         var isOpen = false
         /// What came before the hub let the client in.
@@ -43,14 +56,15 @@ final class HubRelay: LinkReceiver {
     /// Asks the hub to let the client in; its answer is an event.
     func enter(_ hub: InMemoryHub, _ request: LinkRequest) {
         if let refusal = self.run.faults.refusal { return self.receive([.closed(refusal)]) }
-        let link = InMemoryTransport(hub: hub).makeLink(request, receiver: self)
+        let transport = InMemoryTransport(hub: hub)
+        let link = HubLink(transport.makeLink(request, receiver: self), on: transport.executor)
         self.withState { $0.link = link }
-        link.open()
+        link.call { $0.open() }
     }
 
     /// Passes on what the client says; returns false when that is too much before it is let in.
     func say(_ saying: Saying) -> Bool {
-        let (link, isTaken) = self.withState { state -> ((any Link)?, Bool) in
+        let (link, isTaken) = self.withState { state -> (HubLink?, Bool) in
             if state.isOpen { return (state.link, true) }
             guard state.handler != nil else { return (nil, true) }
             state.early.append(saying)
@@ -67,7 +81,7 @@ final class HubRelay: LinkReceiver {
             defer { state = State() }
             return state.link
         }
-        link?.abort()
+        link?.call { $0.abort() }
     }
 
     func receive(_ events: [LinkEvent]) {
@@ -91,12 +105,14 @@ final class HubRelay: LinkReceiver {
         if let link { for saying in early { Self.pass(saying, to: link) } }
     }
 
-    private static func pass(_ saying: Saying, to link: any Link) {
-        switch saying {
-        case .message(let message):
-            _ = link.send(
-                OutboundMessage(event: message.event, payload: message.payload, requestID: message.replyID))
-        case .reply(let id, let payload): link.reply(to: id, with: payload)
+    private static func pass(_ saying: Saying, to link: HubLink) {
+        link.call { link in
+            switch saying {
+            case .message(let message):
+                _ = link.send(
+                    OutboundMessage(event: message.event, payload: message.payload, requestID: message.replyID))
+            case .reply(let id, let payload): link.reply(to: id, with: payload)
+            }
         }
     }
 }

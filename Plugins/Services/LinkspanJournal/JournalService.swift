@@ -1,5 +1,6 @@
 internal import DequeModule
 public import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanRuntime
 
 /// Keeps the latest lifecycle events in memory, for bug reports.
@@ -18,6 +19,8 @@ internal import LinkspanRuntime
 public final class JournalService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "journal"
+    /// Only watches.
+    public let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 80)
 
@@ -116,11 +119,11 @@ public final class JournalService: LifecycleService {
 
 extension JournalService: AnyEventObserving {
     /// Keeps an event.
-    public func on(_ event: Stamped<LifecycleEvent>, _ scope: ServiceScope) async throws {
+    public func on(_ event: Stamped<any LifecycleEvent>, _ scope: ServiceScope) async throws {
         let text = JournalText.line(event.event)
         self.state.withLock { state in
             state.summary.missed += event.gap
-            if case .message(let message) = event.event, state.summary.count(message.kind) {
+            if let message = event.event as? MessageEvent, state.summary.count(message.kind) {
                 // What was missed before it would go unseen.
                 guard event.gap > 0 else { return }
             }

@@ -1,34 +1,33 @@
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 /// Says in one line what an event tells, without what is nobody's business.
 enum JournalText {
-    static func line(_ event: LifecycleEvent) -> String {
+    static func line(_ event: any LifecycleEvent) -> String {
         switch event {
-        case .app(let event): "app \(Self.app(event))"
-        case .network(let event): "network \(Self.network(event))"
-        case .connection(let event):
+        case let event as AppEvent: "app \(Self.app(event))"
+        case let event as NetworkEvent: "network \(Self.network(event))"
+        case let event as ConnectionEvent:
             "connection \(event.connection) \(Self.connection(event.kind)) endpoint=\(event.endpoint)"
-        case .message(let event):
+        case let event as MessageEvent:
             "message '\(event.event)' \(Self.message(event.kind)) connection=\(event.connection) bytes=\(event.bytes)"
-        case .buffer(let event): "queue \(event.queue.rawValue) \(Self.buffer(event))"
-        case .authentication(let event): "authentication \(Self.authentication(event))"
-        case .pressure(let event): "pressure \(Self.pressure(event))"
-        case .fault(let event): "fault \(Self.fault(event))"
-        case .registry(let event): "services \(Self.registry(event))"
-        @unknown default: "\(event.family)"
+        case let event as BufferEvent: "queue \(event.queue.rawValue) \(Self.buffer(event))"
+        case let event as AuthenticationEvent: "authentication \(Self.authentication(event))"
+        case let event as PressureEvent: "pressure \(Self.pressure(event))"
+        case let event as FaultEvent: "fault \(Self.fault(event))"
+        case let event as RegistryEvent: "services \(Self.registry(event))"
+        // Of a family that the journal does not know nothing may be told.
+        default: "\(event.family)"
         }
     }
 
     private static func app(_ event: AppEvent) -> String {
         switch event {
-        case .launched(let reason): "launched reason=\(reason)"
         case .didBecomeActive: "active"
         case .willResignActive: "inactive"
         case .willEnterForeground(let away): "foreground" + Self.given("away", away)
         case .didEnterBackground(let grace): "background" + Self.given("grace", grace)
         case .willTerminate(let reason, let grace): "terminates reason=\(reason)" + Self.given("grace", grace)
-        case .protectedData(let isAvailable): "protected data available=\(isAvailable)"
-        case .significantTimeChange(let offset): "clock changed" + Self.given("offset", offset)
         @unknown default: "changed"
         }
     }
@@ -48,7 +47,6 @@ enum JournalText {
         case .disconnected(let reason, let code, let willRetry):
             "disconnected code=\(code ?? "none") reason='\(reason)' willRetry=\(willRetry)"
         case .reconnecting(let attempt, let delay): "reconnecting attempt=\(attempt) delay=\(delay)"
-        case .occupancyChanged(let from, let to): "holders from=\(from) to=\(to)"
         case .released: "released"
         @unknown default: "changed"
         }
@@ -72,7 +70,6 @@ enum JournalText {
             case .level: "changed"
             case .highWater: "nearly full"
             case .lowWater: "has room"
-            case .overflow(let dropped): "overflowed dropped=\(dropped)"
             case .flushed(let count, let time): "flushed count=\(count) time=\(time)"
             @unknown default: "changed"
             }
@@ -81,22 +78,21 @@ enum JournalText {
     }
 
     private static func authentication(_ event: AuthenticationEvent) -> String {
-        switch event {
-        case .refreshed(let time, let attempt): "refreshed attempt=\(attempt)" + Self.given("validFor", time)
-        case .refreshFailed(let attempt, let reason, let delay):
-            "refresh failed attempt=\(attempt) reason='\(reason)'" + Self.given("retryAfter", delay)
-        case .revoked: "revoked"
-        case .userChanged(let old, let new): "user changed hadUser=\(old != nil) hasUser=\(new != nil)"
-        @unknown default: "changed"
-        }
+        let what =
+            switch event.kind {
+            case .obtained(let time): "obtained" + Self.given("validFor", time)
+            case .refreshed(let time, let attempt): "refreshed attempt=\(attempt)" + Self.given("validFor", time)
+            case .refreshFailed(let attempt, let reason, let delay):
+                "refresh failed attempt=\(attempt) reason='\(reason)'" + Self.given("retryAfter", delay)
+            case .revoked: "revoked"
+            @unknown default: "changed"
+            }
+        return what + Self.given("connection", event.connection)
     }
 
     private static func pressure(_ event: PressureEvent) -> String {
         switch event {
         case .memory(let level, let available): "memory \(level.rawValue)" + Self.given("available", available)
-        case .disk(let free, let threshold): "disk free=\(free) threshold=\(threshold)"
-        case .thermal(let level): "thermal \(level.rawValue)"
-        case .lowPower(let isOn): "low power \(isOn)"
         @unknown default: "changed"
         }
     }

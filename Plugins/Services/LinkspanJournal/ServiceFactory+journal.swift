@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanMessaging
 
 extension ServiceFactory {
     /// The service `journal`, which keeps the latest lifecycle events for bug reports; see ``JournalService``.

@@ -1,4 +1,5 @@
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import Logging
 
 /// What is written about an event.
@@ -34,8 +35,6 @@ extension LogLine {
             if let code { self.metadata["code"] = "\(code)" }
         case .reconnecting(let attempt, let delay):
             self.init(.info, "reconnecting", ["attempt": "\(attempt)", "delay": "\(delay)"])
-        case .occupancyChanged(let from, let to):
-            self.init(.trace, "holders of connection changed", ["from": "\(from)", "to": "\(to)"])
         case .released:
             self.init(.info, "connection released")
         @unknown default:
@@ -85,7 +84,10 @@ extension LogLine {
     }
 
     init(_ event: AuthenticationEvent) {
-        switch event {
+        switch event.kind {
+        case .obtained(let time):
+            self.init(.debug, "credentials obtained")
+            if let time { self.metadata["validFor"] = "\(time)" }
         case .refreshed(let time, let attempt):
             self.init(.debug, "credentials refreshed", ["attempt": "\(attempt)"])
             if let time { self.metadata["validFor"] = "\(time)" }
@@ -94,12 +96,10 @@ extension LogLine {
             if let delay { self.metadata["retryAfter"] = "\(delay)" }
         case .revoked:
             self.init(.notice, "credentials revoked")
-        case .userChanged(let old, let new):
-            // Who they are is nobody's business who reads logs.
-            self.init(.info, "user changed", ["hadUser": "\(old != nil)", "hasUser": "\(new != nil)"])
         @unknown default:
             self.init(.debug, "credentials changed")
         }
+        if let connection = event.connection { self.metadata["connection"] = "\(connection)" }
     }
 
     init(_ event: BufferEvent) {
@@ -110,8 +110,6 @@ extension LogLine {
             self.init(.notice, "queue nearly full")
         case .lowWater:
             self.init(.debug, "queue has room again")
-        case .overflow(let dropped):
-            self.init(.warning, "queue overflowed", ["dropped": "\(dropped)"])
         case .flushed(let count, let time):
             self.init(.debug, "queue flushed", ["count": "\(count)", "time": "\(time)"])
         @unknown default:

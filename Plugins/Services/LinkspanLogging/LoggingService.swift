@@ -1,5 +1,6 @@
 public import Linkspan
 public import LinkspanLifecycle
+public import LinkspanMessaging
 internal import LinkspanRuntime
 public import Logging
 
@@ -10,6 +11,8 @@ public import Logging
 public struct LoggingService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "logging"
+    /// Only watches.
+    public let urgency: Urgency = .utility
     /// First of all, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 100)
     private let state: Lock<State>

@@ -1,4 +1,5 @@
-public import Linkspan
+internal import Linkspan
+public import LinkspanMessaging
 public import Logging
 
 extension ServiceFactory {

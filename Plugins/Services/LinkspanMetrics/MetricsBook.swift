@@ -1,4 +1,5 @@
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 /// One number for the backend.
 struct Measurement: Sendable, Hashable {
@@ -72,7 +73,7 @@ struct MetricsBook: Sendable {
                 Measurement(
                     wasUp ? "disconnects_total" : "failed_attempts_total", ["endpoint": endpoint, "code": code])
             ]
-        case .created, .connecting, .reconnecting, .occupancyChanged, .released: return []
+        case .created, .connecting, .reconnecting, .released: return []
         @unknown default: return []
         }
     }
@@ -102,7 +103,7 @@ struct MetricsBook: Sendable {
         }
     }
 
-    mutating func note(_ event: BufferEvent, isReplayed: Bool) -> [Measurement] {
+    mutating func note(_ event: BufferEvent) -> [Measurement] {
         let endpoint = self.endpoint(of: event.connection)
         let queue = self.queues.admit(event.queue.rawValue)
         var measurements: [Measurement] = []
@@ -112,10 +113,6 @@ struct MetricsBook: Sendable {
         } else {
             measurements.append(
                 Measurement("queue_depth", ["endpoint": endpoint, "queue": queue], .level(event.depth)))
-        }
-        if case .overflow(let dropped) = event.kind, !isReplayed {
-            measurements.append(
-                Measurement("overflowed_total", ["endpoint": endpoint, "queue": queue], .count(dropped)))
         }
         return measurements
     }

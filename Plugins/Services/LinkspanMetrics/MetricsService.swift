@@ -1,5 +1,6 @@
 public import CoreMetrics
 public import LinkspanLifecycle
+public import LinkspanMessaging
 internal import LinkspanRuntime
 
 /// Counts and times what connections, messages and queues do, for whatever backend swift-metrics was given.
@@ -21,7 +22,6 @@ internal import LinkspanRuntime
 /// | `expired_total` | counter | `endpoint` | messages that waited too long to be sent |
 /// | `dropped_total` | counter | `endpoint` | messages that were given up |
 /// | `queue_depth` | gauge | `endpoint`, `queue` | messages in the queue when it was last heard of |
-/// | `overflowed_total` | counter | `endpoint`, `queue` | messages that a full queue lost |
 /// | `faults_total` | counter | `code`, `severity` | faults that were not returned to a caller |
 /// | `events_missed_total` | counter | `family` | events that this service missed, so that the others count too low |
 ///
@@ -30,6 +30,8 @@ internal import LinkspanRuntime
 public final class MetricsService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "metrics"
+    /// Only watches.
+    public let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 90)
 
@@ -81,11 +83,11 @@ public final class MetricsService: LifecycleService {
 
 extension MetricsService {
     /// Decides under the lock what is measured, and tells the backend outside.
-    private func record<Event>(
-        _ event: Stamped<Event>, _ family: EventFamily, _ measure: (inout MetricsBook) -> [Measurement]
+    private func record<Event: LifecycleEvent>(
+        _ event: Stamped<Event>, _ measure: (inout MetricsBook) -> [Measurement]
     ) {
         let (measurements, instruments) = self.state.withLock { state in
-            (state.book.missed(event.gap, of: family) + measure(&state.book), state.instruments)
+            (state.book.missed(event.gap, of: Event.family) + measure(&state.book), state.instruments)
         }
         for measurement in measurements { instruments.record(measurement) }
     }
@@ -94,27 +96,27 @@ extension MetricsService {
 extension MetricsService: ConnectionObserving {
     /// Counts connects, reconnects and disconnects, and times handshakes.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
-        self.record(event, .connection) { $0.note(event.event, isReplayed: event.replayed) }
+        self.record(event) { $0.note(event.event, isReplayed: event.replayed) }
     }
 }
 
 extension MetricsService: MessageObserving {
     /// Counts messages by what became of them, and times round trips.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-        self.record(event, .message) { $0.note(event.event) }
+        self.record(event) { $0.note(event.event) }
     }
 }
 
 extension MetricsService: BufferObserving {
-    /// Follows the depth of queues, and counts what they lose.
+    /// Follows the depth of queues.
     public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
-        self.record(event, .buffer) { $0.note(event.event, isReplayed: event.replayed) }
+        self.record(event) { $0.note(event.event) }
     }
 }
 
 extension MetricsService: FaultObserving {
     /// Counts faults.
     public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
-        self.record(event, .fault) { $0.note(event.event) }
+        self.record(event) { $0.note(event.event) }
     }
 }

@@ -1,5 +1,6 @@
 public import CoreMetrics
 public import Linkspan
+public import LinkspanMessaging
 
 extension ServiceFactory {
     /// The service `metrics`, which counts and times into a backend of swift-metrics; see ``MetricsService`` for the names.

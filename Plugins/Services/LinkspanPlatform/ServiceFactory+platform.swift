@@ -1,5 +1,6 @@
-public import Linkspan
+internal import Linkspan
 internal import LinkspanLifecycle
+public import LinkspanMessaging
 
 extension ServiceFactory {
     /// The service `network`, which tells the registry, and so the keeper, how traffic can leave the machine.

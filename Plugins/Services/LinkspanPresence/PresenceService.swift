@@ -1,5 +1,6 @@
 public import Linkspan
 public import LinkspanLifecycle
+public import LinkspanMessaging
 internal import LinkspanRuntime
 
 /// Tells the server whether the user of this client is there.
@@ -151,7 +152,7 @@ extension PresenceService: AppObserving {
             case .didBecomeActive, .willEnterForeground: state.machine.moved(toFront: true, now: now)
             case .didEnterBackground: state.machine.moved(toFront: false, now: now)
             case .willTerminate: state.machine.leave()
-            case .launched, .willResignActive, .protectedData, .significantTimeChange: nil
+            case .willResignActive: nil
             @unknown default: nil
             }
         }

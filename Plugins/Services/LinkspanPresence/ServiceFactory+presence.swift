@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanMessaging
 
 extension ServiceFactory {
     /// The service `presence`, which tells the server whether the user is there; see ``PresenceService``.

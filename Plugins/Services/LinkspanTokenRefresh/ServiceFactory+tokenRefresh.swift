@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanMessaging
 
 extension ServiceFactory {
     /// The service `tokenrefresh`, which renews tokens before they expire; see ``TokenRefreshService``.

@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanRuntime
 
 /// Does what the state machine decides: fetches, answers, waits.
@@ -101,7 +102,7 @@ final class TokenDesk: Sendable {
         case .fetch(let id, let reason): self.fetch(id, reason)
         case .cancel(let id): self.state.withLock { $0.tasks.removeValue(forKey: id) }?.cancel()
         case .answer(let waiters, let outcome): for waiter in waiters { waiter(outcome) }
-        case .emit(let event): self.state.withLock { $0.events }?.yield(event)
+        case .emit(let kind): self.state.withLock { $0.events }?.yield(AuthenticationEvent(kind: kind))
         }
     }
 

@@ -1,4 +1,5 @@
 public import LinkspanLifecycle
+public import LinkspanMessaging
 internal import LinkspanRuntime
 
 /// Renews the tokens of a ``TokenSource`` before they expire, whether or not the connection is up.

@@ -15,7 +15,7 @@ public import LinkspanRuntime
 /// The newest token is kept and handed out for as long as it is good, with what is left of its time. One fetch is under way
 /// at most, and all who ask meanwhile share it. Without the service a token is fetched only when a connection asks.
 public final class TokenSource: Sendable {
-    /// What connections use, for ``/Linkspan/MessagingPlan/credentials``.
+    /// What connections use, for ``/LinkspanMessaging/MessagingPlan/credentials``.
     public let credentials: CredentialSource
 
     let desk: TokenDesk
@@ -31,7 +31,7 @@ public final class TokenSource: Sendable {
     ///     ``/Linkspan/Credentials/validFor`` are fetched for each attempt to connect and never renewed ahead. Throw
     ///     ``TokenRevoked`` when there will be no more tokens for this user.
     public init(
-        fetchLimit: Duration = .seconds(30), scheduler: any Scheduler = DispatchScheduler(),
+        fetchLimit: Duration = .seconds(30), scheduler: any Scheduler = SystemScheduler.shared,
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         fetch: @escaping @Sendable (CredentialRequest.Reason) async throws -> Credentials
     ) {

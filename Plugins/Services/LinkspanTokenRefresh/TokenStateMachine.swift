@@ -1,5 +1,6 @@
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 /// Decides when tokens are fetched, and who gets which.
 ///
@@ -11,7 +12,7 @@ struct TokenStateMachine: Sendable {
         case fetch(UInt64, CredentialRequest.Reason)
         case cancel(UInt64)
         case answer([Answer], Result<Credentials, any Error>)
-        case emit(AuthenticationEvent)
+        case emit(AuthenticationEvent.Kind)
     }
 
     private struct Token: Sendable {

@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanMessaging
 public import Tracing
 
 extension ServiceFactory {

@@ -1,4 +1,5 @@
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import Tracing
 
 /// A span that is over.
@@ -47,7 +48,7 @@ struct SpanBook: Sendable {
         case .disconnected(_, let code, _):
             // Without a code it was called off.
             return self.end(event, attempt, stamped, error: code ?? "cancelled") { _ in }
-        case .created, .reconnecting, .occupancyChanged, .released: return nil
+        case .created, .reconnecting, .released: return nil
         @unknown default: return nil
         }
     }

@@ -65,15 +65,17 @@ public final class TracedChannel: MessageChannel {
 
     /// The commands that have not had their outcome, in the order in which they were made.
     public var commands: [CommandStatus] {
-        let outer = self.outer
-        return self.base.commands.map { $0.known(by: outer) }
+        get async {
+            let commands = await self.base.commands
+            let outer = self.outer
+            return commands.map { $0.known(by: outer) }
+        }
     }
 
-    /// Gives up the commands that are meant.
-    @discardableResult
-    public func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int {
+    /// Cancels the commands for which `isMeant` returns true.
+    public func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {
         let outer = self.outer
-        return self.base.cancelCommands { isMeant($0.known(by: outer)) }
+        self.base.cancelCommands { isMeant($0.known(by: outer)) }
     }
 
     private var outer: [Command.ID: Command.ID] {

@@ -1,4 +1,5 @@
 public import LinkspanLifecycle
+public import LinkspanMessaging
 internal import LinkspanRuntime
 public import Tracing
 
@@ -19,6 +20,8 @@ public import Tracing
 public final class TracingService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "tracing"
+    /// Only watches.
+    public let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 70)
 

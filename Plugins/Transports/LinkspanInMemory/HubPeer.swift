@@ -2,17 +2,13 @@ public import Linkspan
 internal import LinkspanRuntime
 
 /// A client, as its hub sees it.
-public final class HubPeer: Sendable {
+///
+/// All methods may be called from any thread; handlers run on the hub's executor.
+public final class HubPeer: @unchecked Sendable {
+    // Unchecked because the compiler cannot see that the handlers are touched on the hub's executor alone.
+
     /// Handles a message from the client.
     public typealias Handler = @Sendable (HubMessage) -> Void
-
-    private struct State: Sendable {
-        var handlers: [String: Handler] = [:]
-        var fallback: Handler?
-        var onEnd: (@Sendable () -> Void)?
-        var questions: [UInt64: @Sendable (Payload) -> Void] = [:]
-        var lastQuestion: UInt64 = 0
-    }
 
     /// Identifies the client among those of its hub.
     public let id: UInt64
@@ -20,7 +16,11 @@ public final class HubPeer: Sendable {
     public let request: LinkRequest
     let link: InMemoryLink
     private let hub: InMemoryHub
-    private let state = Lock(State())
+    private var handlers: [String: Handler] = [:]
+    private var fallback: Handler?
+    private var onEnd: (@Sendable () -> Void)?
+    private var questions: [UInt64: @Sendable (Payload) -> Void] = [:]
+    private var lastQuestion: UInt64 = 0
 
     init(id: UInt64, request: LinkRequest, link: InMemoryLink, hub: InMemoryHub) {
         self.id = id
@@ -29,16 +29,16 @@ public final class HubPeer: Sendable {
         self.hub = hub
     }
 
-    /// Sets what is done with one event of the client.
+    /// Sets the handler of one event of the client.
     public func on(_ event: String, _ handler: @escaping Handler) {
-        self.state.withLock { $0.handlers[event] = handler }
+        self.hub.confined { self.handlers[event] = handler }
     }
 
-    /// Sets what is done with every event that has no handler of its own.
-    public func onOther(_ handler: @escaping Handler) { self.state.withLock { $0.fallback = handler } }
+    /// Sets the handler of every event that has none of its own.
+    public func onOther(_ handler: @escaping Handler) { self.hub.confined { self.fallback = handler } }
 
-    /// Sets what is done when the client has gone, however that came about.
-    public func onEnd(_ handler: @escaping @Sendable () -> Void) { self.state.withLock { $0.onEnd = handler } }
+    /// Sets what is called when the client has gone, for whatever reason.
+    public func onEnd(_ handler: @escaping @Sendable () -> Void) { self.hub.confined { self.onEnd = handler } }
 
     /// Puts the client into a room.
     public func join(_ room: String) { self.hub.join(self, room) }
@@ -48,50 +48,47 @@ public final class HubPeer: Sendable {
 
     /// Sends an event to this client.
     public func emit(_ event: String, _ payload: Payload) {
-        self.hub.perform { self.link.deliver([.message(InboundMessage(event: event, payload: payload))]) }
+        self.hub.confined { self.link.deliver(.message(InboundMessage(event: event, payload: payload))) }
     }
 
     /// Sends an event to this client and hears its reply.
     ///
-    /// A client that goes away without one is not heard of again.
+    /// A client that goes away without a reply is not heard of again.
     public func ask(_ event: String, _ payload: Payload, _ onReply: @escaping @Sendable (Payload) -> Void) {
-        let id = self.state.withLock { state in
-            state.lastQuestion += 1
-            state.questions[state.lastQuestion] = onReply
-            return state.lastQuestion
-        }
-        self.hub.perform {
-            self.link.deliver([.message(InboundMessage(event: event, payload: payload, replyID: id))])
+        self.hub.confined {
+            self.lastQuestion += 1
+            self.questions[self.lastQuestion] = onReply
+            self.link.deliver(
+                .message(InboundMessage(event: event, payload: payload, replyID: self.lastQuestion)))
         }
     }
 
     /// Ends the client's link.
     public func disconnect(_ error: LinkspanError = LinkspanError(.closedByServer, "the hub closed the connection")) {
-        self.hub.perform { self.hub.end(self, error) }
+        self.hub.work.perform { self.hub.end(self, error) }
     }
 
     // MARK: For links and the hub
 
     func receive(_ message: OutboundMessage) {
-        let handler = self.state.withLock { $0.handlers[message.event] ?? $0.fallback }
+        let handler = self.handlers[message.event] ?? self.fallback
         handler?(HubMessage(peer: self, event: message.event, payload: message.payload, requestID: message.requestID))
     }
 
     func answered(_ id: UInt64, _ payload: Payload) {
-        let onReply = self.state.withLock { $0.questions.removeValue(forKey: id) }
+        let onReply = self.questions.removeValue(forKey: id)
         onReply?(payload)
     }
 
     func reply(_ id: UInt64, _ payload: Payload) {
-        self.hub.perform { self.link.deliver([.reply(id: id, payload: payload)]) }
+        self.hub.confined { self.link.deliver(.reply(id: id, payload: payload)) }
     }
 
     func ended() {
-        let onEnd = self.state.withLock { state in
-            defer { state = State() }
-            return state.onEnd
-        }
-        onEnd?()
+        // Kept until after the accesses: handlers may hold anything.
+        let (handlers, fallback, questions, onEnd) = (self.handlers, self.fallback, self.questions, self.onEnd)
+        (self.handlers, self.fallback, self.questions, self.onEnd) = ([:], nil, [:], nil)
+        withExtendedLifetime((handlers, fallback, questions)) { onEnd?() }
     }
 }
 

@@ -1,5 +1,5 @@
 public import Linkspan
-internal import LinkspanRuntime
+public import LinkspanRuntime
 
 /// A server inside the process: links connect to it, it answers them, and it can be pulled like a plug.
 ///
@@ -17,8 +17,8 @@ internal import LinkspanRuntime
 /// let transport = InMemoryTransport(hub: hub)
 /// ```
 ///
-/// Everything happens in the order in which it was asked for, one thing at a time, on whichever thread asks while nothing
-/// else is under way. There is no thread and no clock inside, so a test over it is deterministic.
+/// Everything happens on the hub's executor, in the order in which it was asked for. There is no clock inside, so a test
+/// over it is deterministic when it gives the hub an executor that is.
 public final class InMemoryHub: Sendable {
     /// Decides about a new client: throw to refuse it.
     public typealias ConnectHandler = @Sendable (HubPeer) throws(LinkspanError) -> Void
@@ -31,11 +31,19 @@ public final class InMemoryHub: Sendable {
         var outage: LinkspanError?
     }
 
+    /// Where the hub and its clients' connections live.
+    public let executor: any JobExecutor
+    let work: HubWork
+    /// Guards the roster, which is read from any thread.
     private let state = Lock(State())
-    private let work = SerialWork()
 
     /// Makes a hub without clients.
-    public init() {}
+    ///
+    /// - Parameter executor: where it lives; one of its own by default.
+    public init(executor: any JobExecutor = DispatchExecutor(label: "linkspan.memory")) {
+        self.executor = executor
+        self.work = HubWork(executor: executor)
+    }
 
     /// Sets what is done for each new client, before its link opens.
     public func onConnect(_ handler: @escaping ConnectHandler) { self.state.withLock { $0.handler = handler } }
@@ -45,7 +53,7 @@ public final class InMemoryHub: Sendable {
 
     /// Drops every link and refuses new ones until ``restore()``, as if the network were gone.
     public func cut(_ error: LinkspanError = LinkspanError(.connectionLost, "the hub is cut off")) {
-        self.perform {
+        self.work.perform {
             let peers = self.state.withLock { state in
                 state.outage = error
                 return state.peers.values.sorted { $0.id < $1.id }
@@ -55,7 +63,7 @@ public final class InMemoryHub: Sendable {
     }
 
     /// Accepts links again after ``cut(_:)``.
-    public func restore() { self.perform { self.state.withLock { $0.outage = nil } } }
+    public func restore() { self.work.perform { self.state.withLock { $0.outage = nil } } }
 
     /// Sends an event to everyone in a room, or to everyone.
     ///
@@ -65,9 +73,9 @@ public final class InMemoryHub: Sendable {
     ///   - room: the room; nil for all clients.
     ///   - sender: a client that is left out.
     public func emit(_ event: String, _ payload: Payload, to room: String? = nil, except sender: HubPeer? = nil) {
-        self.perform {
+        self.confined {
             for peer in self.members(of: room) where peer !== sender {
-                peer.link.deliver([.message(InboundMessage(event: event, payload: payload))])
+                peer.link.deliver(.message(InboundMessage(event: event, payload: payload)))
             }
         }
     }
@@ -82,7 +90,10 @@ public final class InMemoryHub: Sendable {
 
     // MARK: For links and peers
 
-    func perform(_ job: @escaping @Sendable () -> Void) { self.work.perform(job) }
+    /// Runs `body` on the executor: at once when the caller is there.
+    func confined(_ body: @escaping @Sendable () -> Void) {
+        if self.executor.isCurrent { body() } else { self.work.perform(body) }
+    }
 
     func connect(_ link: InMemoryLink, _ request: LinkRequest) {
         let admission = self.state.withLock { state -> Result<(HubPeer, ConnectHandler?), LinkspanError> in

@@ -1,11 +1,10 @@
 internal import Linkspan
 internal import LinkspanRuntime
 
-/// A link to a hub.
-///
-/// Its state changes only inside the hub's serial work, apart from `send`, which only looks.
-final class InMemoryLink: Link {
-    private enum State: Sendable {
+/// A link to a hub, confined to the hub's executor.
+// Unchecked because the compiler cannot see that it is; the hub's work and the connection's turns alone touch it.
+final class InMemoryLink: Link, @unchecked Sendable {
+    private enum State {
         case idle
         case opening
         case open(HubPeer)
@@ -15,7 +14,10 @@ final class InMemoryLink: Link {
     private let request: LinkRequest
     private let receiver: any LinkReceiver
     private let hub: InMemoryHub
-    private let state = Lock(State.idle)
+    private var state = State.idle
+    private var events: [LinkEvent] = []
+    /// Events for a client that is being let in, which come behind `opened`.
+    private var early: [LinkEvent] = []
 
     init(request: LinkRequest, receiver: any LinkReceiver, hub: InMemoryHub) {
         self.request = request
@@ -24,70 +26,85 @@ final class InMemoryLink: Link {
     }
 
     func open() {
-        self.hub.perform {
-            let mustConnect = self.state.withLock { state in
-                guard case .idle = state else { return false }
-                state = .opening
-                return true
-            }
-            if mustConnect { self.hub.connect(self, self.request) }
+        self.hub.work.perform {
+            guard case .idle = self.state else { return }
+            self.state = .opening
+            self.hub.connect(self, self.request)
         }
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
-        guard let peer = self.peer else { return .refused }
-        self.hub.perform {
-            // The hub may have been cut since: what was under way is lost, as on a network.
-            if self.peer === peer { peer.receive(message) }
-        }
+        guard case .open(let peer) = self.state else { return .refused }
+        self.hub.work.add(.message(self, peer, message))
         return .accepted
     }
 
     func reply(to id: UInt64, with payload: Payload) {
-        guard let peer = self.peer else { return }
-        self.hub.perform { if self.peer === peer { peer.answered(id, payload) } }
+        guard case .open(let peer) = self.state else { return }
+        self.hub.work.add(.reply(self, peer, id: id, payload))
     }
 
     func close() { self.abort() }
 
     func abort() {
-        self.hub.perform {
+        self.hub.work.perform {
             let error = LinkspanError(.connectionLost, "closed by this side")
-            if let peer = self.peer {
+            if case .open(let peer) = self.state {
                 self.hub.end(peer, error)
             } else {
                 self.ended(error)
             }
         }
     }
+}
 
-    // MARK: For the hub, inside its serial work
+// MARK: - For the hub's work
 
-    func isOpened(as peer: HubPeer) {
-        let isOpen = self.state.withLock { state in
-            guard case .opening = state else { return false }
-            state = .open(peer)
-            return true
-        }
-        if isOpen { self.receiver.receive([.opened(LinkInfo(sessionID: "\(peer.id)"))]) }
+extension InMemoryLink {
+    func arrived(_ message: OutboundMessage, at peer: HubPeer) {
+        // The hub may have been cut since: what was under way is lost, as on a network.
+        if self.isOpen(to: peer) { peer.receive(message) }
     }
 
-    func deliver(_ events: [LinkEvent]) {
-        if self.peer != nil { self.receiver.receive(events) }
+    func answered(_ id: UInt64, _ payload: Payload, to peer: HubPeer) {
+        if self.isOpen(to: peer) { peer.answered(id, payload) }
+    }
+
+    func isOpened(as peer: HubPeer) {
+        guard case .opening = self.state else { return }
+        self.state = .open(peer)
+        self.tell(.opened(LinkInfo(sessionID: "\(peer.id)")))
+        for event in self.early { self.tell(event) }
+        self.early = []
+    }
+
+    func deliver(_ event: LinkEvent) {
+        switch self.state {
+        case .opening: self.early.append(event)
+        case .open: self.tell(event)
+        case .idle, .ended: ()
+        }
     }
 
     func ended(_ error: LinkspanError) {
-        let isFirst = self.state.withLock { state in
-            if case .ended = state { return false }
-            state = .ended
-            return true
-        }
-        if isFirst { self.receiver.receive([.closed(error)]) }
+        if case .ended = self.state { return }
+        self.state = .ended
+        self.tell(.closed(error))
     }
 
-    private var peer: HubPeer? {
-        self.state.withLock { state in
-            if case .open(let peer) = state { peer } else { nil }
-        }
+    /// Hands over the events of the work that was done.
+    func handOver() {
+        var events: [LinkEvent] = []
+        swap(&events, &self.events)
+        if !events.isEmpty { self.receiver.receive(events) }
+    }
+
+    private func isOpen(to peer: HubPeer) -> Bool { if case .open(peer) = self.state { true } else { false } }
+
+    private func tell(_ event: LinkEvent) {
+        if self.events.isEmpty { self.hub.work.touch(self) }
+        self.events.append(event)
     }
 }
+
+private func ~= (pattern: HubPeer, value: HubPeer) -> Bool { pattern === value }

@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanRuntime
 
 /// Carries messages to a hub in the same process.
 public struct InMemoryTransport: Transport {
@@ -9,8 +10,16 @@ public struct InMemoryTransport: Transport {
     /// `memory`, as in `memory://lobby`; the rest of the URL only tells connections apart.
     public let schemes: Set<String> = ["memory"]
 
+    /// The hub's executor.
+    public var executor: any JobExecutor { self.hub.executor }
+
     /// Makes a transport to `hub`.
     public init(hub: InMemoryHub) { self.hub = hub }
+
+    /// Which hub it is.
+    public var options: [String: String] {
+        ["hub": String(UInt(bitPattern: ObjectIdentifier(self.hub)), radix: 16)]
+    }
 
     /// Makes a link to the hub.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {

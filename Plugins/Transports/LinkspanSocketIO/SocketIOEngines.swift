@@ -13,10 +13,13 @@ final class SocketIOEngines: Sendable {
         var headers: [Credentials.Header]
         var items: [Credentials.QueryItem]
         var configuration: SocketIOTransport.Configuration
+        /// Whose session it is: users of one process never share a socket, cookies or what was learned about the way.
+        var identity: ConnectionIdentity
 
         var place: CarrierMemory.Place {
             CarrierMemory.Place(
-                host: self.host, port: self.port, isSecure: self.isSecure, path: self.configuration.path)
+                host: self.host, port: self.port, isSecure: self.isSecure, path: self.configuration.path,
+                identity: self.identity.hashValue)
         }
     }
 

@@ -3,7 +3,7 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// A link over one namespace of an engine; lives on the engine's loop.
-final class SocketIOLink: ConfinedLink {
+final class SocketIOLink: Link {
     private enum State {
         case idle
         case joined(SocketIOEngine)
@@ -47,7 +47,7 @@ final class SocketIOLink: ConfinedLink {
         SocketIOEngines.Key(
             host: self.request.url.host, port: self.request.url.port, isSecure: self.request.url.isSecure,
             query: self.request.url.query, headers: self.request.credentials.headers,
-            items: self.request.credentials.query, configuration: self.configuration)
+            items: self.request.credentials.query, configuration: self.configuration, identity: self.request.identity)
     }
 
     func open() {

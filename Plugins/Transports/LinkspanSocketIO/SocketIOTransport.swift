@@ -1,12 +1,13 @@
 public import Linkspan
 public import LinkspanNetwork
+public import LinkspanRuntime
 public import LinkspanWebSocketProtocol
 
 /// Carries messages over Socket.IO, on WebSocket or HTTP long polling.
 ///
 /// The URL's path is the namespace: `https://chat.example/admin` is namespace `/admin` of the server at
 /// `https://chat.example`. Connections to namespaces of one server share one WebSocket, as long as they agree on query,
-/// headers and options.
+/// headers, options and identity: the credential source, the client certificate, name and password for the proxy.
 public struct SocketIOTransport: Transport {
     /// `socketio`.
     public let name = "socketio"
@@ -32,13 +33,16 @@ public struct SocketIOTransport: Transport {
         self.engines = engines
     }
 
+    /// The loop.
+    public var executor: any JobExecutor { self.engines.loop }
+
     /// Everything in the configuration, as text.
     public var options: [String: String] {
         [
             "path": self.configuration.path,
             "protocol": self.configuration.protocol.rawValue,
             "carriers": self.configuration.carriers.rawValue,
-            "codec": self.configuration.codec?.name ?? "json",
+            "codec": self.configuration.codec.map { Self.describe($0) } ?? "json",
             "multiplex": "\(self.configuration.isMultiplexed)",
             "tls": self.configuration.tls.description,
             "proxy": self.configuration.proxy?.description ?? "none",
@@ -48,12 +52,19 @@ public struct SocketIOTransport: Transport {
         ]
     }
 
+    /// Which codec it is, as text that is the same for equal codecs alone.
+    private static func describe(_ codec: some SocketIOCodec) -> String {
+        "\(codec.name) (\(type(of: codec)) \(String(UInt(bitPattern: codec.hashValue), radix: 16)))"
+    }
+
+    /// The client certificate, and name and password for the proxy.
+    public var identity: [String: Secret] {
+        NetworkIdentity.settings(self.configuration.tls, self.configuration.proxy)
+    }
+
     /// Makes a link to the namespace that the URL's path names.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        LoopLink(
-            SocketIOLink(
-                request: request, configuration: self.configuration, engines: self.engines, receiver: receiver),
-            on: self.engines.loop)
+        SocketIOLink(request: request, configuration: self.configuration, engines: self.engines, receiver: receiver)
     }
 }
 
@@ -72,10 +83,10 @@ extension SocketIOTransport {
         ///
         /// Default nil: none.
         public var codec: (any SocketIOCodec)? {
-            get { self.named?.codec }
-            set { self.named = newValue.map(NamedCodec.init) }
+            get { self.compared?.codec }
+            set { self.compared = newValue.map(ComparedCodec.init) }
         }
-        private var named: NamedCodec?
+        private var compared: ComparedCodec?
         /// What carries the packets.
         ///
         /// Default ``Carriers/webSocket``.
@@ -116,13 +127,13 @@ extension SocketIOTransport {
     }
 }
 
-/// A codec that is the same as another of its name.
-private struct NamedCodec: Sendable, Hashable {
+/// A codec of any type, compared by content.
+private struct ComparedCodec: Sendable, Hashable {
     let codec: any SocketIOCodec
 
-    static func == (one: Self, other: Self) -> Bool { one.codec.name == other.codec.name }
+    static func == (one: Self, other: Self) -> Bool { AnyHashable(one.codec) == AnyHashable(other.codec) }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(self.codec.name) }
+    func hash(into hasher: inout Hasher) { self.codec.hash(into: &hasher) }
 }
 
 extension SocketIOTransport {

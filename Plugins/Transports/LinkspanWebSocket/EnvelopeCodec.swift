@@ -43,8 +43,10 @@ public enum Envelope: Sendable {
 ///     }
 /// }
 /// ```
-public protocol EnvelopeCodec: Sendable {
-    /// The name, for comparing and explaining.
+///
+/// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for that.
+public protocol EnvelopeCodec: Sendable, Hashable {
+    /// The name, for people.
     var name: String { get }
 
     /// The sub-protocols to offer, the preferred first; none by default.
@@ -70,6 +72,12 @@ public protocol EnvelopeCodec: Sendable {
 extension EnvelopeCodec {
     /// None.
     public var subprotocols: [String] { [] }
+
+    /// Which codec it is, as text that is the same for equal codecs alone.
+    var comparison: String {
+        self is JSONEnvelopeCodec
+            ? self.name : "\(self.name) (\(Self.self) \(String(UInt(bitPattern: self.hashValue), radix: 16)))"
+    }
 }
 
 /// What kind of message an envelope became.

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// A link over a WebSocket of its own; lives on its loop.
-final class WebSocketLink: ConfinedLink {
+final class WebSocketLink: Link {
     private enum State {
         case idle
         case opening(WebSocketChannel)

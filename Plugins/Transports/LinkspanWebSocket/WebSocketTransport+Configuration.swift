@@ -1,4 +1,4 @@
-public import Linkspan
+internal import Linkspan
 public import LinkspanNetwork
 public import LinkspanWebSocketProtocol
 

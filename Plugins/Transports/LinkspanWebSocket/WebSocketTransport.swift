@@ -1,5 +1,6 @@
 public import Linkspan
 public import LinkspanNetwork
+public import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
@@ -22,11 +23,14 @@ public struct WebSocketTransport: Transport {
         self.loop = loop
     }
 
+    /// The loop.
+    public var executor: any JobExecutor { self.loop }
+
     /// Everything in the configuration, as text.
     public var options: [String: String] {
         let keepAlive = self.configuration.keepAlive.map { "every \($0.interval), \($0.timeout) to answer" }
         return [
-            "codec": self.configuration.codec.name,
+            "codec": self.configuration.codec.comparison,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
             "headers": self.configuration.headersDescription,
             "closing": self.configuration.closing.description,
@@ -40,11 +44,16 @@ public struct WebSocketTransport: Transport {
         ]
     }
 
+    /// The client certificate, name and password for the proxy, and the header fields.
+    public var identity: [String: Secret] {
+        NetworkIdentity.settings(
+            self.configuration.tls, self.configuration.proxy,
+            headers: self.configuration.headers.map { ($0.name, $0.value) })
+    }
+
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        LoopLink(
-            WebSocketLink(request: request, configuration: self.configuration, loop: self.loop, receiver: receiver),
-            on: self.loop)
+        WebSocketLink(request: request, configuration: self.configuration, loop: self.loop, receiver: receiver)
     }
 }
 

@@ -1,6 +1,7 @@
 import Linkspan
 import LinkspanConfiguration
 import LinkspanLifecycle
+import LinkspanMessaging
 
 /// What would run, for a person or a program.
 @available(macOS 15, *)

@@ -1,6 +1,7 @@
 import Linkspan
 import LinkspanConfiguration
 import LinkspanLifecycle
+import LinkspanMessaging
 
 @available(macOS 15, *)
 extension Visit {

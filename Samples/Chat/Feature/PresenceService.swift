@@ -1,5 +1,6 @@
 import Linkspan
 import LinkspanLifecycle
+import LinkspanMessaging
 import Synchronization
 
 /// The feature `presence`: who is in the rooms.

@@ -1,5 +1,6 @@
 import Linkspan
 import LinkspanLifecycle
+import LinkspanMessaging
 import Synchronization
 
 /// The feature `rooms`: says lines and hears what is said, in as many rooms as one likes.

@@ -1,4 +1,5 @@
 import Linkspan
+import LinkspanMessaging
 
 @available(macOS 15, *)
 extension Catalog {

@@ -1,5 +1,6 @@
 import Linkspan
 import LinkspanLifecycle
+import LinkspanMessaging
 import Synchronization
 
 /// The feature `typing`: shows others that one is about to say something.

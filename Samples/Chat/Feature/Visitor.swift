@@ -12,11 +12,32 @@ final class Visitor: Sendable {
         var seen: [String: Int] = [:]
     }
 
+    /// Holds the state, which the credentials need as well.
+    private final class Keeper: Sendable {
+        private let state: Mutex<State>
+
+        init(_ state: State) { self.state = Mutex(state) }
+
+        func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+            self.state.withLock { state in body(&state) }
+        }
+    }
+
     /// Tells this visit's lines from all others.
     let session = String(UInt64.random(in: .min ... .max), radix: 36)
-    private let state: Mutex<State>
+    private let state: Keeper
 
-    init(name: String, room: String) { self.state = Mutex(State(name: name, rooms: [room])) }
+    init(name: String, room: String) {
+        let state = Keeper(State(name: name, rooms: [room]))
+        self.state = state
+        self.credentials = .provider { _ in
+            let entry = state.withLock { state in
+                ChatVocabulary.Entry(
+                    name: state.name, rooms: state.rooms, seen: state.seen.filter { state.rooms.contains($0.key) })
+            }
+            return try Credentials(auth: entry)
+        }
+    }
 
     var name: String { self.state.withLock { $0.name } }
     /// Where lines are said; nil after leaving the last room.
@@ -45,14 +66,7 @@ final class Visitor: Sendable {
 
     /// What the server is told at each entry: who comes, where to, and which lines they saw last.
     ///
-    /// So a visitor is in their rooms again after every outage, and hears what was said meanwhile.
-    var credentials: CredentialSource {
-        .provider { _ in
-            let entry = self.state.withLock { state in
-                ChatVocabulary.Entry(
-                    name: state.name, rooms: state.rooms, seen: state.seen.filter { state.rooms.contains($0.key) })
-            }
-            return try Credentials(auth: entry)
-        }
-    }
+    /// So a visitor is in their rooms again after every outage, and hears what was said meanwhile. One source for the whole
+    /// visit, over whatever transport.
+    let credentials: CredentialSource
 }

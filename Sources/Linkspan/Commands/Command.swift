@@ -6,6 +6,9 @@ public struct Command: Sendable {
     public struct ID: Sendable, Hashable, Comparable {
         let number: UInt64
 
+        /// The identity of a command that nobody can refer to, until it has to wait.
+        static let none = Self(number: 0)
+
         private static let last = Lock<UInt64>(0)
 
         static func next() -> Self {
@@ -31,7 +34,7 @@ public struct Command: Sendable {
     }
 
     /// Its identity.
-    public let id: ID
+    public private(set) var id: ID
     /// What is promised about it.
     public let kind: Kind
     /// The name of the event.
@@ -48,7 +51,7 @@ public struct Command: Sendable {
     public var key: String?
     /// Whether an earlier process left it, and may have sent it.
     var isRestored = false
-    /// Called exactly once with the outcome, from any thread, outside all locks.
+    /// Called exactly once with the outcome, on the connection's executor.
     let completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
 
     /// Makes a command.
@@ -75,19 +78,35 @@ public struct Command: Sendable {
         self.completion = completion
     }
 
-    /// Makes a command of what an earlier process left.
+    /// Makes a command to be sent at once, whose outcome nobody asks for.
+    ///
+    /// It gets its identity when it has to wait.
+    init(sending event: String, payload: Payload, isVolatile: Bool = false) {
+        self.id = .none
+        self.kind = .send
+        self.event = event
+        self.payload = payload
+        self.timeout = nil
+        self.isVolatile = isVolatile
+        self.key = nil
+        self.completion = nil
+    }
+
+    /// Gives the command an identity, if it has none.
+    mutating func identify() { if self.id == .none { self.id = ID.next() } }
+
+    /// Makes a command of a delivery that an earlier process left.
     init(restored delivery: StoredDelivery) {
         self.init(
             .deliver(lane: delivery.lane), event: delivery.event, payload: delivery.payload, key: delivery.key)
         self.isRestored = true
     }
 
-    var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
+    package var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 
     /// Tells the caller what became of the command.
     ///
-    /// For those who write a ``Connection`` of their own: call it exactly once for each command that was taken, outside
-    /// all locks.
+    /// For implementations of ``Connection``: call it exactly once for each command that was taken, outside all locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {
@@ -101,11 +120,11 @@ extension Command {
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> Payload {
-        let outcome = ReplyBox<Result<Payload, LinkspanError>>()
-        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.set($0) }
+        let outcome = Promise<Result<Payload, LinkspanError>>()
+        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.fulfill($0) }
         try perform(command)
         let result = await withTaskCancellationHandler {
-            await outcome.value()
+            await outcome.value
         } onCancel: {
             cancel(command.id)
         }

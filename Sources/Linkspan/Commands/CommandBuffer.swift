@@ -1,6 +1,9 @@
 internal import DequeModule
 
 /// How much may wait while a connection is not up, and what happens beyond it.
+///
+/// Commands on their way to the connection's executor count as well. While the link takes commands at once, up to 16,384 of
+/// them with 16 MiB may be on their way instead.
 public struct BufferLimits: Sendable, Hashable {
     /// Commands that may wait.
     ///
@@ -74,10 +77,9 @@ struct CommandBuffer: Sendable {
         return dropped
     }
 
-    /// Puts back a command that was taken but not sent, at its place in the order.
+    /// Puts back a command that was taken but not sent: first, because nothing was taken since.
     mutating func restore(_ command: Command) {
-        let index = self.commands.firstIndex { $0.id > command.id } ?? self.commands.endIndex
-        self.commands.insert(command, at: index)
+        self.commands.prepend(command)
         self.byteCount += command.byteCount
     }
 

@@ -1,66 +1,46 @@
 internal import DequeModule
 
-/// The sending side of a connection as a value: what waits, what is under way, and when the link may have it.
+/// The sending side of a connection as a value: the commands that wait, those under way, and when the link may have them.
 ///
 /// Methods decide and leave effects; they call nobody.
-struct CommandStateMachine: Sendable {
+struct CommandStateMachine {
     /// A command that is ready for the link.
-    struct Outgoing: Sendable {
+    struct Outgoing {
         var command: Command
         var message: OutboundMessage
     }
 
-    /// What to do with a command that was just performed.
-    enum Acceptance: Sendable {
-        case kept
-        case sendNow(any Link, Outgoing, writables: UInt64)
-    }
-
-    /// What is sent without a pause.
-    struct Turn: Sendable {
-        let link: any Link
-        let batch: [Outgoing]
-        /// How often a link had said that it has room, when this turn began.
-        let writables: UInt64
-        /// Whether it is as large as a turn may be.
-        let isFull: Bool
-    }
-
     /// Where commands go.
-    private enum Phase: Sendable {
+    private enum Phase {
         /// There is no link: they wait.
         case down
         /// A link is up, and the app's greeting goes first.
         case greeting(epoch: UInt64)
-        /// What waits goes first: a turn is due or under way.
+        /// Waiting commands go first: a turn is due or under way.
         case flushing
-        /// What waits goes first, and its next turn is not due yet.
+        /// Waiting commands go first, and their next turn is not due yet.
         case pausing(number: UInt64)
         /// The link has no room.
         case full
         /// To the link at once.
         case open
-        /// Nowhere any more.
+        /// Nowhere: the connection has been released.
         case ended
     }
 
-    /// What a turn has in its hand: neither waiting nor awaited, and perhaps given up meanwhile.
-    private struct InHand: Sendable {
-        var ids: Set<Command.ID> = []
-        var cancelled: Set<Command.ID> = []
-        var expired: Set<Command.ID> = []
-        /// Whether a turn is under way at all.
-        var isTurn = false
+    /// How much of a turn of the flush is used up.
+    private struct Turn {
+        var commands = 0
+        var bytes = 0
     }
 
     private var pacing: FlushPacing
     private var delivery: DeliveryOptions
     private var phase = Phase.down
-    private var link: (any Link)?
+    private var turn = Turn()
     private var buffer: CommandBuffer
     private var lanes: DeliveryLanes
     private var awaited: [UInt64: Command] = [:]
-    private var inHand = InHand()
     /// When commands have waited for too long.
     private var ages = DeadlineQueue()
     private var maxAge: Duration?
@@ -70,7 +50,6 @@ struct CommandStateMachine: Sendable {
     private var repeats = DeadlineQueue()
     private var lastRequestID: UInt64 = 0
     private var lastPause: UInt64 = 0
-    private var writables: UInt64 = 0
     private(set) var lateReplies: UInt64 = 0
 
     init(options: ConnectionOptions) {
@@ -81,7 +60,7 @@ struct CommandStateMachine: Sendable {
         self.lanes = DeliveryLanes(limits: options.deliveries.limits)
     }
 
-    /// Goes by other limits from now on; what waits keeps its place and its deadlines.
+    /// Follows other limits from now on; commands that wait already keep their places and deadlines.
     mutating func adopt(_ options: ConnectionOptions) {
         self.pacing = options.flush
         self.delivery = options.deliveries
@@ -90,19 +69,34 @@ struct CommandStateMachine: Sendable {
         self.lanes.limits = options.deliveries.limits
     }
 
-    /// Takes what an earlier process left.
+    /// Takes the deliveries that an earlier process left.
     mutating func restore(_ deliveries: [Command]) {
         for command in deliveries {
             if case .deliver(let lane) = command.kind { self.lanes.restore(command, lane: lane) }
         }
     }
 
+    /// Whether a command goes to the link at once.
+    var isOpen: Bool { if case .open = self.phase { true } else { false } }
+
     /// Whether everything waits for the greeting of a link to end.
     func isGreeting(_ epoch: UInt64) -> Bool { if case .greeting(epoch) = self.phase { true } else { false } }
-    var waitingCommands: Int { self.buffer.count + self.lanes.count }
+
+    /// How much waits: commands in the buffer, and deliveries without a reply.
+    var load: ConnectionLoad {
+        ConnectionLoad(
+            commands: self.buffer.count, bytes: self.buffer.byteCount, deliveries: self.lanes.count,
+            deliveryBytes: self.lanes.byteCount)
+    }
+
     /// When ``expire(now:effects:)`` is due.
     var deadline: ContinuousClock.Instant? {
-        [self.deadlines.earliest, self.repeats.earliest, self.ages.earliest].compactMap { $0 }.min()
+        var earliest = self.deadlines.earliest
+        for other in [self.repeats.earliest, self.ages.earliest] {
+            guard let other else { continue }
+            earliest = earliest.map { min($0, other) } ?? other
+        }
+        return earliest
     }
 }
 
@@ -112,11 +106,9 @@ extension CommandStateMachine {
     /// A link is up.
     ///
     /// - Parameters:
-    ///   - link: the link.
-    ///   - epoch: its number, if everything else waits until ``greeted(epoch:effects:)``.
-    ///   - effects: gets what is to be done.
-    mutating func linkOpened(_ link: any Link, greetedAs epoch: UInt64?, effects: inout Deque<Effect>) {
-        self.link = link
+    ///   - epoch: the link's number, if everything else waits until ``greeted(epoch:effects:)``.
+    ///   - effects: gets the effects.
+    mutating func linkOpened(greetedAs epoch: UInt64?, effects: inout Deque<Effect>) {
         self.endExhausted(effects: &effects)
         if let epoch {
             self.phase = .greeting(epoch: epoch)
@@ -126,7 +118,7 @@ extension CommandStateMachine {
         }
     }
 
-    /// The app has said what goes first.
+    /// The app's greeting is complete.
     mutating func greeted(epoch: UInt64, effects: inout Deque<Effect>) {
         if self.isGreeting(epoch) { self.beginFlush(effects: &effects) }
     }
@@ -135,7 +127,6 @@ extension CommandStateMachine {
     /// last attempt.
     mutating func linkLost(_ cause: LinkspanError?, effects: inout Deque<Effect>) {
         self.phase = .down
-        self.link = nil
         self.lanes.interruptAll()
         self.repeats = DeadlineQueue()
         let requests = self.awaited.values.filter { $0.kind == .request }.sorted { $0.id < $1.id }
@@ -146,8 +137,7 @@ extension CommandStateMachine {
                 certainty: .unknown)
             effects.append(.finish(command, .failure(error)))
         }
-        // What a turn has in its hand may turn out not to have been taken: then it waits for the next link after all.
-        if !self.inHand.isTurn { self.endExhausted(effects: &effects) }
+        self.endExhausted(effects: &effects)
     }
 
     /// Ends deliveries that were given to links as often as they may be.
@@ -158,7 +148,7 @@ extension CommandStateMachine {
         }
     }
 
-    /// There will be no link until the app asks for one: what waits to be sent fails, deliveries are kept.
+    /// There will be no link until the app asks for one: commands that wait to be sent fail, deliveries are kept.
     mutating func givenUp(_ cause: LinkspanError, effects: inout Deque<Effect>) {
         for command in self.buffer.removeAll() {
             let error = LinkspanError(
@@ -167,7 +157,24 @@ extension CommandStateMachine {
         }
     }
 
-    /// There will be no link any more.
+    /// There will be no link any more, and everything fails for this reason.
+    mutating func end(_ error: LinkspanError, effects: inout Deque<Effect>) {
+        self.phase = .ended
+        self.failAll(error.code, "was given up: \(error.message)", effects: &effects)
+    }
+
+    /// Fails every command that has no outcome, so that nothing is sent later.
+    mutating func failAll(_ code: LinkspanError.Code, _ reason: String, effects: inout Deque<Effect>) {
+        let requests = self.awaited.values.filter { $0.kind == .request }.sorted { $0.id < $1.id }
+        self.awaited = [:]
+        for command in requests { effects.append(command.fail(code, .unknown, reason)) }
+        for command in self.buffer.removeAll() { effects.append(command.fail(code, .notSent, reason)) }
+        for (command, wasSent) in self.lanes.removeAll() {
+            effects.append(command.fail(code, wasSent ? .unknown : .notSent, reason))
+        }
+    }
+
+    /// The connection has been released.
     mutating func end(effects: inout Deque<Effect>) {
         self.phase = .ended
         for command in self.buffer.removeAll() {
@@ -178,9 +185,8 @@ extension CommandStateMachine {
         }
     }
 
-    /// The link has no room: everything waits until it says otherwise, unless it has done so meanwhile.
-    mutating func linkIsFull(_ link: any Link, writables: UInt64) {
-        guard self.writables == writables, self.link === link else { return }
+    /// The link has no room: everything waits until ``linkIsWritable(effects:)``.
+    mutating func linkIsFull() {
         switch self.phase {
         case .flushing, .pausing, .open: self.phase = .full
         case .down, .greeting, .full, .ended: ()
@@ -188,12 +194,12 @@ extension CommandStateMachine {
     }
 
     mutating func linkIsWritable(effects: inout Deque<Effect>) {
-        self.writables += 1
         if case .full = self.phase { self.beginFlush(effects: &effects) }
     }
 
     private mutating func beginFlush(effects: inout Deque<Effect>) {
         self.phase = .flushing
+        self.turn = Turn()
         effects.append(.flush)
     }
 }
@@ -201,73 +207,75 @@ extension CommandStateMachine {
 // MARK: - New commands
 
 extension CommandStateMachine {
+    /// Takes a command.
+    ///
+    /// - Parameters:
+    ///   - command: the command.
+    ///   - made: when it was performed.
+    ///   - effects: gets the effects.
+    /// - Returns: the command when it is to be sent now; nil when it waits or has failed.
+    /// - Throws: `released`, `bufferFull`.
     mutating func accept(
-        _ command: Command, now: () -> ContinuousClock.Instant, effects: inout Deque<Effect>
-    ) throws(LinkspanError) -> Acceptance {
-        if case .ended = self.phase {
+        _ command: consuming Command, made: () -> ContinuousClock.Instant, effects: inout Deque<Effect>
+    ) throws(LinkspanError) -> Outgoing? {
+        switch self.phase {
+        case .ended:
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
+        case .open where !command.kind.isRepeated:
+            if command.timeout != nil { self.watch(command, made: made()) }
+            return self.outgoing(command)
+        case .down, .greeting, .flushing, .pausing, .full, .open: ()
         }
         if case .deliver(let lane) = command.kind {
             try self.lanes.append(command, lane: lane)
-            self.watch(command, now: now)
-            guard case .open = self.phase, let link = self.link else { return .kept }
-            // While the link is open, no lane waits but this one, if it does.
-            guard let begun = self.lanes.beginAll(limit: 1).first else { return .kept }
-            return .sendNow(link, self.outgoing(begun, now: now()), writables: self.writables)
-        }
-        if case .open = self.phase, let link = self.link {
-            self.watch(command, now: now)
-            return .sendNow(link, self.outgoing(command), writables: self.writables)
+            self.watch(command, made: made())
+            guard self.isOpen, let begun = self.lanes.beginNext() else { return nil }
+            return self.outgoing(begun, now: made())
         }
         guard !command.isVolatile else {
             effects.append(command.fail(.cancelled, .notSent, "was volatile and the connection was not ready"))
-            return .kept
+            return nil
         }
+        command.identify()
         for dropped in try self.buffer.append(command) {
             effects.append(dropped.fail(.bufferFull, .notSent, "was dropped for newer ones"))
         }
-        self.watch(command, now: now)
-        self.watchAge(of: command, now: now)
-        return .kept
+        if command.timeout != nil || self.maxAge != nil {
+            let made = made()
+            self.watch(command, made: made)
+            self.watchAge(of: command, made: made)
+        }
+        return nil
     }
 
     /// Takes a command of the greeting, which goes before everything that waits.
     mutating func acceptGreeting(
-        _ command: Command, epoch: UInt64, now: () -> ContinuousClock.Instant
-    ) throws(LinkspanError) -> Acceptance {
-        guard self.isGreeting(epoch), let link = self.link else {
-            throw LinkspanError(.disconnected, "the greeting of this link is over", certainty: .notSent)
+        _ command: Command, epoch: UInt64, made: ContinuousClock.Instant, effects: inout Deque<Effect>
+    ) -> Outgoing? {
+        guard self.isGreeting(epoch) else {
+            effects.append(command.fail(.disconnected, .notSent, "was part of a greeting that is over"))
+            return nil
         }
-        self.watch(command, now: now)
-        return .sendNow(link, self.outgoing(command), writables: self.writables)
+        self.watch(command, made: made)
+        return self.outgoing(command)
     }
 
-    /// Whether a command that was to be sent at once may still go before those that wait.
-    func mayStillSend(over link: any Link) -> Bool {
-        switch self.phase {
-        case .open, .greeting: self.link === link
-        case .down, .flushing, .pausing, .full, .ended: false
-        }
-    }
-
-    private mutating func watch(_ command: Command, now: () -> ContinuousClock.Instant) {
+    private mutating func watch(_ command: Command, made: ContinuousClock.Instant) {
         guard let timeout = command.timeout else { return }
-        self.deadlines.insert(command.id, at: now() + timeout, living: self.awaited.count + self.waitingCommands) {
-            [awaited, buffer, lanes, inHand] in
-            Set(awaited.values.map(\.id) + buffer.ids + lanes.ids).union(inHand.ids)
+        let living = self.awaited.count + self.buffer.count + self.lanes.count
+        self.deadlines.insert(command.id, at: made + timeout, living: living) {
+            Set(self.awaited.values.map(\.id) + self.buffer.ids + self.lanes.ids)
         }
     }
 
     /// Notes when a delivery is to be sent again.
     private mutating func watchReply(to delivery: Command, until due: ContinuousClock.Instant) {
-        self.repeats.insert(delivery.id, at: due, living: self.awaited.count) { [awaited] in
-            Set(awaited.values.map(\.id))
-        }
+        self.repeats.insert(delivery.id, at: due, living: self.awaited.count) { Set(self.awaited.values.map(\.id)) }
     }
 
-    private mutating func watchAge(of command: Command, now: () -> ContinuousClock.Instant) {
+    private mutating func watchAge(of command: Command, made: ContinuousClock.Instant) {
         guard let maxAge = self.maxAge else { return }
-        self.ages.insert(command.id, at: now() + maxAge, living: self.buffer.count) { [buffer] in Set(buffer.ids) }
+        self.ages.insert(command.id, at: made + maxAge, living: self.buffer.count) { Set(self.buffer.ids) }
     }
 
     private mutating func outgoing(_ command: Command) -> Outgoing {
@@ -304,40 +312,33 @@ extension CommandStateMachine {
 // MARK: - Flushing
 
 extension CommandStateMachine {
-    /// What comes next; nil when there is nothing to send now.
-    mutating func nextTurn(now: ContinuousClock.Instant) -> Turn? {
-        guard case .flushing = self.phase, let link = self.link else { return nil }
-        var batch: [Outgoing] = []
-        var bytes = 0
-        while batch.count < self.pacing.commands, bytes < self.pacing.bytes, let command = self.buffer.popFirst() {
-            bytes += command.byteCount
-            self.inHand.ids.insert(command.id)
-            batch.append(self.outgoing(command))
+    /// The next waiting command that is to be sent now; nil when the turn is over.
+    ///
+    /// A turn that is used up while more waits is followed by a pause, which is left as an effect.
+    mutating func nextToFlush(now: ContinuousClock.Instant, effects: inout Deque<Effect>) -> Outgoing? {
+        guard case .flushing = self.phase else { return nil }
+        guard !self.buffer.isEmpty || self.lanes.hasReady else {
+            self.phase = .open
+            return nil
         }
-        if self.buffer.isEmpty, bytes < self.pacing.bytes {
-            for begun in self.lanes.beginAll(limit: self.pacing.commands - batch.count) {
-                bytes += begun.command.byteCount
-                batch.append(self.outgoing(begun, now: now))
-            }
+        guard self.turn.commands < self.pacing.commands, self.turn.bytes < self.pacing.bytes else {
+            self.lastPause += 1
+            self.phase = .pausing(number: self.lastPause)
+            effects.append(.pauseFlush(self.lastPause, self.pacing.pause))
+            return nil
         }
-        guard batch.isEmpty else {
-            self.inHand.isTurn = true
-            let isFull = batch.count >= self.pacing.commands || bytes >= self.pacing.bytes
-            return Turn(link: link, batch: batch, writables: self.writables, isFull: isFull)
+        if let command = self.buffer.popFirst() {
+            self.count(command)
+            return self.outgoing(command)
         }
-        self.phase = .open
-        return nil
+        guard let begun = self.lanes.beginNext() else { return self.nextToFlush(now: now, effects: &effects) }
+        self.count(begun.command)
+        return self.outgoing(begun, now: now)
     }
 
-    /// A turn is over.
-    ///
-    /// - Returns: the number of the pause that follows, for ``resume(pause:effects:)``; nil when there is none.
-    mutating func turnEnded(isFull: Bool) -> UInt64? {
-        self.inHand = InHand()
-        guard isFull, case .flushing = self.phase, !self.buffer.isEmpty || self.lanes.hasReady else { return nil }
-        self.lastPause += 1
-        self.phase = .pausing(number: self.lastPause)
-        return self.lastPause
+    private mutating func count(_ command: Command) {
+        self.turn.commands += 1
+        self.turn.bytes += command.byteCount
     }
 
     /// A pause between two turns is over; one of a former link changes nothing.
@@ -345,79 +346,29 @@ extension CommandStateMachine {
         if case .pausing(number: pause) = self.phase { self.beginFlush(effects: &effects) }
     }
 
-    /// A command did not reach the link: it goes back to where it was.
-    ///
-    /// - Parameters:
-    ///   - outgoing: the command.
-    ///   - refuser: the link that would not have it; nil when it was not asked.
-    ///   - writables: how often a link had said that it has room, when this one was asked.
-    ///   - now: the time.
-    ///   - effects: gets what is to be done.
-    mutating func takeBack(
-        _ outgoing: Outgoing, refusedBy refuser: (any Link)?, writables: UInt64, now: ContinuousClock.Instant,
-        effects: inout Deque<Effect>
-    ) {
+    /// The link refused a command: it goes back to the head of what waits, until the link has room or ends.
+    mutating func takeBack(_ outgoing: Outgoing, now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
         let command = outgoing.command
-        let wasAwaited = outgoing.message.requestID.map { self.awaited.removeValue(forKey: $0) != nil }
+        if let id = outgoing.message.requestID { self.awaited[id] = nil }
         if case .deliver(let lane) = command.kind {
-            // When its link was lost meanwhile it has gone back already, as if the link had taken it.
-            guard wasAwaited == true else { return self.lanes.discount(command.id, lane: lane) }
             self.lanes.giveBack(lane: lane)
-        } else if wasAwaited == false || !self.restore(command, now: now, effects: &effects) {
-            // A request that is not awaited any more has had its outcome.
-            return
-        }
-        switch self.phase {
-        case .down, .greeting, .full, .ended: ()
-        case .flushing, .pausing, .open:
-            if let refuser, self.link === refuser, self.writables == writables {
-                // It will end or say that it has room: to try again before would go round in circles.
-                self.phase = .full
-            } else if case .open = self.phase {
-                self.beginFlush(effects: &effects)
-            }
-        }
-    }
-
-    /// Puts a command that was not sent back in its place, unless it cannot wait; false then.
-    private mutating func restore(
-        _ command: Command, now: ContinuousClock.Instant, effects: inout Deque<Effect>
-    ) -> Bool {
-        if self.inHand.cancelled.contains(command.id) {
-            effects.append(command.fail(.cancelled, .notSent, "was cancelled"))
-            return false
-        }
-        if self.inHand.expired.contains(command.id) {
-            effects.append(command.fail(.timedOut, .notSent, "was not sent in time"))
-            return false
-        }
-        switch self.phase {
-        case .ended:
-            effects.append(command.fail(.released, .notSent, "was given up: released"))
-            return false
-        case .greeting:
+        } else if case .greeting = self.phase {
             effects.append(command.fail(.disconnected, .notSent, "was part of a greeting that the link did not take"))
-            return false
-        case .down, .flushing, .pausing, .full, .open: ()
-        }
-        guard !command.isVolatile else {
+        } else if command.isVolatile {
             effects.append(command.fail(.cancelled, .notSent, "was volatile and the connection was not ready"))
-            return false
+        } else {
+            var command = command
+            command.identify()
+            self.watchAge(of: command, made: now)
+            self.buffer.restore(command)
         }
-        // Its time may have run out while the link was asked, without a trace: better twice than never.
-        if !self.inHand.ids.contains(command.id) { self.watch(command, now: { now }) }
-        self.watchAge(of: command, now: { now })
-        self.buffer.restore(command)
-        return true
+        self.linkIsFull()
     }
 
     /// A command can never be sent over this link.
     mutating func reject(_ outgoing: Outgoing, _ error: LinkspanError, effects: inout Deque<Effect>) {
         let command = outgoing.command
-        if let id = outgoing.message.requestID, self.awaited.removeValue(forKey: id) == nil {
-            // It has had its outcome while the link was asked.
-            return
-        }
+        if let id = outgoing.message.requestID { self.awaited[id] = nil }
         var error = error
         error.certainty = .notSent
         if case .deliver(let lane) = command.kind {
@@ -425,7 +376,7 @@ extension CommandStateMachine {
             if let attempts = self.lanes.attempts(of: command.id, lane: lane), attempts > 1 {
                 error.certainty = .unknown
             }
-            guard self.lanes.remove(command.id, lane: lane) != nil else { return }
+            _ = self.lanes.remove(command.id, lane: lane)
             self.beginNext(effects: &effects)
         }
         effects.append(.finish(command, .failure(error)))
@@ -454,7 +405,7 @@ extension CommandStateMachine {
         return command
     }
 
-    /// Everything that has not had its outcome, in the order in which it was made.
+    /// The commands that have no outcome yet, in the order in which they were made.
     var statuses: [CommandStatus] {
         var statuses = self.buffer.all.map { CommandStatus($0, .waiting) }
         statuses += self.awaited.values.filter { $0.kind == .request }.map { CommandStatus($0, .underWay) }
@@ -464,23 +415,20 @@ extension CommandStateMachine {
         return statuses.sorted { $0.id < $1.id }
     }
 
-    /// Gives commands up; returns how many it found.
-    mutating func cancel(_ ids: Set<Command.ID>, effects: inout Deque<Effect>) -> Int {
-        let inHand = self.inHand.ids.intersection(ids)
-        self.inHand.cancelled.formUnion(inHand)
-        let removed = self.remove(ids, effects: &effects)
-        for (command, certainty) in removed { effects.append(command.fail(.cancelled, certainty, "was cancelled")) }
-        return removed.count
+    /// Cancels commands.
+    mutating func cancel(_ ids: Set<Command.ID>, effects: inout Deque<Effect>) {
+        for (command, certainty) in self.remove(ids, effects: &effects) {
+            effects.append(command.fail(.cancelled, certainty, "was cancelled"))
+        }
     }
 
-    /// Ends what has run out of time, and repeats deliveries that were not answered.
+    /// Ends commands whose time has run out, and repeats deliveries that were not answered.
     mutating func expire(now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
         var expired: Set<Command.ID> = []
         while let id = self.deadlines.popExpired(now: now) { expired.insert(id) }
-        self.inHand.expired.formUnion(self.inHand.ids.intersection(expired))
         for (command, certainty) in self.remove(expired, effects: &effects) {
-            let what = certainty == .notSent ? "was not sent in time" : "was not answered in time"
-            effects.append(command.fail(.timedOut, certainty, what))
+            let fate = certainty == .notSent ? "was not sent in time" : "was not answered in time"
+            effects.append(command.fail(.timedOut, certainty, fate))
         }
         var aged: Set<Command.ID> = []
         while let id = self.ages.popExpired(now: now) { aged.insert(id) }
@@ -497,19 +445,19 @@ extension CommandStateMachine {
     private mutating func sendAgain(
         _ ids: Set<Command.ID>, now: ContinuousClock.Instant, effects: inout Deque<Effect>
     ) {
-        var isExhausted: Set<Command.ID> = []
+        var exhausted: Set<Command.ID> = []
         for command in self.awaited.values {
             // One that the link did not take at first has a later instant by now.
             guard ids.contains(command.id), case .deliver(let lane) = command.kind,
                 self.lanes.mayRepeat(lane: lane, now: now)
             else { continue }
             if let limit = self.delivery.attempts, self.lanes.attempts(of: command.id, lane: lane) ?? 0 >= limit {
-                isExhausted.insert(command.id)
+                exhausted.insert(command.id)
             } else {
                 self.lanes.interrupt(lane: lane)
             }
         }
-        for (command, certainty) in self.remove(isExhausted, effects: &effects) {
+        for (command, certainty) in self.remove(exhausted, effects: &effects) {
             effects.append(command.fail(.timedOut, certainty, "was not answered, however often it was sent"))
         }
         self.beginNext(effects: &effects)

@@ -23,6 +23,26 @@ struct DeliveryLanes: Sendable {
         /// When the head is to be sent again over this link.
         var repeatAt: ContinuousClock.Instant?
 
+        /// Notes that the head is given to a link; nil when there is none to give.
+        mutating func begin() -> Begun? {
+            guard self.isReady else { return nil }
+            self.isReady = false
+            guard let head = self.waiting.first, !self.isUnderWay else { return nil }
+            self.isUnderWay = true
+            self.attempts += 1
+            return Begun(command: head, requestID: self.requestID)
+        }
+
+        /// Takes a command out.
+        mutating func remove(_ id: Command.ID) -> (command: Command, wasSent: Bool)? {
+            guard let index = self.waiting.firstIndex(where: { $0.id == id }) else { return nil }
+            let command = self.waiting.remove(at: index)
+            let wasHead = index == self.waiting.startIndex
+            let wasSent = command.isRestored || wasHead && self.attempts > 0
+            if wasHead { self.beginAnew() }
+            return (command, wasSent)
+        }
+
         /// Forgets the head.
         mutating func beginAnew() {
             self.isUnderWay = false
@@ -72,18 +92,13 @@ extension DeliveryLanes {
 
     /// Takes a command out, because it is done or given up.
     mutating func remove(_ id: Command.ID, lane: String) -> (command: Command, wasSent: Bool)? {
-        guard var entry = self.lanes[lane], let index = entry.waiting.firstIndex(where: { $0.id == id }) else {
-            return nil
-        }
-        let command = entry.waiting.remove(at: index)
-        let wasHead = index == entry.waiting.startIndex
-        let wasSent = command.isRestored || wasHead && entry.attempts > 0
-        if wasHead { entry.beginAnew() }
-        self.lanes[lane] = entry.waiting.isEmpty ? nil : entry
+        // In place: a copy of the lane would cost what waits in it.
+        guard let removed = self.lanes[lane]?.remove(id) else { return nil }
+        if self.lanes[lane]?.waiting.isEmpty == true { self.lanes[lane] = nil }
         self.count -= 1
-        self.byteCount -= command.byteCount
+        self.byteCount -= removed.command.byteCount
         self.makeReady(lane)
-        return (command, wasSent)
+        return removed
     }
 
     /// Takes the commands out that are meant, in the order in which they were made.
@@ -126,21 +141,13 @@ extension DeliveryLanes {
 // MARK: - Under way
 
 extension DeliveryLanes {
-    /// The heads of lanes that are not under way, to be sent now, in the order in which they were made.
-    mutating func beginAll(limit: Int = .max) -> [Begun] {
+    /// The next head that is not under way, to be sent now: heads come in the order in which they were made.
+    mutating func beginNext() -> Begun? {
         if !self.isReadySorted { self.sortReady() }
-        var begun: [Begun] = []
-        while begun.count < limit, let name = self.ready.popFirst() {
-            guard var lane = self.lanes[name], lane.isReady else { continue }
-            lane.isReady = false
-            if let head = lane.waiting.first, !lane.isUnderWay {
-                lane.isUnderWay = true
-                lane.attempts += 1
-                begun.append(Begun(command: head, requestID: lane.requestID))
-            }
-            self.lanes[name] = lane
+        while let name = self.ready.popFirst() {
+            if let begun = self.lanes[name]?.begin() { return begun }
         }
-        return begun
+        return nil
     }
 
     private mutating func sortReady() {
@@ -173,12 +180,6 @@ extension DeliveryLanes {
         guard let entry = self.lanes[lane], entry.isUnderWay else { return }
         self.lanes[lane]?.attempts = entry.attempts - 1
         self.interrupt(lane: lane)
-    }
-
-    /// A head that is back already was not given to its link after all.
-    mutating func discount(_ id: Command.ID, lane: String) {
-        guard let attempts = self.attempts(of: id, lane: lane), attempts > 0 else { return }
-        self.lanes[lane]?.attempts = attempts - 1
     }
 
     /// Takes out the heads that are not under way and were given to a link so often, in the order in which they were made.

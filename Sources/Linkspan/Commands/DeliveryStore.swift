@@ -4,10 +4,9 @@
 /// outcome. What is left when the process ends is sent by the next one, with the same key, before anything new.
 ///
 /// One store serves one connection. Its methods are called from any thread, outside all locks.
-public protocol DeliveryStore: Sendable {
-    /// A name, by which two users of a connection can see that they agree.
-    var name: String { get }
-
+///
+/// Compared by instance: holders of one connection pass on the same store.
+public protocol DeliveryStore: AnyObject, Sendable {
     /// What an earlier process left, the oldest first.
     ///
     /// Called when the connection is made: it must return quickly. Of two connections that are made for one URL at a time

@@ -32,18 +32,17 @@ public protocol MessageChannel: AnyObject, Sendable {
     func cancel(_ id: Command.ID)
 
     /// The commands that have not had their outcome, in the order in which they were made.
-    var commands: [CommandStatus] { get }
+    var commands: [CommandStatus] { get async }
 
-    /// Gives up the commands that are meant, with code `cancelled`.
+    /// Cancels the commands for which `isMeant` returns true; they end with code `cancelled`.
     ///
-    /// - Parameter isMeant: says for each whether it is; called outside all locks, for ``commands``.
-    /// - Returns: how many were given up.
-    @discardableResult
-    func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int
+    /// - Parameter isMeant: called for each of ``commands``, on the connection's executor.
+    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool)
 
     /// Listens for one event, or for every event when `event` is nil, in any state before `released`.
     ///
-    /// The handler runs on the transport's thread, one message at a time: return quickly and do not block.
+    /// The handler runs on the connection's executor, one message at a time and never inside a call of yours: return
+    /// quickly and do not block.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     func subscribe(
@@ -131,6 +130,12 @@ public protocol Connection: MessageChannel {
     /// Nobody uses the connection any more: goes to `disconnected`, so that it can be released.
     func retire()
 
+    /// Ends the connection at once, from any state: every command without an outcome fails with `error`, its link is closed
+    /// politely, its session is not resumed, and the state becomes `released`. Never refused.
+    ///
+    /// By default the connection is retired and released.
+    func end(_ error: LinkspanError)
+
     /// Drops its link, because the path is gone or the app is out of sight; see ``SuspendRule``.
     ///
     /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so. By default
@@ -172,6 +177,13 @@ public protocol Connection: MessageChannel {
 }
 
 extension Connection {
+    /// Retires and releases the connection.
+    public func end(_ error: LinkspanError) {
+        self.retire()
+        // Refused only when it has been released already.
+        try? self.release()
+    }
+
     /// Does nothing.
     public func suspend(_ reason: LinkspanError, patience: Duration?) {}
 
@@ -225,7 +237,7 @@ extension MessageChannel {
     public func send<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {
-        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments)))
+        try self.perform(Command(sending: event, payload: Payload(repeat each arguments)))
     }
 
     /// Sends an event now or not at all: for what is worth nothing later, such as a cursor's place.
@@ -234,7 +246,7 @@ extension MessageChannel {
     public func sendVolatile<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {
-        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments), isVolatile: true))
+        try self.perform(Command(sending: event, payload: Payload(repeat each arguments), isVolatile: true))
     }
 
     /// Sends an event and waits for the server's reply.

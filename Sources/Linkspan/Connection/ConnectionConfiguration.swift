@@ -12,6 +12,8 @@ public struct ConnectionConfiguration: Sendable {
     public let credentials: CredentialSource
     /// What a former process left to resume its session from; for a connection that is not in the pool yet.
     public let resumption: Resumption?
+    /// Who the connection is to the server: with the URL, what the pool knows it by.
+    public let identity: ConnectionIdentity
 
     init(
         url: ConnectionURL, transport: any Transport, options: ConnectionOptions, credentials: CredentialSource,
@@ -22,9 +24,10 @@ public struct ConnectionConfiguration: Sendable {
         self.transport = transport
         self.options = options
         self.credentials = credentials
+        self.identity = ConnectionIdentity(credentials, over: transport)
     }
 
-    /// Connects: gets the pooled connection for this URL from the manager, or makes it.
+    /// Connects: gets the pooled connection for this URL and these credentials from the manager, or makes it.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`.
     public func connect(by manager: ConnectionManager = .shared) throws(LinkspanError) -> ConnectionHandler {
@@ -34,7 +37,7 @@ public struct ConnectionConfiguration: Sendable {
     /// The options by name, for comparing two configurations.
     var described: [String: String] {
         var described = self.options.described
-        described["transport"] = self.transport.name
+        described["transport"] = "\(self.transport.name) (\(type(of: self.transport)))"
         for (name, value) in self.transport.options { described["\(self.transport.name).\(name)"] = value }
         return described
     }

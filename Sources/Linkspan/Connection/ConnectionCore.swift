@@ -1,199 +1,248 @@
 internal import DequeModule
 internal import LinkspanRuntime
 
-/// Everything a connection knows, as one value behind its lock: the state machine, the commands, and what is to be done.
+/// A connection's state and everything it does, confined to the connection's executor.
 ///
-/// Methods decide and leave effects; they call nobody.
-struct ConnectionCore: Sendable {
-    private(set) var machine: ConnectionStateMachine
-    private(set) var commands: CommandStateMachine
-    private(set) var link: (any Link)?
-    private let isGreeted: Bool
-    private var credentials = Credentials.none
-    private var credentialWait: CredentialWait?
-    private var greetingTask: Task<Void, Never>?
+/// It is entered in *turns*. An input changes state and leaves effects; the effects are performed in order, and effects that
+/// they cause come behind them. So callbacks never nest, and what a callback asks for happens after it has returned.
+final class ConnectionCore {
+    let id: UInt64
+    let inbox: ConnectionInbox
+    let board: StateBoard
+    let environment: ConnectionEnvironment
+    let greeting: Greeting?
+    let store: (any DeliveryStore)?
+    private(set) var executor: any JobExecutor
+    var destination: Destination
+    let probe: (any ConnectionProbe)?
+    var credentials: ConnectionCredentials
+    var machine: ConnectionStateMachine
+    var commands: CommandStateMachine
+    let router = EventRouter()
+    var outgoingListeners: [(id: UInt64, handler: @Sendable (OutgoingMessage) -> Void)] = []
+    var observers = StateObservers()
+    var drains = DrainWaiters()
+    var link: (any Link)?
+    /// The latest link, which knows how the next one resumes its session.
+    var latestLink: (any Link)?
+    /// The credentials of the attempt that is under way.
+    var attemptCredentials = Credentials.none
+    var credentialWait: CredentialWait?
+    var greetingTask: Task<Void, Never>?
+    /// Links that were told to end and have not ended yet.
+    var endingLinks = 0
+    var farewells: [Promise<Void>] = []
+    var isTraced: Bool
     var effects: Deque<Effect> = []
-    var isDraining = false
-    private(set) var armed: ContinuousClock.Instant?
-    var timer: (any ScheduledWork)?
-    /// Links that were told to end and have not said that they did.
-    private var endingLinks = 0
-    private var farewells: [ReplyBox<Void>] = []
-    /// How many listen to what is sent.
-    var outgoingListeners = 0
-    var isWatched: Bool
-    var trace: FrameTrace
+    private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
+    private var publishedLoad: ConnectionLoad
+    private var publishedOpen = false
+    private var publishedResumption: Resumption?
+    private var isPerforming = false
+    /// Whether items were taken in the midst of the turn.
+    private var hasTaken = false
+    /// Whether a link is being called, which must not call back.
+    var isCallingLink = false
+    /// Whether the published resumption may be out of date.
+    var isResumptionStale = false
+    /// The executor on which the next turn is made, when the connection is moving there.
+    private var nextExecutor: (any JobExecutor)?
+    /// Effects that have to wait until the connection has moved there.
+    private var deferred: [Effect] = []
 
-    init(machine: ConnectionStateMachine, commands: CommandStateMachine, isGreeted: Bool, trace: FrameTrace) {
-        self.machine = machine
-        self.commands = commands
-        self.isGreeted = isGreeted
-        self.trace = trace
-        self.isWatched = trace.isOn
+    init(id: UInt64, inbox: ConnectionInbox, board: StateBoard, configuration: Prepared) {
+        self.id = id
+        self.inbox = inbox
+        self.board = board
+        self.environment = configuration.environment
+        self.greeting = configuration.destination.options.greeting
+        self.store = configuration.destination.options.store
+        self.executor = configuration.destination.transport.executor
+        self.destination = configuration.destination
+        self.credentials = ConnectionCredentials(configuration.destination)
+        self.probe = configuration.environment.observer?.observe(Self.observed(id, configuration.destination))
+        self.machine = configuration.machine
+        self.commands = configuration.commands
+        self.publishedLoad = configuration.commands.load
+        self.isTraced = configuration.destination.options.trace > 0
+        self.publishedResumption = configuration.destination.resumption
     }
 
-    var isReleased: Bool { self.machine.state == .released }
-
-    /// Goes by other rules from now on.
-    mutating func adopt(
-        _ options: ConnectionOptions, _ timing: ConnectionStateMachine.Timing, canRenewCredentials: Bool
-    ) {
-        self.machine.adopt(timing, options.retry, canRenewCredentials: canRenewCredentials)
-        self.commands.adopt(options)
-        guard options.trace != self.trace.capacity else { return }
-        self.trace = FrameTrace(capacity: options.trace)
-        self.change(outgoingListeners: 0)
+    /// What a core begins with.
+    struct Prepared {
+        let environment: ConnectionEnvironment
+        let destination: Destination
+        let machine: ConnectionStateMachine
+        let commands: CommandStateMachine
     }
 
-    /// Lets something happen to the commands.
-    mutating func command<Result, Failure: Error>(
-        _ event: (inout CommandStateMachine, inout Deque<Effect>) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try event(&self.commands, &self.effects)
+    static func observed(_ id: UInt64, _ destination: Destination) -> ObservedConnection {
+        ObservedConnection(id: id, endpoint: destination.url.redacted, transport: destination.transport.name)
     }
+
+    var reference: CoreReference { CoreReference(self) }
+
+    var now: ContinuousClock.Instant { self.environment.scheduler.now }
 }
 
-// MARK: - Effects
+// MARK: - Turns
 
 extension ConnectionCore {
-    /// Whether the caller has become the one who performs the effects.
-    mutating func beginDraining() -> Bool {
-        guard !self.isDraining, !self.effects.isEmpty else { return false }
-        self.isDraining = true
-        return true
-    }
-
-    /// The effects that were left since; empty when the draining has ended.
-    mutating func takeEffects() -> Deque<Effect> {
-        defer { self.effects = [] }
-        self.isDraining = !self.effects.isEmpty
-        return self.effects
-    }
-
-    /// Lets an observer of states hear the latest, behind the effects that are being performed.
-    mutating func introduce(observer: UInt64) { self.effects.append(.introduce(observer: observer)) }
-
-    /// Makes sure that a timer runs for the earliest deadline.
-    mutating func rearm() {
-        guard let wanted = [self.machine.deadline, self.commands.deadline].compactMap({ $0 }).min() else { return }
-        if let armed = self.armed, armed <= wanted { return }
-        self.armed = wanted
-        self.effects.append(.arm(wanted))
-    }
-
-    mutating func timerBegan() { self.armed = nil }
-}
-
-// MARK: - The state machine's actions
-
-extension ConnectionCore {
-    mutating func run<Failure: Error>(
-        _ event: (inout ConnectionStateMachine) throws(Failure) -> [ConnectionStateMachine.Action]
-    ) throws(Failure) {
-        for action in try event(&self.machine) { self.carryOut(action) }
-    }
-
-    mutating func credentialsArrived(epoch: UInt64, _ issued: IssuedCredentials, now: ContinuousClock.Instant) {
-        guard self.machine.isCurrent(epoch) else { return }
-        self.credentials = issued.credentials
-        self.credentialWait = nil
-        let isRenewed = issued.isAnswerToRefusal(at: now)
-        for action in self.machine.credentialsArrived(epoch: epoch, isRenewed: isRenewed, now: now) {
-            self.carryOut(action)
-        }
-    }
-
-    /// Keeps what stops the waiting for credentials; refuses when the attempt is over already.
-    mutating func keep(_ wait: CredentialWait, epoch: UInt64) -> Bool {
-        guard self.machine.isCurrent(epoch), case .obtainingCredentials = self.machine.progress else { return false }
-        self.credentialWait = wait
-        return true
-    }
-
-    /// Keeps the task that greets, to cancel it; refuses when the link or the greeting is over already.
-    mutating func keep(greeting task: Task<Void, Never>, epoch: UInt64) -> Bool {
-        guard self.commands.isGreeting(epoch) else { return false }
-        self.greetingTask = task
-        return true
-    }
-
-    /// Keeps a link that is about to open; refuses when the attempt is over already.
-    mutating func keep(_ link: any Link, epoch: UInt64) -> Bool {
-        guard self.machine.isCurrent(epoch) else { return false }
-        self.link = link
-        return true
-    }
-
-    /// The link, if it is that of `epoch`.
-    func link(of epoch: UInt64) -> (any Link)? { self.machine.isCurrent(epoch) ? self.link : nil }
-
-    private mutating func carryOut(_ action: ConnectionStateMachine.Action) {
-        switch action {
-        case .announce(let change):
-            self.effects.append(.announce(change))
-            self.follow(change)
-        case .provideCredentials(let epoch, let reason):
-            self.link = nil
-            self.stopWaitingForCredentials()
-            self.effects.append(.provideCredentials(epoch: epoch, reason: reason))
-        case .openLink(let epoch, let attempt):
-            self.effects.append(.openLink(epoch: epoch, attempt: attempt, self.credentials))
-            self.credentials = .none
-        case .endLink(_, let politely):
-            self.stopWaitingForCredentials()
-            if let link = self.link.take() {
-                self.endingLinks += 1
-                self.effects.append(.endLink(link, politely: politely))
-            }
-        case .giveBackAdmission: self.effects.append(.giveBackAdmission)
-        }
-    }
-
-    /// A link that was told to end has ended.
+    /// Makes a turn.
     ///
-    /// - Returns: those who wait for the last one.
-    mutating func formerLinkEnded() -> [ReplyBox<Void>] {
-        self.endingLinks = max(0, self.endingLinks - 1)
-        guard self.endingLinks == 0 else { return [] }
-        defer { self.farewells = [] }
-        return self.farewells
-    }
-
-    /// Notes who waits until no link is left that was told to end; false when there is none.
-    mutating func awaitFarewell(_ waiter: ReplyBox<Void>) -> Bool {
-        guard self.endingLinks > 0 else { return false }
-        self.farewells.append(waiter)
-        return true
-    }
-
-    private mutating func stopWaitingForCredentials() {
-        if let wait = self.credentialWait { self.effects.append(.stopWaiting(wait)) }
-        self.credentialWait = nil
-    }
-
-    private mutating func endGreeting() {
-        if let task = self.greetingTask { self.effects.append(.cancelTask(task)) }
-        self.greetingTask = nil
-    }
-
-    private mutating func follow(_ change: StateChange) {
-        if change.from == .connected {
-            self.link = nil
-            self.endGreeting()
-            self.commands.linkLost(change.reason.error, effects: &self.effects)
+    /// - Parameters:
+    ///   - items: what has arrived from other threads, which comes first.
+    ///   - body: the reason for the turn.
+    func makeTurn(_ items: [ConnectionInbox.Item], _ body: (ConnectionCore) -> Void) {
+        CurrentTurn.make(of: self) {
+            for item in items {
+                self.take(item)
+                self.performEffects()
+            }
+            body(self)
+            self.performEffects()
+            self.rearm()
+            self.publishLoad(hasTaken: !items.isEmpty || self.hasTaken)
+            self.hasTaken = false
+            if self.isResumptionStale { self.publishResumption() }
         }
-        switch change.to {
-        case .connected:
-            guard let link = self.link else { return }
-            let epoch = self.isGreeted ? self.machine.epoch : nil
-            self.commands.linkOpened(link, greetedAs: epoch, effects: &self.effects)
-        case .disconnected:
-            guard case .failed(let error) = change.reason else { return }
-            self.commands.givenUp(error, effects: &self.effects)
-        case .released:
-            self.commands.end(effects: &self.effects)
-        case .created, .reconnecting:
-            ()
+        if let executor = self.nextExecutor.take() { self.move(to: executor) }
+    }
+
+    /// Deals with what has arrived during this turn.
+    func takeArrived() {
+        self.hasTaken = true
+        for item in self.inbox.takeItems(on: self.executor) ?? [] { self.take(item) }
+    }
+
+    private func take(_ item: ConnectionInbox.Item) {
+        switch item {
+        case .command(let command, let made):
+            do throws(LinkspanError) {
+                try self.accept(command, made: made)
+            } catch {
+                self.effects.append(.finish(command, .failure(error)))
+            }
+        case .greeting(let command, let epoch, let made):
+            self.acceptGreeting(command, epoch: epoch, made: made)
+        case .call(let call):
+            call(self)
+        case .intent(let call):
+            call(self)
+            self.inbox.intentEnded(self.published)
         }
+    }
+
+    /// Performs the effects there are, and those that they cause.
+    func performEffects() {
+        guard !self.isPerforming else { return }
+        self.isPerforming = true
+        while let effect = self.effects.popFirst() { self.perform(effect) }
+        self.isPerforming = false
+    }
+
+    private func perform(_ effect: Effect) {
+        switch effect {
+        // A link is made and called on its own executor.
+        case .openLink where self.nextExecutor != nil: self.deferred.append(effect)
+        case .announce(let change): self.announce(change)
+        case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)
+        case .openLink(let epoch, let attempt, let credentials): self.open(epoch: epoch, attempt, credentials)
+        case .endLink(let link, let politely): self.calling { politely ? link.close() : link.abort() }
+        case .finish(let command, let outcome): self.finish(command, outcome)
+        case .greet(let epoch): self.greet(epoch: epoch)
+        case .giveBackAdmission: self.environment.attempts.giveBack()
+        case .flush: self.flush()
+        case .pauseFlush(let number, let pause): self.pauseFlush(number, pause)
+        case .introduce(let observer): self.introduce(observer)
+        case .replay(let event): self.router.replay(event)
+        case .tellOutgoing(let message): self.tellOutgoing(message)
+        case .answer(let answer): answer()
+        }
+    }
+
+    /// Calls a link or the observer.
+    func calling<Result>(_ body: () -> Result) -> Result {
+        self.isCallingLink = true
+        defer { self.isCallingLink = false }
+        return body()
+    }
+
+    /// Publishes how much waits, if that has changed.
+    private func publishLoad(hasTaken: Bool) {
+        let (load, isOpen) = (self.commands.load, self.commands.isOpen)
+        guard hasTaken || load != self.publishedLoad || isOpen != self.publishedOpen else { return }
+        if let probe = self.probe, load.waiting != self.publishedLoad.waiting {
+            probe.queueChanged(depth: load.waiting, limit: self.destination.options.buffer.commands)
+        }
+        self.publishedLoad = load
+        self.publishedOpen = isOpen
+        self.inbox.publish(load, isOpen: isOpen)
+    }
+
+    /// Publishes what the next link resumes from, if that has changed.
+    func publishResumption() {
+        self.isResumptionStale = false
+        let resumption = self.resumption
+        guard resumption != self.publishedResumption else { return }
+        self.publishedResumption = resumption
+        self.inbox.withState { $0.resumption = resumption }
+    }
+
+    /// Lives on another executor from the next turn on.
+    func leave(for executor: any JobExecutor) {
+        self.nextExecutor = executor === self.executor ? nil : executor
+    }
+
+    private func move(to executor: any JobExecutor) {
+        self.timer?.work.cancel()
+        self.timer = nil
+        self.executor = executor
+        self.inbox.move(to: executor)
+        // From here on the core belongs to the other executor, which goes on with what was deferred and sets the timer.
+        self.inbox.post(
+            { core in
+                core.effects.append(contentsOf: core.deferred)
+                core.deferred = []
+            }, to: self.reference)
+    }
+}
+
+// MARK: - The timer
+
+extension ConnectionCore {
+    /// Makes sure that a timer runs for the earliest deadline.
+    private func rearm() {
+        var wanted = self.machine.deadline
+        if let other = self.commands.deadline { wanted = wanted.map { min($0, other) } ?? other }
+        guard let wanted else { return }
+        if let timer = self.timer {
+            guard wanted < timer.due else { return }
+            timer.work.cancel()
+        }
+        let work = self.later(at: wanted) { core in
+            core.timer = nil
+            core.timerFired()
+        }
+        self.timer = (wanted, work)
+    }
+
+    /// Makes a turn at `instant`, unless it is cancelled.
+    func later(
+        at instant: ContinuousClock.Instant, _ body: @escaping @Sendable (ConnectionCore) -> Void
+    ) -> any ScheduledWork {
+        let (inbox, reference, executor) = (self.inbox, self.reference, self.executor)
+        return self.environment.scheduler.schedule(at: instant, on: executor) {
+            inbox.enter(reference, on: executor, body)
+        }
+    }
+
+    private func timerFired() {
+        let (now, random) = (self.now, self.environment.random())
+        self.run { machine in
+            if machine.needsAdmission(now: now) { machine.admit(at: self.environment.attempts.reserve(now: now)) }
+            return machine.timerFired(now: now, random: random)
+        }
+        self.commands.expire(now: now, effects: &self.effects)
     }
 }

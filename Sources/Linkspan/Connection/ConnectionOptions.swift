@@ -1,6 +1,7 @@
 /// How a connection behaves, whatever its transport.
 ///
-/// Two users of one pooled connection must agree on all of it except the credentials' contents.
+/// Two holders of one pooled connection must agree on all of it. Values are compared by content; a ``RetryPolicy`` made of a
+/// closure, a ``Greeting`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
 public struct ConnectionOptions: Sendable {
     /// Bounds of what may wait while the connection is down.
     ///
@@ -26,10 +27,6 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default ``RetryPolicy/standard``.
     public var retry = RetryPolicy.standard
-    /// A name for ``retry``, by which two users can see that they agree.
-    ///
-    /// Default `standard`.
-    public var retryName = "standard"
     /// How long opening a link may take, from the first look-up of the name to the server's consent.
     ///
     /// Default 10 s.
@@ -45,7 +42,7 @@ public struct ConnectionOptions: Sendable {
     /// How long a connection stays up when nobody holds it any more.
     ///
     /// Default 5 s.
-    public var linger = Duration.seconds(5)
+    public var idleTimeout = Duration.seconds(5)
     /// How many of the latest frames are remembered for ``ConnectionDiagnosis/report``: names, sizes and times, never
     /// contents.
     ///
@@ -71,15 +68,20 @@ public struct ConnectionOptions: Sendable {
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
                 + self.deliveries.key.rawValue,
             "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
-            "greeting": self.greeting?.name ?? "none",
-            "store": self.store?.name ?? "none",
-            "retry": self.retryName,
+            "greeting": self.greeting?.comparison ?? "none",
+            "store": self.store.map(Self.describe) ?? "none",
+            "retry": self.retry.description,
             "openDeadline": "\(self.openDeadline)",
             "credentialDeadline": "\(self.credentialDeadline)",
             "healthyAfter": "\(self.healthyAfter)",
-            "linger": "\(self.linger)",
+            "idleTimeout": "\(self.idleTimeout)",
             "trace": "\(self.trace)",
         ]
+    }
+
+    /// Tells one store from another while both live, as the pool sees to.
+    private static func describe(_ store: any DeliveryStore) -> String {
+        "\(type(of: store)) \(String(UInt(bitPattern: ObjectIdentifier(store)), radix: 16))"
     }
 
     /// Refuses values that cannot work.
@@ -104,7 +106,7 @@ public struct ConnectionOptions: Sendable {
         else {
             throw LinkspanError(.invalidConfiguration, "deadlines must be above zero")
         }
-        guard self.healthyAfter >= .zero, self.linger >= .zero else {
+        guard self.healthyAfter >= .zero, self.idleTimeout >= .zero else {
             throw LinkspanError(.invalidConfiguration, "durations must not be negative")
         }
     }

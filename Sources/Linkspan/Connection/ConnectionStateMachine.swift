@@ -185,13 +185,13 @@ extension ConnectionStateMachine {
     }
 
     /// Nobody holds the connection any more: goes to `disconnected` from wherever it is.
-    mutating func retire(now: ContinuousClock.Instant) -> [Action] {
+    mutating func retire(_ reason: StateChange.Reason = .unoccupied, now: ContinuousClock.Instant) -> [Action] {
         switch self.phase {
         case .disconnected, .suspended, .released: []
-        case .created(let attempt): self.end(attempt?.epoch, politely: false, .unoccupied, now: now)
-        case .connected(let epoch, _): self.end(epoch, politely: true, .unoccupied, now: now)
-        case .attempting(let attempt): self.end(attempt.epoch, politely: false, .unoccupied, now: now)
-        case .waiting: self.end(nil, politely: false, .unoccupied, now: now)
+        case .created(let attempt): self.end(attempt?.epoch, politely: false, reason, now: now)
+        case .connected(let epoch, _): self.end(epoch, politely: true, reason, now: now)
+        case .attempting(let attempt): self.end(attempt.epoch, politely: false, reason, now: now)
+        case .waiting: self.end(nil, politely: false, reason, now: now)
         }
     }
 

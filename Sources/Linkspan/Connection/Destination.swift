@@ -1,20 +1,22 @@
-/// Where a connection leads, over what, and by which rules.
+/// Where a connection leads, over which transport, and by which rules.
 ///
 /// It never changes; a connection that moves gets another one.
 final class Destination: Sendable {
     let url: ConnectionURL
     let transport: any Transport
     let options: ConnectionOptions
-    let credentials: ConnectionCredentials
+    let source: CredentialSource
+    let identity: ConnectionIdentity
     /// What a former process left to resume its session from.
     let resumption: Resumption?
 
-    init(_ configuration: ConnectionConfiguration, _ environment: ConnectionEnvironment) {
+    init(_ configuration: ConnectionConfiguration) {
         self.url = configuration.url
         self.transport = configuration.transport
         self.options = configuration.options
+        self.source = configuration.credentials
         self.resumption = configuration.resumption
-        self.credentials = ConnectionCredentials(configuration: configuration, environment: environment)
+        self.identity = configuration.identity
     }
 
     /// The same place by other rules.
@@ -22,8 +24,9 @@ final class Destination: Sendable {
         self.url = former.url
         self.transport = former.transport
         self.options = options
+        self.source = former.source
         self.resumption = former.resumption
-        self.credentials = former.credentials
+        self.identity = former.identity
     }
 }
 

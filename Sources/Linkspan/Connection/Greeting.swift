@@ -2,17 +2,20 @@
 ///
 /// Everything else waits until it has ended. If it fails or takes too long, the link is given up and the retry policy
 /// decides.
+///
+/// Compared by instance: holders of one connection pass on the value that one of them made.
 public struct Greeting: Sendable {
-    /// A name, by which two users of a connection can see that they agree.
+    /// A name for errors and logs.
     public let name: String
     /// How long it may take.
     public let deadline: Duration
     let body: @Sendable (GreetingChannel) async throws -> Void
+    private let instance = InstanceNumber()
 
     /// Makes a greeting.
     ///
     /// - Parameters:
-    ///   - name: by which two users of a connection can see that they agree.
+    ///   - name: for errors and logs.
     ///   - deadline: how long it may take.
     ///   - body: says it. Its task is cancelled when the link is lost or the deadline passes. An error of type
     ///     ``LinkspanError`` ends the link as it is; use code `credentialsRefused` to have credentials renewed.
@@ -24,6 +27,16 @@ public struct Greeting: Sendable {
         self.deadline = deadline
         self.body = body
     }
+
+    /// The name and the instance, as text.
+    var comparison: String { "\(self.name) (\(self.instance))" }
+}
+
+extension Greeting: Hashable {
+    /// Whether one is a copy of the other.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.instance == rhs.instance }
+    /// Hashes the instance.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.instance) }
 }
 
 /// The one link that is being greeted.
@@ -37,7 +50,7 @@ public struct GreetingChannel: Sendable {
     public func send<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {
-        try self.perform(Command(.send, event: event, payload: Payload(repeat each arguments)))
+        try self.perform(Command(sending: event, payload: Payload(repeat each arguments)))
     }
 
     /// Sends an event over this link and waits for the reply.

@@ -1,35 +1,38 @@
-/// Those who hear of state changes.
+/// The observers of a connection's state.
 ///
-/// A new one hears nothing before it has been told the latest.
-struct StateObservers: Sendable {
+/// A new one hears nothing before it has been told the latest change.
+struct StateObservers {
     typealias Handler = @Sendable (StateChange) -> Void
 
-    private struct Observer: Sendable {
+    private struct Observer {
         let id: UInt64
         let handler: Handler
         var isIntroduced = false
     }
 
     private var observers: [Observer] = []
-    private var lastID: UInt64 = 0
 
-    /// The handlers of those who know the latest change.
+    /// The handlers of those that know the latest change.
     var introduced: [Handler] { self.observers.filter(\.isIntroduced).map(\.handler) }
 
-    mutating func add(_ handler: @escaping Handler) -> UInt64 {
-        self.lastID += 1
-        self.observers.append(Observer(id: self.lastID, handler: handler))
-        return self.lastID
+    mutating func add(_ id: UInt64, _ handler: @escaping Handler) {
+        self.observers.append(Observer(id: id, handler: handler))
     }
 
-    /// Counts an observer in from now on.
+    /// Includes an observer from now on.
     ///
-    /// - Returns: its handler, which is to be told the latest change; nil when it has gone already.
+    /// - Returns: its handler, which is to be told the latest change; nil when it has been removed already.
     mutating func introduce(_ id: UInt64) -> Handler? {
         guard let index = self.observers.firstIndex(where: { $0.id == id }) else { return nil }
         self.observers[index].isIntroduced = true
         return self.observers[index].handler
     }
 
-    mutating func remove(_ id: UInt64) { self.observers.removeAll { $0.id == id } }
+    /// Removes an observer.
+    ///
+    /// - Returns: its handler, to be let go of by the caller: that may run foreign code.
+    mutating func remove(_ id: UInt64) -> Handler? {
+        guard let index = self.observers.firstIndex(where: { $0.id == id }) else { return nil }
+        return self.observers.remove(at: index).handler
+    }
 }

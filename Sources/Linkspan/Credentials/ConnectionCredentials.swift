@@ -2,77 +2,35 @@ internal import LinkspanRuntime
 internal import Logging
 
 /// The credentials of one connection: obtained for each attempt, renewed ahead of their expiry while it is up.
-final class ConnectionCredentials: Sendable {
-    private struct State: Sendable {
-        /// The newest ones, whose expiry counts.
-        var newest: IssuedCredentials?
-        /// The generation of those that the server knows; 0 for none.
-        var shown: UInt64 = 0
-        var schedule: RenewalSchedule
-        /// Gives renewed credentials to the open link; false when it cannot take them.
-        var push: (@Sendable (Credentials) -> Bool)?
-        /// Counts links and renewals, so that a late answer is recognised.
-        var turn: UInt64 = 0
-        var wait: CredentialWait?
-        var timer: (any ScheduledWork)?
-        var timers: UInt64 = 0
-    }
-
+///
+/// Confined to the connection's executor, as a part of its ``ConnectionCore``.
+final class ConnectionCredentials {
     private let url: ConnectionURL
     private let transport: any Transport
     private let source: CredentialSource
-    private let environment: ConnectionEnvironment
-    private let state: Lock<State>
+    /// The newest ones, whose expiry counts.
+    private var newest: IssuedCredentials?
+    /// The generation of those that the server knows; 0 for none.
+    private var shown: UInt64 = 0
+    private var schedule: RenewalSchedule
+    private var isUp = false
+    /// Counts links and renewals, so that a late answer is recognised.
+    private var turn: UInt64 = 0
+    private var wait: CredentialWait?
+    private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
 
-    init(configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
-        self.url = configuration.url
-        self.transport = configuration.transport
-        self.source = configuration.credentials
-        self.environment = environment
-        self.state = Lock(
-            State(schedule: RenewalSchedule(credentialDeadline: configuration.options.credentialDeadline)))
+    init(_ destination: Destination) {
+        self.url = destination.url
+        self.transport = destination.transport
+        self.source = destination.source
+        self.schedule = RenewalSchedule(credentialDeadline: destination.options.credentialDeadline)
     }
 
-    /// Whether a refusal can be answered with other credentials.
-    var isRenewable: Bool { self.source.isRenewable }
-
-    /// What the renewal ahead of the expiry waits for next: its time, or the provider's deadline.
-    var renewalDeadline: ContinuousClock.Instant? { self.state.withLock { $0.schedule.deadline } }
+    /// When the renewal ahead of the expiry is due, or the provider's deadline passes.
+    var renewalDeadline: ContinuousClock.Instant? { self.schedule.deadline }
 
     /// Whether the server knows the credentials of this generation.
-    func isShown(generation: UInt64) -> Bool { self.state.withLock { $0.shown >= generation } }
-
-    /// Obtains the credentials for an attempt.
-    ///
-    /// - Parameters:
-    ///   - reason: why.
-    ///   - completion: gets them, at once or later, on any thread.
-    /// - Returns: what stops the waiting; nil when there is nothing to wait for.
-    func obtain(
-        _ reason: CredentialRequest.Reason,
-        _ completion: @escaping @Sendable (Result<IssuedCredentials, LinkspanError>) -> Void
-    ) -> CredentialWait? {
-        switch self.source.kind {
-        case .fixed(let credentials):
-            let issued = IssuedCredentials(
-                credentials: credentials, generation: 0, issuedAt: self.environment.scheduler.now, reason: reason)
-            completion(self.checked(issued))
-            return nil
-        case .provider(let shared):
-            let request = CredentialRequest(url: self.url, reason: reason)
-            let held = self.state.withLock { $0.shown }
-            return shared.ask(request, held: held, scheduler: self.environment.scheduler) { [weak self] outcome in
-                guard let self else { return }
-                if case .success(let issued) = outcome {
-                    self.state.withLock { state in
-                        state.newest = issued
-                        state.shown = issued.generation
-                    }
-                }
-                completion(outcome.flatMap { self.checked($0) })
-            }
-        }
-    }
+    func isShown(generation: UInt64) -> Bool { self.shown >= generation }
 
     private func checked(_ issued: IssuedCredentials) -> Result<IssuedCredentials, LinkspanError> {
         do throws(LinkspanError) {
@@ -84,120 +42,136 @@ final class ConnectionCredentials: Sendable {
     }
 }
 
+// MARK: - For an attempt
+
+extension ConnectionCredentials {
+    /// Obtains the credentials for an attempt of `core`, which gets them in another turn, or in this one when they are fixed.
+    ///
+    /// - Parameters:
+    ///   - reason: the reason for the request.
+    ///   - core: the connection.
+    ///   - completion: gets the credentials.
+    /// - Returns: the wait, to cancel it; nil when there is none.
+    func obtain(
+        _ reason: CredentialRequest.Reason, for core: ConnectionCore,
+        _ completion: @escaping @Sendable (ConnectionCore, Result<IssuedCredentials, LinkspanError>) -> Void
+    ) -> CredentialWait? {
+        switch self.source.kind {
+        case .fixed(let credentials):
+            let issued = IssuedCredentials(credentials: credentials, generation: 0, issuedAt: core.now, reason: reason)
+            completion(core, self.checked(issued))
+            return nil
+        case .provider(let shared):
+            let (inbox, reference) = (core.inbox, core.reference)
+            let request = CredentialRequest(url: self.url, reason: reason)
+            return shared.ask(request, held: self.shown, scheduler: core.environment.scheduler) { outcome in
+                inbox.post(
+                    { core in completion(core, core.credentials.obtained(outcome, reason, for: core)) }, to: reference)
+            }
+        }
+    }
+
+    private func obtained(
+        _ outcome: Result<IssuedCredentials, LinkspanError>, _ reason: CredentialRequest.Reason,
+        for core: ConnectionCore
+    ) -> Result<IssuedCredentials, LinkspanError> {
+        if case .success(let issued) = outcome {
+            self.newest = issued
+            self.shown = issued.generation
+        }
+        let checked = outcome.flatMap { self.checked($0) }
+        switch checked {
+        case .success(let issued):
+            core.probe?.credentials(.obtained(reason, validFor: issued.credentials.validFor))
+        case .failure(let error):
+            core.probe?.credentials(.failed(reason, error, retryAfter: nil))
+        }
+        return checked
+    }
+}
+
 // MARK: - While the connection is up
 
 extension ConnectionCredentials {
     /// The connection is up: its credentials are renewed ahead of their expiry from now on.
-    ///
-    /// - Parameter push: gives renewed ones to the link; false when it cannot take them.
-    func linkOpened(push: @escaping @Sendable (Credentials) -> Bool) {
+    func linkOpened(_ core: ConnectionCore) {
         guard self.source.isRenewable else { return }
-        self.change { state, now, random in
-            state.turn += 1
-            state.push = push
-            state.schedule.follow(state.newest, now: now, random: random)
-        }
+        self.nextTurn()
+        self.isUp = true
+        self.schedule.follow(self.newest, now: core.now, random: core.environment.random())
+        self.arm(core)
     }
 
     /// The connection is down.
-    func linkEnded() {
+    func linkEnded(_ core: ConnectionCore) {
         guard self.source.isRenewable else { return }
-        self.change { state, _, _ in
-            state.turn += 1
-            state.push = nil
-            state.schedule.stop()
-        }
+        self.nextTurn()
+        self.isUp = false
+        self.schedule.stop()
+        self.arm(core)
     }
 
-    private func timerFired(_ number: UInt64) {
+    private func nextTurn() {
+        self.turn += 1
+        self.wait?.cancel()
+        self.wait = nil
+    }
+
+    private func timerFired(_ core: ConnectionCore) {
         guard case .provider(let shared) = self.source.kind else { return }
-        let question = self.change { state, now, random -> (turn: UInt64, held: UInt64)? in
-            guard state.timers == number else { return nil }
-            switch state.schedule.timerFired(now: now, random: random) {
-            case .ask:
-                state.turn += 1
-                return (state.turn, state.newest?.generation ?? 0)
-            case .stopAsking:
-                state.turn += 1
-                return nil
-            case .nothing:
-                return nil
+        switch self.schedule.timerFired(now: core.now, random: core.environment.random()) {
+        case .ask:
+            self.nextTurn()
+            let (turn, inbox, reference) = (self.turn, core.inbox, core.reference)
+            let request = CredentialRequest(url: self.url, reason: .expiring)
+            let held = self.newest?.generation ?? 0
+            self.wait = shared.ask(request, held: held, scheduler: core.environment.scheduler) { outcome in
+                inbox.post({ $0.credentials.renewed(outcome, turn: turn, $0) }, to: reference)
             }
+        case .stopAsking:
+            self.nextTurn()
+        case .nothing:
+            ()
         }
-        guard let (turn, held) = question else { return }
-        let request = CredentialRequest(url: self.url, reason: .expiring)
-        let wait = shared.ask(request, held: held, scheduler: self.environment.scheduler) { [weak self] outcome in
-            self?.renewed(outcome, turn: turn)
-        }
-        let isKept = self.state.withLock { state in
-            guard state.turn == turn else { return false }
-            state.wait = wait
-            return true
-        }
-        if !isKept { wait.cancel() }
+        self.arm(core)
     }
 
-    private func renewed(_ outcome: Result<IssuedCredentials, LinkspanError>, turn: UInt64) {
+    private func renewed(_ outcome: Result<IssuedCredentials, LinkspanError>, turn: UInt64, _ core: ConnectionCore) {
+        guard self.turn == turn else { return }
+        self.nextTurn()
         switch outcome.flatMap({ self.checked($0) }) {
         case .success(let issued):
-            let push = self.change { state, now, random -> (@Sendable (Credentials) -> Bool)? in
-                guard state.turn == turn else { return nil }
-                state.turn += 1
-                state.newest = issued
-                state.schedule.follow(issued, now: now, random: random)
-                return state.push
-            }
-            guard let push else { return }
-            let isShown = push(issued.credentials)
-            self.state.withLock { if isShown { $0.shown = max($0.shown, issued.generation) } }
-            self.environment.logger.debug(
+            self.newest = issued
+            self.schedule.follow(issued, now: core.now, random: core.environment.random())
+            let isShown = self.isUp && core.push(issued.credentials)
+            if isShown { self.shown = max(self.shown, issued.generation) }
+            core.probe?.credentials(.renewed(validFor: issued.credentials.validFor, isShown: isShown))
+            core.environment.logger.debug(
                 "Credentials renewed ahead of their expiry",
                 metadata: ["url": "\(self.url.redacted)", "pushed": "\(isShown)"])
         case .failure(let error):
-            self.change { state, now, random in
-                guard state.turn == turn else { return }
-                state.turn += 1
-                state.schedule.failed(now: now, random: random)
-            }
-            self.environment.logger.info(
+            let now = core.now
+            self.schedule.failed(now: now, random: core.environment.random())
+            let retryAfter = self.schedule.deadline.map { now.duration(to: $0) }
+            core.probe?.credentials(.failed(.expiring, error, retryAfter: retryAfter))
+            core.environment.logger.info(
                 "Credentials not renewed",
                 metadata: ["url": "\(self.url.redacted)", "error": "\(error.code.rawValue): \(error.message)"])
         }
+        self.arm(core)
     }
 
-    /// Decides under the lock, then lets go of a wait that is over and sees to the timer.
-    @discardableResult
-    private func change<Outcome: Sendable>(
-        _ body: (inout State, ContinuousClock.Instant, _ random: Double) -> Outcome
-    ) -> Outcome {
-        let now = self.environment.scheduler.now
-        let random = self.environment.random()
-        let (outcome, wait, timer, due) = self.state.withLock { state in
-            let before = (turn: state.turn, deadline: state.schedule.deadline)
-            let outcome = body(&state, now, random)
-            var (wait, timer): (CredentialWait?, (any ScheduledWork)?)
-            if state.turn != before.turn { swap(&wait, &state.wait) }
-            var due: (instant: ContinuousClock.Instant, number: UInt64)?
-            if state.schedule.deadline != before.deadline {
-                swap(&timer, &state.timer)
-                state.timers += 1
-                due = state.schedule.deadline.map { ($0, state.timers) }
-            }
-            return (outcome, wait, timer, due)
+    /// Makes sure that a timer runs for the schedule's deadline, and for no other.
+    private func arm(_ core: ConnectionCore) {
+        guard self.schedule.deadline != self.timer?.due else { return }
+        self.timer?.work.cancel()
+        self.timer = nil
+        guard let due = self.schedule.deadline else { return }
+        let work = core.later(at: due) { core in
+            guard core.credentials.timer?.due == due else { return }
+            core.credentials.timer = nil
+            core.credentials.timerFired(core)
         }
-        wait?.cancel()
-        timer?.cancel()
-        if let due { self.arm(due.instant, due.number) }
-        return outcome
-    }
-
-    private func arm(_ instant: ContinuousClock.Instant, _ number: UInt64) {
-        let timer = self.environment.scheduler.schedule(at: instant) { [weak self] in self?.timerFired(number) }
-        let isCurrent = self.state.withLock { state in
-            guard state.timers == number else { return false }
-            state.timer = timer
-            return true
-        }
-        if !isCurrent { timer.cancel() }
+        self.timer = (due, work)
     }
 }

@@ -50,6 +50,12 @@ struct CredentialDesk: Sendable {
         self.call == nil && self.behind.isEmpty && !(self.newest?.isTrusted(at: now) ?? false)
     }
 
+    /// All who wait, for the call or behind it.
+    var waiters: [Waiter] { (self.call?.queue ?? []) + self.behind.values }
+
+    /// The task of the call that is under way.
+    var task: Task<Void, Never>? { self.call?.task }
+
     mutating func ask(_ waiter: Waiter, now: ContinuousClock.Instant) -> OnAsk {
         if let newest = self.newest, self.suffices(newest, for: waiter, now: now) { return .answer(newest) }
         let reason = waiter.request.reason

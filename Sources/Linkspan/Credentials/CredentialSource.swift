@@ -4,6 +4,11 @@
 /// (scheme, host and port) then wait for one call of the provider instead of each making its own, and a renewal after a
 /// refusal serves them all. Give connections whose credentials differ a source each.
 ///
+/// The source is part of a connection's identity: the pool never gives a connection of one source to a caller with
+/// another. Two sources with a provider are equal when one is a copy of the other, so keep the value for as long as the
+/// user is signed in; fixed credentials are equal by content. ``ConnectionManager/logOut(_:within:)`` ends everything that
+/// was made with a source.
+///
 /// ```swift
 /// let source = CredentialSource.provider { request in
 ///     let token = try await session.token(renewed: request.reason == .refused)
@@ -13,30 +18,53 @@
 ///
 /// Credentials that name a ``Credentials/url`` are for one endpoint alone; then connections share only when their
 /// configured URLs are equal.
-public struct CredentialSource: Sendable {
+public struct CredentialSource: Sendable, Hashable {
     let kind: Kind
+    /// The name of the user's account, by which data that outlives the process is told from that of other users; nil when
+    /// nobody needs it.
+    ///
+    /// Not a secret. Sources with different accounts are different.
+    public let account: String?
 
-    enum Kind: Sendable {
+    enum Kind: Sendable, Hashable {
         case fixed(Credentials)
         case provider(SharedCredentials)
     }
 
     /// No credentials.
-    public static let none = Self(kind: .fixed(.none))
+    public static let none = Self(kind: .fixed(.none), account: nil)
 
     /// The same credentials for every attempt.
-    public static func fixed(_ credentials: Credentials) -> Self { Self(kind: .fixed(credentials)) }
+    public static func fixed(_ credentials: Credentials, account: String? = nil) -> Self {
+        Self(kind: .fixed(credentials), account: account)
+    }
 
     /// Asks a provider before each attempt.
-    public static func provider(_ provider: any CredentialProvider) -> Self {
-        Self(kind: .provider(SharedCredentials(provider: provider)))
+    ///
+    /// Each call makes a source of its own, even with the same provider.
+    public static func provider(_ provider: any CredentialProvider, account: String? = nil) -> Self {
+        Self(kind: .provider(SharedCredentials(provider: provider)), account: account)
     }
 
     /// Asks a closure before each attempt.
+    ///
+    /// Each call makes a source of its own.
     public static func provider(
-        _ provide: @escaping @Sendable (CredentialRequest) async throws -> Credentials
+        account: String? = nil, _ provide: @escaping @Sendable (CredentialRequest) async throws -> Credentials
     ) -> Self {
-        .provider(ClosureCredentialProvider(provide: provide))
+        .provider(ClosureCredentialProvider(provide: provide), account: account)
+    }
+
+    /// Whether there is nothing to show.
+    package var isNone: Bool {
+        guard case .fixed(let credentials) = self.kind else { return false }
+        return credentials.auth == nil && credentials.url == nil && credentials.headers.isEmpty
+            && credentials.query.isEmpty
+    }
+
+    /// Forgets what the provider has answered, and cancels its call that is under way.
+    func forget() {
+        if case .provider(let shared) = self.kind { shared.forget() }
     }
 
     /// Whether a refusal can be answered with other credentials.

@@ -1,5 +1,7 @@
 /// Who we are, for one attempt, whatever the transport.
-public struct Credentials: Sendable {
+///
+/// Compared by content, secrets included.
+public struct Credentials: Sendable, Hashable {
     /// What the server gets in the handshake of the messaging protocol: the auth payload of Socket.IO, the first frame
     /// of the raw WebSocket envelope.
     ///
@@ -103,6 +105,15 @@ public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStri
     public init(_ text: String) { self.exposed = text }
     /// Hides a text.
     public init(stringLiteral value: String) { self.exposed = value }
+
+    /// Two secrets are equal when all their bytes are; texts that merely look the same are different secrets.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.exposed.utf8.elementsEqual(rhs.exposed.utf8) }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        for byte in self.exposed.utf8 { hasher.combine(byte) }
+        hasher.combine(0xFF as UInt8)
+    }
 
     /// Always `<redacted>`.
     public var description: String { "<redacted>" }

@@ -94,6 +94,19 @@ extension SharedCredentials.StateMachine {
         guard let (_, call, behind) = self.end(id) else { return [] }
         return self.answer(call.queue, .failure(error)) + self.seat(behind, now: now)
     }
+
+    /// Forgets all answers and all calls; an answer that comes yet is one to nobody.
+    ///
+    /// - Returns: the calls to cancel, and those who waited.
+    mutating func forget() -> (calls: [Task<Void, Never>], waiters: [Waiter]) {
+        let desks = self.desks.values
+        let waiters = desks.flatMap(\.waiters).sorted { $0.id < $1.id }
+        let tasks = desks.compactMap(\.task)
+        self.desks = [:]
+        self.places = [:]
+        self.calls = [:]
+        return (tasks, waiters)
+    }
 }
 
 extension SharedCredentials.StateMachine {

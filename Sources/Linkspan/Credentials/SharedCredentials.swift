@@ -1,6 +1,8 @@
 internal import LinkspanRuntime
 
 /// A provider, called once for all connections that wait for it at the same time.
+///
+/// Equal only to itself.
 final class SharedCredentials: Sendable {
     private let provider: any CredentialProvider
     private let machine = Lock(StateMachine())
@@ -28,6 +30,14 @@ final class SharedCredentials: Sendable {
         }
     }
 
+    /// Forgets all answers, cancels the calls that are under way and fails those who wait for them.
+    func forget() {
+        let (tasks, waiters) = self.machine.withLock { $0.forget() }
+        for task in tasks { task.cancel() }
+        let error = LinkspanError(.credentialsUnavailable, "the credential source has been logged out")
+        for waiter in waiters { waiter.answer(.failure(error)) }
+    }
+
     private func perform(_ actions: [StateMachine.Action], _ scheduler: any Scheduler) {
         for action in actions {
             switch action {
@@ -53,4 +63,10 @@ final class SharedCredentials: Sendable {
         }
         if !self.machine.withLock({ $0.keep(task, for: id) }) { task.cancel() }
     }
+}
+
+extension SharedCredentials: Hashable {
+    static func == (one: SharedCredentials, other: SharedCredentials) -> Bool { one === other }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -1,44 +1,40 @@
-/// One who hears messages.
+/// A registration for messages, or for messages and the marks between them.
 struct EventListener: Sendable {
     typealias Handler = @Sendable (Message) -> Void
     typealias ItemHandler = @Sendable (EventItem) -> Void
 
-    private enum Ear: Sendable {
+    private enum Body: Sendable {
         case messages(Handler)
         case items(ItemHandler)
-        /// One message, unless the gate is closed before.
-        case once(OnceGate, Handler)
     }
 
     let id: UInt64
+    /// Whether it takes one message and is then removed.
     let isOnce: Bool
-    private let ear: Ear
+    private let body: Body
 
-    init(id: UInt64, _ handler: @escaping Handler) { self.init(id: id, .messages(handler)) }
-
-    init(id: UInt64, items handler: @escaping ItemHandler) { self.init(id: id, .items(handler)) }
-
-    init(id: UInt64, once gate: OnceGate, _ handler: @escaping Handler) {
-        self.init(id: id, .once(gate, handler), isOnce: true)
-    }
-
-    private init(id: UInt64, _ ear: Ear, isOnce: Bool = false) {
+    init(id: UInt64, isOnce: Bool = false, _ handler: @escaping Handler) {
         self.id = id
         self.isOnce = isOnce
-        self.ear = ear
+        self.body = .messages(handler)
     }
 
-    var wantsMarks: Bool { if case .items = self.ear { true } else { false } }
+    init(id: UInt64, items handler: @escaping ItemHandler) {
+        self.id = id
+        self.isOnce = false
+        self.body = .items(handler)
+    }
+
+    var wantsMarks: Bool { if case .items = self.body { true } else { false } }
 
     func hear(_ message: Message) {
-        switch self.ear {
+        switch self.body {
         case .messages(let handler): handler(message)
         case .items(let handler): handler(.message(message))
-        case .once(let gate, let handler): if gate.pass() { handler(message) }
         }
     }
 
     func hear(_ mark: Continuity) {
-        if case .items(let handler) = self.ear { handler(.continuity(mark)) }
+        if case .items(let handler) = self.body { handler(.continuity(mark)) }
     }
 }

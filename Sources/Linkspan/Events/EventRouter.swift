@@ -1,316 +1,336 @@
 internal import DequeModule
-internal import LinkspanRuntime
 
-/// Brings messages and the marks between them to listeners, and keeps those that come before their first listener.
+/// Brings messages and the marks between them to listeners, and holds messages that come before their first listener.
 ///
-/// Order: one event's messages reach each listener in the order of the wire, held ones first, and marks stand where they
-/// arose. One lock is taken once per message, and once more for each further listener; no listener is called under it.
-final class EventRouter: Sendable {
-    typealias Handler = EventListener.Handler
-    typealias ItemHandler = EventListener.ItemHandler
-
-    /// Messages that may be held for events nobody listens to yet.
+/// Confined to the connection's executor, as a part of its ``ConnectionCore``. One event's messages reach each listener in the
+/// order of the wire, held ones first, and marks stand where they arose. A listener may add and remove others, itself
+/// included: no access to the state spans a call.
+final class EventRouter {
+    /// How much may be held for events without a listener.
+    ///
+    /// Beyond it the oldest held message is dropped, and a gap marks its place.
     struct HoldLimits: Sendable, Hashable {
         var messages = 1_024
         var bytes = 1 << 20
-        /// How many events are known at most when one more is to be noted of which nothing is held.
+        /// How many events are remembered of which no message is held: names come from the server and from the app.
         var events = 2_048
     }
 
-    private enum Channel: Sendable {
-        /// Nobody has listened yet but for one message; those who still wait for theirs get the next.
-        case holding(EventBacklog, awaiting: [EventListener])
-        /// Held messages are being handed over; new ones queue behind them.
-        case replaying([EventListener], EventBacklog)
-        case live([EventListener])
+    /// The held messages of one event, and the listeners that wait for a single message.
+    ///
+    /// A reference, so that a message without a listener costs one look-up, however many are held.
+    private final class Hold {
+        let event: String
+        var backlog = EventBacklog()
+        var awaiting: [EventListener] = []
+
+        init(_ event: String) { self.event = event }
+
+        /// Whether nothing is known that a listener would have to be told.
+        var isEmpty: Bool { self.backlog.isEmpty && self.awaiting.isEmpty }
     }
 
-    private struct State: Sendable {
-        var channels: [String: Channel] = [:]
-        var everything: [EventListener] = []
-        var lastID: UInt64 = 0
-        var heldMessages = 0
-        var heldBytes = 0
-        var dropped: UInt64 = 0
-        var isFinished = false
-
-        mutating func nextID() -> UInt64 {
-            self.lastID += 1
-            return self.lastID
-        }
-
-        mutating func letGo(of message: Message) {
-            self.heldMessages -= 1
-            self.heldBytes -= message.byteCount
-        }
+    private enum Channel {
+        /// No listener yet but for single messages; those that still wait for theirs get the next.
+        case holding(Hold)
+        /// Held messages are about to be handed over; new ones queue behind them.
+        case replaying([EventListener], EventBacklog)
+        case live([EventListener])
+        /// The app has listened and stopped: nothing is held.
+        case muted
     }
 
     private let limits: HoldLimits
-    private let state = Lock(State())
+    private var channels: [String: Channel] = [:]
+    private var everything: [EventListener] = []
+    /// The holds of the held messages, the oldest message first.
+    private var held: Deque<Hold> = []
+    private var heldBytes = 0
+    /// Muted events, the first muted first.
+    private var muted: Deque<String> = []
+    /// Listeners for one message that are about to get it, unless they are removed before.
+    private var taken: Set<UInt64> = []
+    private(set) var droppedCount: UInt64 = 0
+    private var isFinished = false
 
     init(limits: HoldLimits = HoldLimits()) { self.limits = limits }
 
-    /// Messages that were dropped because nobody listened and the hold was full.
-    var droppedCount: UInt64 { self.state.withLock { $0.dropped } }
-
     /// Events of which something is known.
-    var knownEvents: Int { self.state.withLock { $0.channels.count } }
+    var knownEvents: Int { self.channels.count }
 
     /// Forgets all listeners and held messages.
     func finish() {
-        // Let go of outside the lock: a listener may hold anything.
-        let former = self.state.withLock { state in
-            let former = state
-            state = State(dropped: state.dropped, isFinished: true)
-            return former
+        // Kept until after the accesses: listeners may hold anything.
+        let former = (self.channels, self.everything)
+        withExtendedLifetime(former) {
+            (self.channels, self.everything, self.held, self.heldBytes) = ([:], [], [], 0)
+            (self.muted, self.taken, self.isFinished) = ([], [], true)
         }
-        _ = consume former
     }
 }
 
-// MARK: - What comes in
+// MARK: - Messages and marks
 
 extension EventRouter {
     /// Calls the listeners of a message, or holds it.
     func route(_ message: Message) {
-        let (everything, listeners) = self.state.withLock { state in
-            (state.everything, self.listeners(for: message, &state))
-        }
-        // Only a listener that was called before can have cancelled one that was not, on this thread.
+        let everything = self.everything
+        let listeners = self.listeners(for: message)
+        // Only a listener that was called before can have removed one that was not.
         var isFirst = true
-        for listener in everything where isFirst || self.isListening(listener, nil) {
+        for listener in everything where isFirst || self.mayHear(listener, nil) {
             isFirst = false
             listener.hear(message)
         }
-        for listener in listeners where isFirst || self.isListening(listener, message.event) {
+        for listener in listeners {
+            guard isFirst && !listener.isOnce || self.mayHear(listener, message.event) else { continue }
             isFirst = false
             listener.hear(message)
         }
     }
 
-    /// Tells every listener that wants to know, and notes it among what is held.
-    func mark(_ mark: Continuity) {
-        let listeners = self.state.withLock { state -> [(EventListener, event: String?)] in
-            var listeners: [(EventListener, event: String?)] = []
-            for listener in state.everything where listener.wantsMarks { listeners.append((listener, nil)) }
-            for (event, channel) in state.channels {
-                switch channel {
-                case .live(let live):
-                    for listener in live where listener.wantsMarks { listeners.append((listener, event)) }
-                case .holding(var backlog, let awaiting):
-                    // With nothing before it, it says nothing.
-                    guard !backlog.isEmpty else { continue }
-                    backlog.mark(mark)
-                    state.channels[event] = .holding(backlog, awaiting: awaiting)
-                case .replaying(let hearing, var backlog):
-                    backlog.mark(mark)
-                    state.channels[event] = .replaying(hearing, backlog)
-                }
-            }
-            return listeners
-        }
-        for (listener, event) in listeners where self.isListening(listener, event) { listener.hear(mark) }
+    /// Tells every listener that wants to know of a mark.
+    func route(_ mark: Continuity) {
+        for (listener, event) in self.note(mark) where self.mayHear(listener, event) { listener.hear(mark) }
     }
 
-    private func listeners(for message: Message, _ state: inout State) -> [EventListener] {
-        switch state.channels[message.event] {
-        case .live(let listeners):
-            if listeners.contains(where: \.isOnce) {
-                state.channels[message.event] = .live(listeners.filter { !$0.isOnce })
-            }
-            return listeners
-        case .replaying(let listeners, var backlog):
-            state.channels[message.event] = nil  // so that the backlog is not copied
-            backlog.append(message)
-            state.channels[message.event] = .replaying(listeners, backlog)
-            return []
-        case .holding(var backlog, let awaiting):
-            state.channels[message.event] = nil
-            if awaiting.isEmpty { self.hold(message, &backlog, &state) }
-            if !backlog.isEmpty { state.channels[message.event] = .holding(backlog, awaiting: []) }
-            return awaiting
-        case nil:
-            guard !state.isFinished else { return [] }
-            var backlog = EventBacklog()
-            self.hold(message, &backlog, &state)
-            if !backlog.entries.isEmpty || self.mayNote(message.event, state) {
-                state.channels[message.event] = .holding(backlog, awaiting: [])
-            }
-            return []
-        }
-    }
-
-    /// Keeps the oldest: they are what a late listener needs to understand the rest.
-    private func hold(_ message: Message, _ backlog: inout EventBacklog, _ state: inout State) {
-        guard state.heldMessages < self.limits.messages, state.heldBytes + message.byteCount <= self.limits.bytes else {
-            state.dropped += 1
-            backlog.miss()
-            return
-        }
-        backlog.append(message)
-        state.heldMessages += 1
-        state.heldBytes += message.byteCount
-    }
-
-    /// Whether there is room to remember an event's gap without any of its messages: names come from the server.
-    private func mayNote(_ event: String, _ state: State) -> Bool {
-        state.channels.count < self.limits.events && event.utf8.count <= 256
-    }
-}
-
-// MARK: - Who listens
-
-extension EventRouter {
-    /// Adds a listener for one event, or for every event when it is nil.
-    ///
-    /// Held messages of that event reach it before this returns.
-    func add(event: String?, _ handler: @escaping Handler) -> Subscription {
-        self.add(event: event) { EventListener(id: $0, handler) }
-    }
-
-    /// Adds a listener that hears the marks between the messages as well.
-    func addForItems(event: String?, _ handler: @escaping ItemHandler) -> Subscription {
-        self.add(event: event) { EventListener(id: $0, items: handler) }
-    }
-
-    private func add(event: String?, _ make: (UInt64) -> EventListener) -> Subscription {
-        guard let event else { return self.addForEverything(make) }
-        let (id, mustReplay) = self.state.withLock { state -> (UInt64, Bool) in
-            let listener = make(state.nextID())
-            guard !state.isFinished else { return (listener.id, false) }
-            switch state.channels[event] {
-            case .holding(let backlog, let awaiting):
-                for entry in backlog.entries { state.letGo(of: entry.message) }
-                state.channels[event] = .replaying(awaiting + [listener], backlog)
-                return (listener.id, true)
-            case .replaying(let listeners, let backlog):
-                state.channels[event] = .replaying(listeners + [listener], backlog)
-            case .live(let listeners):
-                state.channels[event] = .live(listeners + [listener])
-            case nil:
-                state.channels[event] = .live([listener])
-            }
-            return (listener.id, false)
-        }
-        if mustReplay { self.replay(event) }
-        return Subscription { [weak self] in self?.remove(id, event: event) }
-    }
-
-    private func addForEverything(_ make: (UInt64) -> EventListener) -> Subscription {
-        let id = self.state.withLock { state in
-            let listener = make(state.nextID())
-            if !state.isFinished { state.everything.append(listener) }
-            return listener.id
-        }
-        return Subscription { [weak self] in
-            let former = self?.state.withLock { state in
-                let former = state.everything
-                state.everything.removeAll { $0.id == id }
-                return former
-            }
-            _ = consume former
-        }
-    }
-
-    /// Adds a listener for one message: the oldest that is held, or the next.
-    ///
-    /// It leaves the event as it found it: as long as nobody listens for more than one message, the rest is held.
-    func addOnce(event: String, _ handler: @escaping Handler) -> Subscription {
-        let gate = OnceGate()
-        let (listener, held) = self.state.withLock { state -> (EventListener, Message?) in
-            let listener = EventListener(id: state.nextID(), once: gate, handler)
-            guard !state.isFinished else { return (listener, nil) }
-            switch state.channels[event] {
-            case .holding(var backlog, let awaiting):
-                guard let first = backlog.popFirst() else {
-                    state.channels[event] = .holding(backlog, awaiting: awaiting + [listener])
-                    return (listener, nil)
-                }
-                state.letGo(of: first.message)
-                state.channels[event] = backlog.isEmpty ? nil : .holding(backlog, awaiting: [])
-                return (listener, first.message)
-            case .replaying(let listeners, let backlog):
-                state.channels[event] = .replaying(listeners + [listener], backlog)
-            case .live(let listeners):
-                state.channels[event] = .live(listeners + [listener])
-            case nil:
-                state.channels[event] = .holding(EventBacklog(), awaiting: [listener])
-            }
-            return (listener, nil)
-        }
-        if let held { listener.hear(held) }
-        return Subscription { [weak self] in
-            gate.end()
-            self?.remove(listener.id, event: event)
-        }
-    }
-
-    private func replay(_ event: String) {
-        while true {
-            let (listeners, backlog) = self.state.withLock { state -> ([EventListener], EventBacklog) in
-                guard case .replaying(let listeners, let backlog) = state.channels[event] else {
-                    return ([], EventBacklog())
-                }
-                guard !backlog.isEmpty else {
-                    state.channels[event] = .live(listeners)
-                    return ([], backlog)
-                }
-                // Those who want one message have it once the batch has one.
-                let staying = backlog.entries.isEmpty ? listeners : listeners.filter { !$0.isOnce }
-                state.channels[event] = .replaying(staying, EventBacklog())
-                return (listeners, backlog)
-            }
-            guard !backlog.isEmpty else { return }
+    /// Hands held messages to the listeners that were added since.
+    func replay(_ event: String) {
+        while let (listeners, backlog) = self.takeReplay(event) {
             for entry in backlog.entries {
-                for listener in listeners where self.isListening(listener, event) {
+                for listener in listeners where self.mayHear(listener, event) {
                     for mark in entry.hole.marks { listener.hear(mark) }
                     listener.hear(entry.message)
                 }
             }
             for mark in backlog.end.marks {
-                for listener in listeners where self.isListening(listener, event) { listener.hear(mark) }
+                for listener in listeners where self.mayHear(listener, event) { listener.hear(mark) }
             }
         }
     }
 
-    private func isListening(_ listener: EventListener, _ event: String?) -> Bool {
-        // Its gate knows.
-        if listener.isOnce { return true }
-        return self.state.withLock { state in
-            guard let event else { return state.everything.contains { $0.id == listener.id } }
-            switch state.channels[event] {
-            case .replaying(let listeners, _), .live(let listeners):
-                return listeners.contains { $0.id == listener.id }
-            case .holding, nil:
-                return false
+    /// The listeners of a message's event; without one it is held.
+    private func listeners(for message: Message) -> [EventListener] {
+        switch self.channels[message.event] {
+        case .live(let listeners):
+            if listeners.contains(where: \.isOnce) {
+                self.take(listeners)
+                self.keepLive(message.event, listeners.filter { !$0.isOnce })
             }
+            return listeners
+        case .replaying(let listeners, var backlog):
+            self.channels[message.event] = .muted  // so that the backlog is not copied
+            backlog.append(message)
+            self.channels[message.event] = .replaying(listeners, backlog)
+            return []
+        case .holding(let hold):
+            guard hold.awaiting.isEmpty else {
+                let awaiting = hold.awaiting
+                hold.awaiting = []
+                if hold.isEmpty { self.channels[message.event] = nil }
+                self.take(awaiting)
+                return awaiting
+            }
+            self.hold(message, hold)
+            return []
+        case .muted:
+            return []
+        case nil:
+            guard !self.isFinished else { return [] }
+            self.hold(message, nil)
+            return []
         }
     }
 
-    private func remove(_ id: UInt64, event: String) {
-        // The former channel is let go of outside the lock.
-        let former = self.state.withLock { state in
-            let former = state.channels[event]
-            switch former {
-            case .live(let listeners):
-                // An empty list stays: the app has listened once and has chosen to stop, so nothing is held any more.
-                state.channels[event] = .live(listeners.filter { $0.id != id })
-            case .holding(let backlog, let awaiting):
-                let staying = awaiting.filter { $0.id != id }
-                let isNoted = !backlog.isEmpty || !staying.isEmpty
-                state.channels[event] = isNoted ? .holding(backlog, awaiting: staying) : nil
-            case .replaying(let listeners, let backlog):
-                state.channels[event] = .replaying(listeners.filter { $0.id != id }, backlog)
-            case nil:
+    /// Notes a mark among the messages that are held.
+    ///
+    /// - Returns: the listeners that want to hear it, each with its event.
+    private func note(_ mark: Continuity) -> [(listener: EventListener, event: String?)] {
+        var listeners: [(listener: EventListener, event: String?)] = []
+        for listener in self.everything where listener.wantsMarks { listeners.append((listener, nil)) }
+        for (event, channel) in self.channels {
+            switch channel {
+            case .live(let live):
+                for listener in live where listener.wantsMarks { listeners.append((listener, event)) }
+            case .holding(let hold):
+                // With nothing before it, it says nothing.
+                if !hold.backlog.isEmpty { hold.backlog.mark(mark) }
+            case .replaying(let hearing, var backlog):
+                backlog.mark(mark)
+                self.channels[event] = .replaying(hearing, backlog)
+            case .muted:
                 ()
             }
-            return former
         }
-        _ = consume former
+        return listeners
+    }
+
+    private func hold(_ message: Message, _ known: Hold?) {
+        let hold = known ?? Hold(message.event)
+        guard message.byteCount <= self.limits.bytes else {
+            self.droppedCount += 1
+            hold.backlog.miss()
+            if known == nil, self.mayNote(message.event) { self.channels[message.event] = .holding(hold) }
+            return
+        }
+        hold.backlog.append(message)
+        if known == nil { self.channels[message.event] = .holding(hold) }
+        self.held.append(hold)
+        self.heldBytes += message.byteCount
+        while self.held.count > self.limits.messages || self.heldBytes > self.limits.bytes { self.dropOldest() }
+    }
+
+    private func dropOldest() {
+        guard let hold = self.held.popFirst() else { return self.heldBytes = 0 }
+        self.heldBytes -= hold.backlog.entries.first?.message.byteCount ?? 0
+        hold.backlog.dropOldest()
+        self.droppedCount += 1
+        guard hold.backlog.entries.isEmpty, hold.awaiting.isEmpty else { return }
+        self.channels[hold.event] = nil
+        if self.mayNote(hold.event) { self.channels[hold.event] = .holding(hold) }
+    }
+
+    /// Whether there is room to remember a gap alone: the name comes from the server.
+    private func mayNote(_ event: String) -> Bool {
+        self.channels.count < self.limits.events && event.utf8.count <= 256
+    }
+}
+
+// MARK: - Listeners
+
+extension EventRouter {
+    /// Adds a listener for one event, or for every event when it is nil.
+    ///
+    /// - Returns: whether held messages are to be handed over by ``replay(_:)``.
+    func add(_ listener: EventListener, event: String?) -> Bool {
+        guard !self.isFinished else { return false }
+        guard let event else {
+            self.everything.append(listener)
+            return false
+        }
+        switch self.channels[event] {
+        case .holding(let hold):
+            for entry in hold.backlog.entries { self.heldBytes -= entry.message.byteCount }
+            self.held.removeAll { $0 === hold }
+            self.channels[event] = .replaying(hold.awaiting + [listener], hold.backlog)
+            return true
+        case .replaying, .live, .muted, nil:
+            self.join(listener, event)
+        }
+        return false
+    }
+
+    /// Adds a listener to an event of which nothing is held.
+    private func join(_ listener: EventListener, _ event: String) {
+        switch self.channels[event] {
+        case .replaying(let listeners, let backlog):
+            self.channels[event] = .replaying(listeners + [listener], backlog)
+        case .live(let listeners):
+            self.channels[event] = .live(listeners + [listener])
+        case .muted:
+            self.muted.removeAll { $0 == event }
+            self.channels[event] = .live([listener])
+        case .holding, nil:
+            self.channels[event] = .live([listener])
+        }
+    }
+
+    /// Adds a listener for one message: the oldest that is held, or the next.
+    ///
+    /// It leaves the event as it found it: as long as nothing listens for more than one message, the rest is held.
+    ///
+    /// - Returns: the held message, which is to be handed to the listener; nil when it waits for the next.
+    func addOnce(_ listener: EventListener, event: String) -> Message? {
+        guard !self.isFinished else { return nil }
+        switch self.channels[event] {
+        case .holding(let hold):
+            guard let first = hold.backlog.popFirst() else {
+                hold.awaiting.append(listener)
+                return nil
+            }
+            self.heldBytes -= first.message.byteCount
+            if let index = self.held.firstIndex(where: { $0 === hold }) { self.held.remove(at: index) }
+            if hold.isEmpty { self.channels[event] = nil }
+            return first.message
+        case .replaying, .live, .muted:
+            self.join(listener, event)
+        case nil:
+            let hold = Hold(event)
+            hold.awaiting = [listener]
+            self.channels[event] = .holding(hold)
+        }
+        return nil
+    }
+
+    /// The next messages to be replayed and the listeners they are for; nil when the event has caught up.
+    private func takeReplay(_ event: String) -> (listeners: [EventListener], backlog: EventBacklog)? {
+        guard case .replaying(let listeners, let backlog) = self.channels[event] else { return nil }
+        guard !backlog.isEmpty else {
+            self.keepLive(event, listeners)
+            return nil
+        }
+        // Those that want one message have it once the batch has one.
+        let isBringing = !backlog.entries.isEmpty
+        if isBringing { self.take(listeners) }
+        let staying = isBringing ? listeners.filter { !$0.isOnce } : listeners
+        self.channels[event] = .replaying(staying, EventBacklog())
+        return (listeners, backlog)
+    }
+
+    private func take(_ listeners: [EventListener]) {
+        for listener in listeners where listener.isOnce { self.taken.insert(listener.id) }
+    }
+
+    /// Whether a listener that was found is still to be called: it may have been removed since.
+    private func mayHear(_ listener: EventListener, _ event: String?) -> Bool {
+        if listener.isOnce { return self.taken.remove(listener.id) != nil }
+        guard let event else { return self.everything.contains { $0.id == listener.id } }
+        switch self.channels[event] {
+        case .replaying(let listeners, _), .live(let listeners): return listeners.contains { $0.id == listener.id }
+        case .holding, .muted, nil: return false
+        }
+    }
+
+    /// Removes a listener.
+    func remove(_ id: UInt64, event: String?) {
+        // Kept until after the access: listeners may hold anything.
+        withExtendedLifetime(self.takeOut(id, event: event)) {}
+    }
+
+    private func takeOut(_ id: UInt64, event: String?) -> [EventListener] {
+        self.taken.remove(id)
+        guard let event else {
+            defer { self.everything.removeAll { $0.id == id } }
+            return self.everything
+        }
+        switch self.channels[event] {
+        case .live(let listeners):
+            self.keepLive(event, listeners.filter { $0.id != id })
+            return listeners
+        case .holding(let hold):
+            let former = hold.awaiting
+            hold.awaiting.removeAll { $0.id == id }
+            if hold.isEmpty { self.channels[event] = nil }
+            return former
+        case .replaying(let listeners, let backlog):
+            self.channels[event] = .replaying(listeners.filter { $0.id != id }, backlog)
+            return listeners
+        case .muted, nil:
+            return []
+        }
+    }
+
+    /// Keeps an event live; without listeners it is muted, and the event muted first is forgotten when there are too many.
+    private func keepLive(_ event: String, _ listeners: [EventListener]) {
+        guard listeners.isEmpty else { return self.channels[event] = .live(listeners) }
+        self.channels[event] = .muted
+        self.muted.append(event)
+        guard self.muted.count > self.limits.events, let first = self.muted.popFirst() else { return }
+        self.channels[first] = nil
     }
 }
 
 extension Message {
     /// What it weighs while it is held.
-    fileprivate var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
+    var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 }

@@ -4,7 +4,7 @@ public import LinkspanRuntime
 
 extension MessageChannel {
     /// Real time.
-    public var scheduler: any Scheduler { DispatchScheduler() }
+    public var scheduler: any Scheduler { SystemScheduler.shared }
 
     /// Calls `handler` when the connection has been released.
     public func onEnd(_ handler: @escaping @Sendable () -> Void) -> Subscription {
@@ -98,23 +98,24 @@ extension MessageChannel {
     /// - Returns: the message.
     /// - Throws: ``LinkspanError``: `timedOut`, `released`, `cancelled`.
     public func next(_ event: String, timeout: Duration? = nil) async throws(LinkspanError) -> Message {
-        let box = ReplyBox<Result<Message, LinkspanError>>()
-        let message = try self.once(event) { box.set(.success($0)) }
-        let end = self.onEnd { box.set(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
+        let box = Promise<Result<Message, LinkspanError>>()
+        let message = try self.once(event) { box.fulfill(.success($0)) }
+        let end = self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
         message.atEnd {
             // Taken off, unless that is because everything has ended: then this is called at once.
-            self.onEnd { box.set(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }.cancel()
-            box.set(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was called off")))
+            self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
+                .cancel()
+            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was called off")))
         }
         let timer = timeout.map { timeout in
             self.scheduler.schedule(at: self.scheduler.now + timeout) {
-                box.set(.failure(LinkspanError(.timedOut, "no '\(event)' came in time")))
+                box.fulfill(.failure(LinkspanError(.timedOut, "no '\(event)' came in time")))
             }
         }
         let result = await withTaskCancellationHandler {
-            await box.value()
+            await box.value
         } onCancel: {
-            box.set(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was cancelled")))
+            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was cancelled")))
         }
         message.cancel()
         end.cancel()

@@ -1,16 +1,57 @@
 internal import LinkspanRuntime
 
-/// The right to answer one message once.
+/// The right to answer one message once, while the link it came over is up.
 final class Replier: Sendable {
-    private let answer: Lock<(@Sendable (Payload) -> Void)?>
+    private let answer: @Sendable (Payload) -> Void
 
-    init(_ answer: @escaping @Sendable (Payload) -> Void) { self.answer = Lock(answer) }
-
-    func reply(_ payload: Payload) {
-        let answer = self.answer.withLock { answer in
-            defer { answer = nil }
-            return answer
+    /// Answers through a third party's connection.
+    init(_ answer: @escaping @Sendable (Payload) -> Void) {
+        let isOpen = Lock(true)
+        self.answer = { payload in
+            let isFirst = isOpen.withLock { isOpen in
+                defer { isOpen = false }
+                return isOpen
+            }
+            if isFirst { answer(payload) }
         }
-        answer?(payload)
     }
+
+    /// Answers over a link of ours.
+    init(id: UInt64, link: any Link, core: ConnectionCore) {
+        let (inbox, reference) = (core.inbox, core.reference)
+        let right = ReplyRight(id: id, link: link)
+        self.answer = { payload in
+            if let core = reference.inTurn {
+                core.answer(right, payload)
+            } else {
+                inbox.post({ $0.answer(right, payload) }, to: reference)
+            }
+        }
+    }
+
+    func reply(_ payload: Payload) { self.answer(payload) }
+}
+
+/// An answer that is still owed; touched on the connection's executor.
+// Unchecked because the compiler cannot see that it is; the core alone touches it.
+final class ReplyRight: @unchecked Sendable {
+    private let id: UInt64
+    private let link: any Link
+    private var isUsed = false
+
+    init(id: UInt64, link: any Link) {
+        self.id = id
+        self.link = link
+    }
+
+    /// Answers, unless that has been done or the link is not `current`.
+    func use(_ payload: Payload, over current: (any Link)?) {
+        guard !self.isUsed, self.link === current else { return }
+        self.isUsed = true
+        self.link.reply(to: self.id, with: payload)
+    }
+}
+
+extension ConnectionCore {
+    func answer(_ right: ReplyRight, _ payload: Payload) { right.use(payload, over: self.link) }
 }

@@ -10,7 +10,10 @@ public final class Subscription: Sendable {
     /// Makes a subscription that ends by `onCancel`.
     public init(onCancel: @escaping @Sendable () -> Void) { self.atEnd = Lock([onCancel]) }
 
-    /// Ends the registration: no call begins after this returns, except one that another thread has begun already.
+    /// Ends the registration.
+    ///
+    /// Called on the connection's executor, no call follows. Called elsewhere, the batch of messages that is being handled at
+    /// that moment may still be heard.
     public func cancel() {
         let atEnd = self.atEnd.withLock { atEnd in
             defer { atEnd = nil }

@@ -4,8 +4,8 @@ public import LinkspanRuntime
 ///
 /// While it is held, the connection is kept.
 ///
-/// Handlers of one URL share one connection. ``release()``, or letting go of the handler, ends this holder's
-/// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its linger.
+/// Handlers of one URL and one credential source share one connection. ``release()``, or letting go of the handler, ends this holder's
+/// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its idle timeout.
 public final class ConnectionHandler: MessageChannel {
     private struct Holding: Sendable {
         /// Nil once the connection has been given back.
@@ -63,9 +63,9 @@ public final class ConnectionHandler: MessageChannel {
     ///   or with the connection.
     public func drain(within limit: Duration) async -> [CommandStatus] {
         self.holding.withLock { $0.isDraining = true }
-        let ids = Set(self.commands.map(\.id))
+        let ids = Set(await self.commands.map(\.id))
         if !ids.isEmpty { await self.connection.awaitOutcomes(of: ids, within: limit) }
-        let left = self.commands.filter { ids.contains($0.id) }
+        let left = await self.commands.filter { ids.contains($0.id) }
         self.release()
         return left
     }
@@ -107,11 +107,10 @@ public final class ConnectionHandler: MessageChannel {
     public func cancel(_ id: Command.ID) { self.connection.cancel(id) }
 
     /// The commands that have not had their outcome, of all holders.
-    public var commands: [CommandStatus] { self.connection.commands }
+    public var commands: [CommandStatus] { get async { await self.connection.commands } }
 
-    /// Gives up the commands that are meant, whichever holder's; see ``MessageChannel/cancelCommands(where:)``.
-    @discardableResult
-    public func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int {
+    /// Cancels commands of all holders; see ``MessageChannel/cancelCommands(where:)``.
+    public func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {
         self.connection.cancelCommands(where: isMeant)
     }
 
@@ -148,7 +147,7 @@ public final class ConnectionHandler: MessageChannel {
         return registered ?? subscription
     }
 
-    private func checkHeld() throws(LinkspanError) {
+    func checkHeld() throws(LinkspanError) {
         guard self.holding.withLock({ $0.giveBack != nil }) else {
             throw LinkspanError(.released, "this handler has been released", certainty: .notSent)
         }

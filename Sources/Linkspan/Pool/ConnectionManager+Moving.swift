@@ -1,49 +1,100 @@
 internal import LinkspanRuntime
 
 extension ConnectionManager {
-    /// Has the pooled connection of a URL go by other options from now on, without touching its link.
+    /// Changes the options of a pooled connection without touching its link.
     ///
     /// What waits already keeps its place and its deadlines, whatever the new limits are.
     ///
     /// - Parameters:
-    ///   - url: whose connection is meant.
+    ///   - held: a handler of the connection.
     ///   - options: all options; those that were not meant to change have to be given, too.
-    /// - Returns: whether there is such a connection.
-    /// - Throws: ``LinkspanError`` with code `invalidConfiguration`, or `conflictingOptions` for what a connection keeps for
-    ///   life: its greeting, its store and the place of its deliveries' keys.
+    /// - Returns: whether the connection is in this manager's pool.
+    /// - Throws: ``LinkspanError`` with code `released` when the handler was released, `invalidConfiguration`, or
+    ///   `conflictingOptions` for what a connection keeps for life: its greeting, its store and the place of its
+    ///   deliveries' keys.
     @discardableResult
-    public func adjust(_ url: ConnectionURL, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {
-        guard let connection = self.pool.withLock({ $0.connection(of: url) }) else { return false }
+    public func adjust(_ held: ConnectionHandler, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {
+        try held.checkHeld()
+        return try self.adjust(held.connection, options)
+    }
+
+    /// Changes the options of the connection that was made by a configuration; see ``adjust(_:_:)``.
+    @discardableResult
+    package func adjust(
+        _ configuration: ConnectionConfiguration, _ options: ConnectionOptions
+    ) throws(LinkspanError) -> Bool {
+        guard let connection = self.connection(of: configuration) else { return false }
+        return try self.adjust(connection, options)
+    }
+
+    private func adjust(
+        _ connection: any Connection, _ options: ConnectionOptions
+    ) throws(LinkspanError) -> Bool {
+        guard self.pool.withLock({ $0.entry(of: connection) }) != nil else { return false }
         try connection.adjust(options)
-        self.pool.withLock { $0.adjust(connection, options) }
+        let described = options.described
+        _ = self.pool.withLock { $0.adjust(connection, options, described) }
         return true
     }
 
-    /// Has the pooled connection of a URL lead somewhere else: to another URL, over another transport, with other
-    /// credentials or options.
+    /// Moves a pooled connection to another endpoint: another URL, transport, credential source or other options.
     ///
-    /// Its holders, listeners and all that waits go with it. It leaves its link politely and makes a first attempt at the
-    /// new place at once; requests under way fail as with any lost link, deliveries are repeated. A connection that is down
-    /// on purpose stays so.
+    /// Its holders and listeners go with it, and so does all that waits, unless it moves to another credential source: what
+    /// was sent as one user never reaches the server as another, so commands without an outcome fail with code `moved`
+    /// then. It leaves its link politely and makes a first attempt at the new place at once; requests under way fail as
+    /// with any lost link, deliveries are repeated. Nothing that was learned at the former place goes along, no session is
+    /// resumed. A connection that is down on purpose stays so.
     ///
     /// - Parameters:
-    ///   - url: whose connection is meant.
+    ///   - held: a handler of the connection.
     ///   - configuration: where it leads from now on.
-    /// - Returns: whether there is such a connection.
-    /// - Throws: ``LinkspanError`` with code `conflictingOptions` when the pool has another connection to the new URL, or for
-    ///   what a connection keeps for life; nothing has changed then.
+    /// - Returns: whether the connection is in this manager's pool.
+    /// - Throws: ``LinkspanError`` with code `released` when the handler was released, `conflictingOptions` when the pool
+    ///   has another connection to the new URL with the same identity, or for what a connection keeps for life, and
+    ///   `wrongState` while it is being moved; nothing has changed then.
     @discardableResult
     public func move(
-        _ url: ConnectionURL, to configuration: ConnectionConfiguration
+        _ held: ConnectionHandler, to configuration: ConnectionConfiguration
     ) throws(LinkspanError) -> Bool {
-        let moved = try self.pool.withLock { pool throws(LinkspanError) in try pool.move(url, to: configuration) }
-        guard let (connection, former) = moved else { return false }
+        try held.checkHeld()
+        return try self.move(held.connection, to: configuration)
+    }
+
+    /// Moves the connection that was made by a configuration; see ``move(_:to:)``.
+    @discardableResult
+    package func move(
+        _ former: ConnectionConfiguration, to configuration: ConnectionConfiguration
+    ) throws(LinkspanError) -> Bool {
+        guard let connection = self.connection(of: former) else { return false }
+        return try self.move(connection, to: configuration)
+    }
+
+    private func move(
+        _ connection: any Connection, to configuration: ConnectionConfiguration
+    ) throws(LinkspanError) -> Bool {
+        let (next, described) = (ConnectionPool.Key(configuration), configuration.described)
+        let other = self.pool.withLock { $0.entry(for: next) }?.connection
+        if let other, other !== connection, other.state == .released { _ = self.pool.withLock { $0.discard(other) } }
+        let isPooled = try self.pool.withLock { pool throws(LinkspanError) in
+            try pool.beginMove(connection, to: next)
+        }
+        guard isPooled else { return false }
         do throws(LinkspanError) {
             try connection.move(to: configuration)
         } catch {
-            self.pool.withLock { $0.moveBack(connection, to: url, former) }
+            let now = self.now
+            _ = self.pool.withLock { $0.endMove(connection, nil, now: now) }
             throw error
         }
+        let now = self.now
+        _ = self.pool.withLock { $0.endMove(connection, (configuration.options, described), now: now) }
         return true
+    }
+
+    /// The connection of a URL and an identity, unless it is finished.
+    private func connection(of configuration: ConnectionConfiguration) -> (any Connection)? {
+        let key = ConnectionPool.Key(configuration)
+        let connection = self.pool.withLock { $0.entry(for: key) }?.connection
+        return connection.flatMap { $0.state == .released ? nil : $0 }
     }
 }

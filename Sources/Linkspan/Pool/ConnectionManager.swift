@@ -1,8 +1,10 @@
-public import LinkspanLifecycle
 public import LinkspanRuntime
 public import Logging
 
-/// The front door: hands out connections, one per URL, and keeps them.
+/// The front door: hands out connections, one per URL and identity, and keeps them.
+///
+/// The identity is the credential source and what else tells the server who connects, such as a client certificate: callers
+/// share a connection only when they share the value of the source. "No credentials" is an identity of its own.
 ///
 /// Apps use ``shared``; servers and tests make their own.
 public final class ConnectionManager: Sendable {
@@ -10,47 +12,45 @@ public final class ConnectionManager: Sendable {
     public static let shared = ConnectionManager()
 
     private let factory: any ConnectionFactory
+    private let logger: Logger
     let scheduler: any Scheduler
     private let rules: [any KeeperRule]
     private let keeperPeriod: Duration
-    let backgroundLinger: Duration
+    let backgroundIdleTimeout: Duration
     let surroundings = Lock(KeeperSurroundings())
     let pool = Lock(ConnectionPool())
-    /// The manager's ears in the registry, for as long as it lives.
-    private let observations = Lock<[Registration]>([])
 
     /// Makes a manager.
     ///
     /// - Parameters:
-    ///   - services: the registry that hears of everything connections do, and tells the keeper of the network path and
-    ///     the app's phases; nil for none.
+    ///   - observer: hears of everything connections do; nil for none.
     ///   - scheduler: the clock.
     ///   - random: random numbers from 0 up to 1, for jitter.
     ///   - rules: the keeper's chain; ``standardRules`` by default.
     ///   - keeperPeriod: how often the keeper looks at the pool. It also looks whenever a holder leaves, and at once when
     ///     it hears a ``KeeperSignal``.
-    ///   - backgroundLinger: how long connections stay up in the background.
+    ///   - backgroundIdleTimeout: how long connections stay up in the background.
     ///   - attempts: how many attempts may be made, however many connections there are.
     ///   - factory: makes the connections; nil for the SDK's own.
-    ///   - logger: gets state changes, at level debug.
+    ///   - logger: gets state changes, at level debug, and what looks like a mistake, at level notice.
     public init(
-        services: ServiceRegistry? = nil, scheduler: any Scheduler = DispatchScheduler(),
+        observer: (any ConnectionObserver)? = nil, scheduler: any Scheduler = SystemScheduler.shared,
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
-        backgroundLinger: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
+        backgroundIdleTimeout: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
         factory: (any ConnectionFactory)? = nil,
         logger: Logger = Logger(label: "linkspan")
     ) {
         self.scheduler = scheduler
+        self.logger = logger
         self.rules = rules
         self.keeperPeriod = keeperPeriod
-        self.backgroundLinger = backgroundLinger
+        self.backgroundIdleTimeout = backgroundIdleTimeout
         let environment = ConnectionEnvironment(
             scheduler: scheduler, random: random, logger: logger,
-            observer: services.map { LifecycleReporter(services: $0, scheduler: scheduler) },
+            observer: observer,
             attempts: AttemptAdmission(attempts))
         self.factory = factory ?? PooledConnectionFactory(environment: environment)
-        if let services { self.observations.withLock { $0 = self.listen(to: services) } }
     }
 
     /// The keeper's chain unless told otherwise: reconnect, disconnect, release, suspend, resume.
@@ -58,7 +58,10 @@ public final class ConnectionManager: Sendable {
         ReconnectRule(), DisconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule(),
     ]
 
-    /// Gets the connection for a configuration's URL, making and connecting it when there is none.
+    /// Gets the connection for a configuration's URL and identity, making and connecting it when there is none.
+    ///
+    /// Another credential source gets another connection. To connect without credentials where there is a connection with
+    /// credentials is most likely a mistake, and is logged.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message names
     ///   them.
@@ -68,8 +71,8 @@ public final class ConnectionManager: Sendable {
         return handler
     }
 
-    /// Gets the connection for a configuration's URL, and tells whether it has to be opened.
-    func hold(
+    /// Gets the connection for a configuration's URL and identity, and tells whether it has to be opened.
+    package func hold(
         _ configuration: ConnectionConfiguration
     ) throws(LinkspanError) -> (handler: ConnectionHandler, mustConnect: Bool) {
         let (connection, mustConnect) = try self.occupy(configuration)
@@ -78,7 +81,7 @@ public final class ConnectionManager: Sendable {
     }
 
     /// Connects a connection that is held, and looks after it from now on.
-    func open(_ handler: ConnectionHandler) throws(LinkspanError) {
+    package func open(_ handler: ConnectionHandler) throws(LinkspanError) {
         do throws(LinkspanError) {
             try handler.connect()
         } catch  where error.code == .wrongState {
@@ -90,24 +93,33 @@ public final class ConnectionManager: Sendable {
     private func occupy(
         _ configuration: ConnectionConfiguration
     ) throws(LinkspanError) -> (connection: any Connection, mustConnect: Bool) {
-        let found = try self.pool.withLock { pool throws(LinkspanError) in try pool.occupy(configuration) }
-        if let found { return found }
-        // Made outside the lock, because a factory is foreign code. Of two that are made at a time one is let go unused.
-        let new = self.factory.makeConnection(configuration)
-        let taken = try self.pool.withLock { pool throws(LinkspanError) in
-            try pool.occupy(configuration, orAdd: new)
+        let (key, described) = (ConnectionPool.Key(configuration), configuration.described)
+        if key.identity.isAnonymous, self.pool.withLock({ $0.hasAuthenticated(key.url) }) {
+            self.logger.notice(
+                "Connecting without credentials where there is a connection with credentials",
+                metadata: ["url": "\(key.url.redacted)"])
         }
-        return taken ?? (new, true)
+        while true {
+            if let former = try self.pool.withLock({ pool throws(LinkspanError) in try pool.occupy(key, described) }) {
+                let state = former.connection.state
+                guard state == .released else {
+                    return (former.connection, former.holders == 0 && state == .disconnected)
+                }
+                // It has ended without leaving the pool: by its own release, or because it is a third party's.
+                _ = self.pool.withLock { $0.discard(former.connection) }
+            }
+            // Made outside the lock, because a factory is foreign code. Of two that are made at a time one is let go unused.
+            let new = self.factory.makeConnection(configuration)
+            if self.pool.withLock({ $0.add(new, key, configuration.options, described) }) { return (new, true) }
+        }
     }
 
     /// The connections in the pool, with how many hold each.
     public var statistics: [ConnectionStatistics] {
-        self.pool.withLock { pool in
-            pool.entries.values.map { entry in
-                ConnectionStatistics(
-                    url: entry.connection.url, state: entry.connection.state, holders: entry.holders,
-                    waitingCommands: entry.connection.waitingCommands)
-            }
+        self.pool.withLock { $0.all }.map { entry in
+            ConnectionStatistics(
+                url: entry.connection.url, state: entry.connection.state, holders: entry.holders,
+                waitingCommands: entry.connection.waitingCommands)
         }.sorted { $0.url.text < $1.url.text }
     }
 
@@ -117,28 +129,38 @@ public final class ConnectionManager: Sendable {
     ///
     /// - Parameter limit: how long to wait.
     public func shutdown(within limit: Duration = .seconds(5)) async {
-        for connection in self.releaseAll() { await connection.settle(within: limit) }
+        await Self.settle(self.releaseAll(), within: limit)
     }
 
     deinit { _ = self.releaseAll() }
 
     private func releaseAll() -> [any Connection] {
-        let connections = self.pool.withLock { $0.removeAll() }
-        for connection in connections {
-            connection.retire()
+        let (entries, leavers) = self.pool.withLock { $0.removeAll() }
+        for entry in entries {
+            entry.connection.retire()
             // Refused only when it has been released already.
-            try? connection.release()
+            try? entry.connection.release()
         }
-        return connections
+        return entries.map(\.connection) + leavers.map(\.connection)
+    }
+
+    /// Waits until the links of connections have closed, of all at the same time.
+    static func settle(_ connections: [any Connection], within limit: Duration) async {
+        await withDiscardingTaskGroup { group in
+            for connection in connections { group.addTask { await connection.settle(within: limit) } }
+        }
     }
 
     private func vacate(_ connection: any Connection) {
-        self.pool.withLock { $0.vacate(connection, now: self.scheduler.now) }
+        let now = self.now
+        self.pool.withLock { $0.vacate(connection, now: now) }
         self.look(for: .look)
-        let linger = self.pool.withLock { $0.entry(of: connection)?.linger }
-        guard let linger else { return }
-        self.scanLater(after: linger)
+        let idleTimeout = self.pool.withLock { $0.entry(of: connection)?.idleTimeout }
+        guard let idleTimeout else { return }
+        self.scanLater(after: idleTimeout)
     }
+
+    var now: ContinuousClock.Instant { self.scheduler.now }
 
     // MARK: The keeper
 
@@ -179,11 +201,12 @@ public final class ConnectionManager: Sendable {
     private func scan(_ signal: KeeperSignal?) {
         var signal = signal
         var hasMore = true
+        _ = self.pool.withLock { [now = self.now] in $0.forgetLeavers(now: now) }
         while hasMore {
             hasMore = false
-            let now = self.scheduler.now
+            let now = self.now
             let isInBackground = self.surroundings.withLock { $0.isInBackground }
-            for entry in self.pool.withLock({ Array($0.entries.values) }) {
+            for entry in self.pool.withLock({ $0.all }) {
                 let before = entry.connection.state
                 var kept = self.kept(entry, now: now)
                 kept.signal = signal
@@ -200,8 +223,15 @@ public final class ConnectionManager: Sendable {
     private func kept(_ entry: ConnectionPool.Entry, now: ContinuousClock.Instant) -> KeptConnection {
         KeptConnection(
             connection: entry.connection, isOccupied: entry.holders > 0,
-            idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, linger: entry.linger,
-            leavePool: { [weak self] in self?.pool.withLock { $0.remove(entry.connection) } ?? false })
+            idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, idleTimeout: entry.idleTimeout,
+            leavePool: { [weak self] in self?.withdraw(entry.connection) ?? false })
+    }
+}
+
+extension ConnectionManager {
+    private func withdraw(_ connection: any Connection) -> Bool {
+        let now = self.now
+        return self.pool.withLock { $0.withdraw(connection, now: now) } != nil
     }
 }
 

@@ -1,19 +1,65 @@
-/// The connections of a manager by URL, and who holds them.
+/// The connections of a manager by URL and identity, and how many hold each.
 ///
-/// A value: ``ConnectionManager`` keeps it under its lock.
+/// A value: ``ConnectionManager`` keeps it under its lock. It only looks at what is its own: connections and transports of
+/// third parties are asked outside, and what is removed is returned, so that the last reference to it goes outside, too.
 struct ConnectionPool: Sendable {
+    /// What connections are told apart by.
+    struct Key: Sendable, Hashable {
+        var url: ConnectionURL
+        var identity: ConnectionIdentity
+
+        init(_ configuration: ConnectionConfiguration) {
+            self.url = configuration.url
+            self.identity = configuration.identity
+        }
+    }
+
     struct Entry: Sendable {
         let connection: any Connection
+        /// Counts the entries, in the order in which they came.
+        let number: UInt64
+        var key: Key
+        /// Where it is about to be, while it moves: nobody can come to hold it meanwhile.
+        var next: Key?
+        /// Keeps alive what is compared by instance.
+        var options: ConnectionOptions
         var described: [String: String]
-        var linger: Duration
         var holders = 0
         /// Since when nobody holds it.
         var idleSince: ContinuousClock.Instant?
+
+        var idleTimeout: Duration { self.options.idleTimeout }
     }
 
-    private(set) var entries: [ConnectionURL: Entry] = [:]
+    /// A connection that has left the pool or its source, and whose links may still be closing.
+    struct Leaver: Sendable {
+        let connection: any Connection
+        let source: CredentialSource
+        let since: ContinuousClock.Instant
+    }
+
+    /// How long a leaver is kept for ``ConnectionManager/logOut(_:within:)`` to wait for: transports close within this.
+    static let memory = Duration.seconds(10)
+
+    private var entries: [ObjectIdentifier: Entry] = [:]
+    /// The entries that can be found; one whose place was taken while it moved cannot.
+    private var index: [Key: ObjectIdentifier] = [:]
+    private var leavers: [Leaver] = []
+    private var lastNumber: UInt64 = 0
     /// Whether someone looks at the pool every now and then.
-    private(set) var isKept = false
+    private var isKept = false
+
+    /// All of them, in the order in which they came.
+    var all: [Entry] { self.entries.values.sorted { $0.number < $1.number } }
+
+    func entry(of connection: any Connection) -> Entry? { self.entries[ObjectIdentifier(connection)] }
+
+    func entry(for key: Key) -> Entry? { self.index[key].flatMap { self.entries[$0] } }
+
+    /// Whether a connection to a URL shows its server who connects.
+    func hasAuthenticated(_ url: ConnectionURL) -> Bool {
+        self.index.keys.contains { $0.url == url && !$0.identity.isAnonymous }
+    }
 
     /// Says that someone will look at the pool; false when someone does already.
     mutating func beginKeeping() -> Bool {
@@ -23,110 +69,45 @@ struct ConnectionPool: Sendable {
 
     /// Whether looking at the pool may end, because nothing is in it.
     mutating func endKeepingIfEmpty() -> Bool {
-        if self.entries.isEmpty { self.isKept = false }
+        if self.entries.isEmpty, self.leavers.isEmpty { self.isKept = false }
         return !self.isKept
     }
+}
 
-    /// Forgets all connections.
-    mutating func removeAll() -> [any Connection] {
-        defer { self.entries = [:] }
-        return self.entries.values.map(\.connection)
+// MARK: - Holders
+
+extension ConnectionPool {
+    /// Holds the connection of a key, if there is one.
+    ///
+    /// - Returns: its entry as it was before; nil when there is none.
+    /// - Throws: `conflictingOptions` when there is one with other options.
+    mutating func occupy(_ key: Key, _ described: [String: String]) throws(LinkspanError) -> Entry? {
+        guard let id = self.index[key], let former = self.entries[id] else { return nil }
+        try Self.compare(former.described, described, url: key.url)
+        self.entries[id]?.holders += 1
+        self.entries[id]?.idleSince = nil
+        return former
     }
 
-    /// Takes the connection for a URL.
-    ///
-    /// - Parameters:
-    ///   - configuration: whose URL, and what the connection must be like.
-    ///   - new: what is put into the pool when there is none yet.
-    /// - Returns: the connection, and whether it has to be connected: it is new, or went down while nobody held it. Nil when
-    ///   there is none and no new one.
-    /// - Throws: `conflictingOptions` when there is one with other options.
-    mutating func occupy(
-        _ configuration: ConnectionConfiguration, orAdd new: (any Connection)? = nil
-    ) throws(LinkspanError) -> (connection: any Connection, mustConnect: Bool)? {
-        let described = configuration.described
-        var entry: Entry
-        var mustConnect = false
-        if let found = self.entries[configuration.url], found.connection.state != .released {
-            try Self.compare(found.described, described, url: configuration.url)
-            entry = found
-            mustConnect = found.holders == 0 && found.connection.state == .disconnected
-        } else if let new {
-            mustConnect = true
-            entry = Entry(connection: new, described: described, linger: configuration.options.linger)
-        } else {
-            return nil
-        }
-        entry.holders += 1
-        entry.idleSince = nil
-        self.entries[configuration.url] = entry
-        return (entry.connection, mustConnect)
+    /// Puts a connection into the pool that has one holder, unless there is one for its key.
+    mutating func add(
+        _ connection: any Connection, _ key: Key, _ options: ConnectionOptions, _ described: [String: String]
+    ) -> Bool {
+        guard self.index[key] == nil else { return false }
+        self.lastNumber += 1
+        self.index[key] = ObjectIdentifier(connection)
+        self.entries[ObjectIdentifier(connection)] = Entry(
+            connection: connection, number: self.lastNumber, key: key, options: options, described: described,
+            holders: 1)
+        return true
     }
 
     /// One holder less.
     mutating func vacate(_ connection: any Connection, now: ContinuousClock.Instant) {
-        guard let url = self.url(of: connection), var entry = self.entries[url] else { return }
+        guard var entry = self.entry(of: connection) else { return }
         entry.holders -= 1
         if entry.holders == 0 { entry.idleSince = now }
-        self.entries[url] = entry
-    }
-
-    /// Forgets a connection, if nobody holds it.
-    mutating func remove(_ connection: any Connection) -> Bool {
-        guard let url = self.url(of: connection), self.entries[url]?.holders == 0 else { return false }
-        self.entries[url] = nil
-        return true
-    }
-
-    /// The connection for a URL, unless it is finished.
-    func connection(of url: ConnectionURL) -> (any Connection)? {
-        self.entries[url].flatMap { $0.connection.state == .released ? nil : $0.connection }
-    }
-
-    func entry(of connection: any Connection) -> Entry? { self.url(of: connection).flatMap { self.entries[$0] } }
-
-    /// Under which URL a connection is kept; for a moment, one that moves is elsewhere than it says.
-    private func url(of connection: any Connection) -> ConnectionURL? {
-        let url = connection.url
-        if self.entries[url]?.connection === connection { return url }
-        return self.entries.first { $0.value.connection === connection }?.key
-    }
-
-    /// Notes that a connection goes by other options.
-    mutating func adjust(_ connection: any Connection, _ options: ConnectionOptions) {
-        guard let url = self.url(of: connection), var entry = self.entries[url] else { return }
-        entry.described.merge(options.described) { $1 }
-        entry.linger = options.linger
-        self.entries[url] = entry
-    }
-
-    /// Keeps the connection of a URL under another one.
-    ///
-    /// - Returns: the connection and its former entry; nil when there is none.
-    /// - Throws: `conflictingOptions` when there is another connection already.
-    mutating func move(
-        _ url: ConnectionURL, to configuration: ConnectionConfiguration
-    ) throws(LinkspanError) -> (connection: any Connection, former: Entry)? {
-        guard let former = self.entries[url], former.connection.state != .released else { return nil }
-        if let other = self.connection(of: configuration.url), other !== former.connection {
-            throw LinkspanError(
-                .conflictingOptions, "there is a connection to \(configuration.url.redacted) already")
-        }
-        var entry = former
-        entry.described = configuration.described
-        entry.linger = configuration.options.linger
-        self.entries[url] = nil
-        self.entries[configuration.url] = entry
-        return (former.connection, former)
-    }
-
-    /// Takes a move back that the connection refused.
-    mutating func moveBack(_ connection: any Connection, to url: ConnectionURL, _ former: Entry) {
-        guard let refused = self.url(of: connection), var entry = self.entries[refused] else { return }
-        entry.described = former.described
-        entry.linger = former.linger
-        self.entries[refused] = nil
-        self.entries[url] = entry
+        self.entries[ObjectIdentifier(connection)] = entry
     }
 
     private static func compare(
@@ -139,5 +120,112 @@ struct ConnectionPool: Sendable {
                 .conflictingOptions,
                 "a connection to \(url.redacted) exists with other options: \(list.joined(separator: ", "))")
         }
+    }
+}
+
+// MARK: - Ends
+
+extension ConnectionPool {
+    /// Forgets a connection, however many hold it.
+    mutating func discard(_ connection: any Connection) -> Entry? {
+        let id = ObjectIdentifier(connection)
+        guard let entry = self.entries.removeValue(forKey: id) else { return nil }
+        if self.index[entry.key] == id { self.index[entry.key] = nil }
+        return entry
+    }
+
+    /// Forgets a connection that is about to end, if nobody holds it.
+    mutating func withdraw(_ connection: any Connection, now: ContinuousClock.Instant) -> Entry? {
+        guard self.entry(of: connection)?.holders == 0, let entry = self.discard(connection) else { return nil }
+        self.leavers.append(Leaver(connection: connection, source: entry.key.identity.source, since: now))
+        return entry
+    }
+
+    /// Forgets all connections of a source, those that move from it or to it included.
+    ///
+    /// - Returns: them, and those that have left before.
+    mutating func removeAll(of source: CredentialSource) -> (entries: [Entry], leavers: [Leaver]) {
+        let meant = self.all.filter { $0.key.identity.source == source || $0.next?.identity.source == source }
+        let leavers = self.leavers.filter { $0.source == source }
+        self.leavers.removeAll { $0.source == source }
+        return (meant.compactMap { self.discard($0.connection) }, leavers)
+    }
+
+    /// Forgets all connections.
+    mutating func removeAll() -> (entries: [Entry], leavers: [Leaver]) {
+        defer { (self.entries, self.index, self.leavers) = ([:], [:], []) }
+        return (self.all, self.leavers)
+    }
+
+    /// Lets go of connections that left long ago.
+    mutating func forgetLeavers(now: ContinuousClock.Instant) -> [Leaver] {
+        let gone = self.leavers.prefix { $0.since + Self.memory <= now }
+        self.leavers.removeFirst(gone.count)
+        return Array(gone)
+    }
+}
+
+// MARK: - Changes
+
+extension ConnectionPool {
+    /// Notes that a connection goes by other options.
+    ///
+    /// - Returns: the former ones.
+    mutating func adjust(
+        _ connection: any Connection, _ options: ConnectionOptions, _ described: [String: String]
+    ) -> ConnectionOptions? {
+        guard var entry = self.entry(of: connection) else { return nil }
+        defer { self.entries[ObjectIdentifier(connection)] = entry }
+        entry.described.merge(described) { $1 }
+        let former = entry.options
+        entry.options = options
+        return former
+    }
+
+    /// Begins a move: from now on nobody comes to hold the connection, under either key.
+    ///
+    /// - Returns: whether the connection is in the pool.
+    /// - Throws: `conflictingOptions` when another connection has the new key; `wrongState` while another move is made.
+    mutating func beginMove(_ connection: any Connection, to next: Key) throws(LinkspanError) -> Bool {
+        let id = ObjectIdentifier(connection)
+        guard let entry = self.entries[id] else { return false }
+        guard entry.next == nil else {
+            throw LinkspanError(.wrongState, "the connection to \(entry.key.url.redacted) is being moved already")
+        }
+        if let other = self.index[next], other != id {
+            throw LinkspanError(.conflictingOptions, "there is a connection to \(next.url.redacted) already")
+        }
+        if self.index[entry.key] == id { self.index[entry.key] = nil }
+        self.entries[id]?.next = next
+        return true
+    }
+
+    /// Ends a move.
+    ///
+    /// - Parameters:
+    ///   - connection: what was moved.
+    ///   - options: its new options, and their description; nil when the connection refused to move.
+    ///   - now: the time.
+    /// - Returns: the former entry; nil when the connection has left the pool meanwhile.
+    mutating func endMove(
+        _ connection: any Connection, _ options: (ConnectionOptions, described: [String: String])?,
+        now: ContinuousClock.Instant
+    ) -> Entry? {
+        let id = ObjectIdentifier(connection)
+        guard let former = self.entries[id], let next = former.next else { return nil }
+        var entry = former
+        entry.next = nil
+        if let options {
+            entry.key = next
+            (entry.options, entry.described) = options
+            let source = former.key.identity.source
+            if source != next.identity.source {
+                self.leavers.append(Leaver(connection: connection, source: source, since: now))
+            }
+        }
+        self.entries[id] = entry
+        // Whoever came meanwhile has a connection of their own.
+        if self.index[entry.key] == nil { self.index[entry.key] = id }
+        return former
     }
 }

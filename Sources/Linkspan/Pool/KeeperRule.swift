@@ -17,10 +17,10 @@ public struct KeptConnection: Sendable {
     /// How long nobody has held it; zero when it is occupied.
     public let idleFor: Duration
     /// How long it may stay up without a holder.
-    public let linger: Duration
+    public let idleTimeout: Duration
     /// What the keeper has just heard; nil when it looks for another reason.
     public internal(set) var signal: KeeperSignal?
-    /// Whether the app has been in the background for longer than the manager's linger.
+    /// Whether the app has been in the background for longer than the manager's idle timeout.
     public internal(set) var isInBackground = false
     let leavePool: @Sendable () -> Bool
 
@@ -50,7 +50,7 @@ public struct ReconnectRule: KeeperRule {
     }
 }
 
-/// Unoccupied for longer than its linger, and not down: goes down and is released.
+/// Unoccupied for longer than its idle timeout, and not down: goes down and is released.
 public struct DisconnectRule: KeeperRule {
     /// Makes the rule.
     public init() {}
@@ -58,7 +58,7 @@ public struct DisconnectRule: KeeperRule {
     /// Whether the connection is idle for long enough and not yet disconnected.
     public func canExecute(_ kept: KeptConnection) -> Bool {
         let isUp = kept.connection.state != .disconnected && kept.connection.state != .released
-        return !kept.isOccupied && isUp && kept.idleFor >= kept.linger
+        return !kept.isOccupied && isUp && kept.idleFor >= kept.idleTimeout
     }
 
     /// Takes it out of the pool, and retires and releases it.

@@ -25,12 +25,12 @@ enum KeeperOccasion: Sendable, Hashable {
 /// What the keeper has heard: where the app stands, and what it has yet to look at the pool for.
 ///
 /// A value: ``ConnectionManager`` keeps it under its lock. Occasions of several threads line up, so that the rules hear of
-/// them one at a time and in the order in which they were decided: otherwise the end of a linger could overtake the app's
+/// them one at a time and in the order in which they were decided: otherwise the end of an idle timeout could overtake the app's
 /// return, and one thread could connect what another is releasing.
 struct KeeperSurroundings: Sendable {
     private enum Phase {
         case foreground
-        case lingering
+        case goingToBackground
         case background
     }
 
@@ -57,17 +57,17 @@ struct KeeperSurroundings: Sendable {
 
     /// The app goes to the background.
     ///
-    /// - Returns: the number of this stay there, for ``lingerEnded(_:)``; nil when it was there already.
+    /// - Returns: the number of this stay there, for ``backgroundTimeoutPassed(_:)``; nil when it was there already.
     mutating func enterBackground() -> UInt64? {
         guard self.phase == .foreground else { return nil }
-        self.phase = .lingering
+        self.phase = .goingToBackground
         self.stay += 1
         return self.stay
     }
 
-    /// The linger of a stay has passed, which counts unless the app has come back meanwhile; see ``add(_:)``.
-    mutating func lingerEnded(_ stay: UInt64) -> Bool {
-        guard self.phase == .lingering, self.stay == stay else { return false }
+    /// The idle timeout of a stay has passed, which counts unless the app has come back meanwhile; see ``add(_:)``.
+    mutating func backgroundTimeoutPassed(_ stay: UInt64) -> Bool {
+        guard self.phase == .goingToBackground, self.stay == stay else { return false }
         self.phase = .background
         return self.add(.signal(.background))
     }

@@ -1,4 +1,4 @@
-/// The path is gone, or the app has been in the background for its linger: drops the link.
+/// The path is gone, or the app has been in the background for its idle timeout: drops the link.
 ///
 /// When the path is gone, attempts become rare rather than none, because a report of the path may be wrong. In the
 /// background there are none until the app comes back.

@@ -1,17 +1,32 @@
 /// Decides after each loss or failed attempt whether and when to try again.
 ///
-/// A value: no clock, no randomness of its own.
+/// A value: no clock, no randomness of its own. The standard policies are equal by content; one that is made of a function
+/// is equal only to its copies.
 public struct RetryPolicy: Sendable {
+    private enum Rule: Sendable, Hashable {
+        case never
+        case backoff(Backoff, limit: Int?)
+        case function(InstanceNumber)
+    }
+
+    private let rule: Rule
     private let decision: @Sendable (RetryQuestion) -> RetryDecision
 
+    private init(_ rule: Rule, _ decide: @escaping @Sendable (RetryQuestion) -> RetryDecision) {
+        self.rule = rule
+        self.decision = decide
+    }
+
     /// Makes a policy from a function.
-    public init(_ decide: @escaping @Sendable (RetryQuestion) -> RetryDecision) { self.decision = decide }
+    public init(_ decide: @escaping @Sendable (RetryQuestion) -> RetryDecision) {
+        self.init(.function(InstanceNumber()), decide)
+    }
 
     /// Answers a question.
     public func decide(_ question: RetryQuestion) -> RetryDecision { self.decision(question) }
 
     /// Never tries again by itself.
-    public static let never = Self { _ in .stop }
+    public static let never = Self(.never) { _ in .stop }
 
     /// Tries again for ever with ``Backoff``'s defaults, unless the cause is permanent.
     public static let standard = Self.backoff(Backoff())
@@ -23,11 +38,31 @@ public struct RetryPolicy: Sendable {
     ///   - limit: attempts in a row after which it stops; nil for no limit.
     /// - Returns: the policy.
     public static func backoff(_ backoff: Backoff, limit: Int? = nil) -> Self {
-        Self { question in
+        Self(.backoff(backoff, limit: limit)) { question in
             guard !question.error.isPermanent else { return .stop }
             if let limit, question.failures > limit { return .stop }
             let delay = backoff.delay(for: question)
             return .retry(after: max(delay, question.error.retryAfter ?? .zero))
+        }
+    }
+}
+
+extension RetryPolicy: Hashable {
+    /// Whether both are the same standard policy, or one is a copy of the other.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.rule == rhs.rule }
+    /// Hashes the policy.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.rule) }
+}
+
+extension RetryPolicy: CustomStringConvertible {
+    /// The policy and its values; of a function, which instance it is.
+    public var description: String {
+        switch self.rule {
+        case .never: "never"
+        case .backoff(let backoff, let limit):
+            "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
+                + "\(backoff.cap) limit \(limit.map(String.init) ?? "none")"
+        case .function(let number): "function (\(number))"
         }
     }
 }

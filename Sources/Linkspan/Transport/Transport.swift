@@ -1,14 +1,21 @@
+public import LinkspanRuntime
+
 /// The seam: what a plug-in implements to carry a connection's traffic.
 ///
 /// A transport opens *links*. A link carries named events with arguments, replies to them, and its own end. It does not
 /// buffer while offline, retry, reconnect, or keep connection states: the core does that once for all transports. So a
 /// transport is small, and every transport behaves alike.
 ///
-/// Everything is callback-shaped and nothing here suspends. A link hands what it has received to its ``LinkReceiver`` in
-/// batches, on whatever thread or executor it runs; there is no task and no hop per message.
+/// Everything is callback-shaped and nothing here suspends. A link hands received events to its ``LinkReceiver`` in
+/// batches, on the transport's executor; there is no task and no hop per message.
 public protocol Transport: Sendable {
     /// The name that configuration files use, such as `socketio`.
     var name: String { get }
+
+    /// Where its links live: they are called there, and call their receivers there.
+    ///
+    /// An event loop of its own, that of the transport it wraps, or a `DispatchExecutor`. Always the same one.
+    var executor: any JobExecutor { get }
 
     /// The URL schemes it carries, lower case.
     var schemes: Set<String> { get }
@@ -17,6 +24,12 @@ public protocol Transport: Sendable {
     ///
     /// Shown by `explain`, and compared when the pool is asked for the same URL twice.
     var options: [String: String] { get }
+
+    /// The settings that decide who we are to the server, besides the credentials: a client certificate, name and password
+    /// for a proxy, header fields of one's own.
+    ///
+    /// Connections that differ in one of them are never shared, and share nothing below the pool. Empty by default.
+    var identity: [String: Secret] { get }
 
     /// Makes a link that has not begun to open.
     ///
@@ -27,6 +40,9 @@ public protocol Transport: Sendable {
 extension Transport {
     /// No options.
     public var options: [String: String] { [:] }
+
+    /// No such settings.
+    public var identity: [String: Secret] { [:] }
 }
 
 /// What a link is asked to connect to.
@@ -47,13 +63,26 @@ public struct LinkRequest: Sendable {
     public var deadline: Duration
     /// What the former link left for a server to resume its session from.
     public var resumption: Resumption?
+    /// Whose link it is: a transport whose links share anything shares it only between links of one identity.
+    ///
+    /// The same for every attempt of a connection, whatever its credentials are at that moment.
+    public let identity: ConnectionIdentity
 
     /// Makes a request.
+    ///
+    /// - Parameters:
+    ///   - url: where to connect.
+    ///   - credentials: who we are.
+    ///   - attempt: the count of attempts, from 1.
+    ///   - deadline: how long opening may take.
+    ///   - resumption: what the former link left.
+    ///   - identity: the connection's; nil for that of these credentials alone.
     public init(
         url: ConnectionURL, credentials: Credentials = .none, attempt: Int = 1, deadline: Duration = .seconds(10),
-        resumption: Resumption? = nil
+        resumption: Resumption? = nil, identity: ConnectionIdentity? = nil
     ) {
         self.resumption = resumption
+        self.identity = identity ?? ConnectionIdentity(credentials)
         self.url = url
         self.credentials = credentials
         self.attempt = attempt
@@ -63,8 +92,9 @@ public struct LinkRequest: Sendable {
 
 /// One lifetime of a transport connection, from opening to its end.
 ///
-/// All methods may be called from any thread, also from inside the receiver, and never block.
-public protocol Link: AnyObject, Sendable {
+/// It lives on the transport's executor: all methods are called there, and must neither block nor call the receiver before
+/// they return. So its state needs no lock.
+public protocol Link: AnyObject {
     /// Begins to open. The outcome is ``LinkEvent/opened(_:)`` or ``LinkEvent/closed(_:)``.
     func open()
 
@@ -154,7 +184,7 @@ public enum SendAcceptance: Sendable, Hashable {
 public protocol LinkReceiver: AnyObject, Sendable {
     /// Takes events of one link, in order.
     ///
-    /// A link calls this from one thread at a time. ``LinkEvent/opened(_:)`` comes at most once and before any message;
+    /// A link calls this on the transport's executor. ``LinkEvent/opened(_:)`` comes at most once and before any message;
     /// ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included.
     func receive(_ events: [LinkEvent])
 }

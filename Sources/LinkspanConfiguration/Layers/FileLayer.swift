@@ -1,23 +1,25 @@
-internal import Configuration
-internal import LinkspanRuntime
+internal import Yams
 
-/// Reads a YAML or JSON file.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+/// Reads a YAML file, or a JSON file, which is YAML too.
 struct FileLayer {
-    private enum Format {
-        case yaml
-        case json
+    /// A key of a section with its value.
+    private struct Member {
+        var name: String
+        var line: Int
+        var value: Node
     }
 
     private let name: String
     private let schema: Schema
     private var layer = Layer(exposure: .file)
+    /// The line of each key that was read, to tell one that is spelled with dots from one in a section.
+    private var lines: [String: Int] = [:]
 
     /// The values of a file, and all that is wrong with it.
     static func read(_ path: String, _ schema: Schema, _ content: FileLook.Content) -> Layer {
         var reader = Self(name: Wording.shown(path, limit: 300), schema: schema)
         switch content {
-        case .text(let text): reader.read(text, format: path)
+        case .text(let text): reader.read(text, path)
         case .failure(let reason): reader.fail(.unreadableFile, "cannot be read: \(reason)")
         }
         return reader.layer
@@ -28,156 +30,136 @@ struct FileLayer {
         self.schema = schema
     }
 
-    private mutating func fail(_ code: ConfigurationProblem.Code, at position: String = "", _ message: String) {
+    private mutating func fail(_ code: ConfigurationProblem.Code, at mark: Mark? = nil, _ message: String) {
         self.layer.isBroken = true
-        self.layer.problems.append(ConfigurationProblem(code, "\(self.name)\(position)", message))
+        let position = mark.map { ":\($0)" } ?? ""
+        self.layer.problems.append(ConfigurationProblem(code, self.name + position, message))
     }
 
-    private mutating func read(_ text: FileText, format path: String) {
+    private mutating func report(_ code: ConfigurationProblem.Code, _ path: String, _ message: String, line: Int) {
+        self.layer.problems.append(
+            ConfigurationProblem(code, ConfigurationPath.full(path), message, origin: "\(self.name):\(line)"))
+    }
+
+    private mutating func read(_ text: FileText, _ path: String) {
         let ending = path.lowercased()
-        let isJSON = ending.hasSuffix(".json")
-        guard isJSON || ending.hasSuffix(".yaml") || ending.hasSuffix(".yml") else {
+        guard [".yaml", ".yml", ".json"].contains(where: { ending.hasSuffix($0) }) else {
             return self.fail(.unreadableFile, "cannot be read: its name does not end in .yaml, .yml or .json")
         }
         if let violation = NestingLimit.violation(in: text.bytes) {
             return self.fail(.syntax, "cannot be read: \(violation)")
         }
-        guard !text.isEmpty else { return }
-        let locator = KeyLocator(text.bytes)
-        let repeated = locator.repeated.filter { $0.path == ConfigurationPath.root || Self.isOurs($0.path) }
-        for key in repeated {
+        do {
+            let yaml = ending.hasSuffix(".json") ? text.withoutSurrogates : text.text
+            guard let root = try Yams.compose(yaml: yaml, .basic, .default, .utf8), !text.isEmpty else { return }
+            guard case .mapping(let file) = root else {
+                return self.fail(
+                    .syntax, "expected a section '\(ConfigurationPath.root)' at the top, found a list or a value")
+            }
+            for member in self.members(of: file) { self.takeRoot(member) }
+        } catch {
+            let finding = (error as? YamlError)?.finding
+            self.fail(finding?.code ?? .syntax, at: finding?.mark, finding?.message ?? "is not well-formed")
+        }
+    }
+}
+
+// MARK: - Sections
+
+extension FileLayer {
+    /// The file may belong to others too, but `linkspam:` is a slip.
+    private mutating func takeRoot(_ member: Member) {
+        let name = ConfigurationPath.components(member.name)[0]
+        if name == ConfigurationPath.root {
+            self.take(member, at: member.name == name ? "" : ConfigurationPath.withoutRoot(member.name))
+        } else if Wording.nearest(to: name, among: [ConfigurationPath.root]) != nil {
             self.layer.problems.append(
                 ConfigurationProblem(
-                    .ambiguous, Wording.shown(key.path), "given twice, in lines \(key.first) and \(key.second)",
-                    origin: "\(self.name):\(key.second)"))
-        }
-        do {
-            let content = try Self.parse(text, isJSON ? .json : .yaml)
-            self.take(content, locator, isJSON ? .json : .yaml)
-        } catch {
-            // The parser knows of one of them, and has nothing to add.
-            guard repeated.isEmpty else {
-                self.layer.isBroken = true
-                return
-            }
-            let failure = ParserMessage("\(error)", text, locator)
-            self.fail(.syntax, at: failure.position, failure.message)
+                    .unknownName, Wording.shown(name), "unknown section (did you mean '\(ConfigurationPath.root)'?)",
+                    origin: "\(self.name):\(member.line)"))
         }
     }
 
-    private static func isOurs(_ path: String) -> Bool { path.hasPrefix("\(ConfigurationPath.root).") }
-
-    private static func parse(
-        _ text: FileText, _ format: Format
-    ) throws -> (snapshot: any ConfigSnapshot, keys: [String]) {
-        // The library lists no keys, but asks for each whether it is a secret.
-        let keys = Lock<[String]>([])
-        let collect: @Sendable (String) -> Bool = { key in
-            keys.withLock { $0.append(key) }
-            return false
+    private mutating func take(_ member: Member, at path: String) {
+        if let first = self.lines.updateValue(member.line, forKey: path) {
+            return self.report(
+                .ambiguous, path, "given twice, in lines \(first) and \(member.line)", line: member.line)
         }
-        let snapshot: any ConfigSnapshot
-        switch format {
-        case .yaml:
-            snapshot = try YAMLSnapshot(
-                data: text.bytes.span.bytes, providerName: "file",
-                parsingOptions: .init(secretsSpecifier: .dynamic { key, _ in collect(key) }))
-        case .json:
-            snapshot = try JSONSnapshot(
-                data: text.bytes.span.bytes, providerName: "file",
-                parsingOptions: .init(secretsSpecifier: .dynamic { key, _ in collect(key) }))
+        let value = member.value.given
+        let wrong = self.schema.diagnose(path, isSection: member.value.mapping != nil)
+        // A section without a value, as in `services:`, is an empty section.
+        if let wrong, wrong.isUnknown || value != nil {
+            return self.report(.unknownName, wrong.path, wrong.message, line: member.line)
         }
-        return (snapshot, keys.withLock { $0 })
+        switch value {
+        case .mapping(let section):
+            for inner in self.members(of: section) { self.take(inner, at: ConfigurationPath.join(path, inner.name)) }
+        case .sequence(let items):
+            self.take(items, at: path, line: member.line)
+        case .scalar(let scalar):
+            self.layer.entries[path] = Layer.Entry(
+                value: .text(scalar.string), origin: "\(self.name):\(member.line)")
+        case .alias, nil:
+            ()
+        }
     }
 
-    private mutating func take(
-        _ content: (snapshot: any ConfigSnapshot, keys: [String]), _ locator: KeyLocator, _ format: Format
-    ) {
-        var reported: Set<String> = []
-        for key in Set(content.keys).sorted() {
-            guard Self.isOurs(key) else {
-                self.checkRoot(key, locator, &reported)
+    private mutating func take(_ items: Node.Sequence, at path: String, line: Int) {
+        for (index, item) in items.enumerated() where item.scalar == nil {
+            let found = item.mapping == nil ? "a list" : "a section"
+            return self.report(.wrongValue, "\(path)[\(index)]", "expected text, found \(found)", line: line)
+        }
+        self.layer.entries[path] = Layer.Entry(
+            value: .list(items.compactMap { $0.scalar?.string }), origin: "\(self.name):\(line)")
+    }
+
+    /// The keys of a section, with those that YAML's merge key brings in and the section does not have itself.
+    private mutating func members(of section: Node.Mapping) -> [Member] {
+        var members: [Member] = []
+        var merged: [Node.Mapping] = []
+        for (key, value) in section {
+            guard let name = key.scalar else {
+                self.fail(.syntax, at: key.mark, "keys must be texts")
                 continue
             }
-            let path = ConfigurationPath.withoutRoot(key)
-            let value = Self.value(key, content.snapshot, format)
-            if let wrong = self.schema.diagnose(path) {
-                // An empty section is a section.
-                if value != nil || wrong.isUnknown { self.report(wrong, locator, &reported) }
-            } else if let value {
-                self.layer.entries[path] = Layer.Entry(value: value, origin: self.origin(key, locator))
+            if name.string == "<<", name.style == .plain {
+                merged += (value.sequence.map { Array($0) } ?? [value]).compactMap { $0.mapping }
+            } else {
+                members.append(Member(name: name.string, line: name.mark?.line ?? 1, value: value))
             }
         }
-        self.checkEmptySections(content.keys, locator, &reported)
-    }
-
-    /// The library tells only of keys that lead to a value; `conection: {}` is a slip all the same.
-    private mutating func checkEmptySections(
-        _ keys: [String], _ locator: KeyLocator, _ reported: inout Set<String>
-    ) {
-        let known = Set(keys.flatMap { Self.sections(above: $0) + [$0] })
-        for key in locator.lines.keys.sorted() where Self.isOurs(key) && !known.contains(key) {
-            // Not read as the parser reads it: an escape, or YAML's sign for merging.
-            guard !key.contains("\\"), !key.hasSuffix(".<<") else { continue }
-            let wrong = self.schema.diagnose(ConfigurationPath.withoutRoot(key))
-            if let wrong, wrong.isUnknown { self.report(wrong, locator, &reported) }
+        for section in merged {
+            let known = Set(members.map { $0.name })
+            members += self.members(of: section).filter { !known.contains($0.name) }
         }
+        return members
     }
+}
 
-    private static func sections(above key: String) -> [String] {
-        var names = ConfigurationPath.components(key)
-        var sections: [String] = []
-        while names.popLast() != nil, !names.isEmpty { sections.append(names.joined(separator: ".")) }
-        return sections
+extension Node {
+    /// The node; nil for null and for an empty text, which are the same as nothing.
+    fileprivate var given: Node? {
+        guard let scalar = self.scalar else { return self }
+        let isNull = scalar.style == .plain && ["~", "null", "Null", "NULL"].contains(scalar.string)
+        return isNull || scalar.string.isEmpty ? nil : self
     }
+}
 
-    private mutating func report(
-        _ wrong: Schema.Diagnosis, _ locator: KeyLocator, _ reported: inout Set<String>
-    ) {
-        let full = ConfigurationPath.full(wrong.path)
-        guard reported.insert(full).inserted else { return }
-        self.layer.problems.append(
-            ConfigurationProblem(.unknownName, full, wrong.message, origin: self.origin(full, locator)))
-    }
-
-    /// The file may belong to others too, but `linkspam:` is a slip.
-    private mutating func checkRoot(_ key: String, _ locator: KeyLocator, _ reported: inout Set<String>) {
-        let name = ConfigurationPath.components(key).first ?? key
-        let isRoot = name == ConfigurationPath.root
-        guard isRoot || Wording.nearest(to: name, among: [ConfigurationPath.root]) != nil,
-            reported.insert(name).inserted
-        else { return }
-        let message =
-            isRoot
-            ? "expected a section, found a value"
-            : "unknown section (did you mean '\(ConfigurationPath.root)'?)"
-        self.layer.problems.append(
-            ConfigurationProblem(
-                .unknownName, Wording.shown(name), message, origin: self.origin(name, locator)))
-    }
-
-    private func origin(_ key: String, _ locator: KeyLocator) -> String {
-        locator.lines[key].map { "\(self.name):\($0)" } ?? self.name
-    }
-
-    /// A value in the one form for all sources; nil for null and empty, which are the same as nothing.
-    private static func value(_ key: String, _ snapshot: any ConfigSnapshot, _ format: Format) -> RawValue? {
-        let key = AbsoluteConfigKey(ConfigurationPath.components(key))
-        let nulls: Set<String> = format == .yaml ? ["", "~", "null", "Null", "NULL"] : [""]
-        let types: [ConfigType] = [.string, .stringArray, .int, .intArray, .double, .doubleArray, .bool]
-        for type in types {
-            guard let content = (try? snapshot.value(forKey: key, type: type))?.value?.content else { continue }
-            switch content {
-            case .string(let text): return nulls.contains(text) ? nil : .text(text)
-            case .int(let number): return .text("\(number)")
-            case .double(let number): return .text("\(number)")
-            case .bool(let flag): return .text("\(flag)")
-            case .stringArray(let items): return .list(items)
-            case .intArray(let numbers): return .list(numbers.map { "\($0)" })
-            case .doubleArray(let numbers): return .list(numbers.map { "\($0)" })
-            default: continue
-            }
+extension YamlError {
+    /// What is wrong and where, without pieces of the file, which could be secrets.
+    fileprivate var finding: (code: ConfigurationProblem.Code, mark: Mark?, message: String) {
+        switch self {
+        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
+            .composer(let context, let problem, let mark, _):
+            let start = context.map { "\($0.text) in line \($0.mark.line), column \($0.mark.column), " } ?? ""
+            return (.syntax, mark, start + problem)
+        case .duplicatedKeysInMapping(let names, let context):
+            let names = names.map { "'\(Wording.shown($0))'" }.joined(separator: ", ")
+            return (.ambiguous, context.mark, "given twice in one section: \(names)")
+        case .reader(let problem, _, _, _):
+            return (.syntax, nil, "is not well-formed: \(problem)")
+        default:
+            return (.syntax, nil, "is not well-formed")
         }
-        return nil
     }
 }

@@ -7,7 +7,6 @@ private import Musl
 #endif
 
 /// The bytes of a file, if it is a text of sensible size.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct FileText: Sendable, Hashable {
     /// The largest file that is read; beyond it is no configuration.
     static let limit = 256 << 10
@@ -33,7 +32,7 @@ struct FileText: Sendable, Hashable {
     }
 
     init(bytes: [UInt8]) throws(Failure) {
-        guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else {
+        guard !bytes.contains(0), String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes) else {
             throw Failure(reason: "it is not UTF-8 text")
         }
         self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
@@ -47,11 +46,17 @@ struct FileText: Sendable, Hashable {
         }
     }
 
-    /// The line and column of a byte, both from 1.
-    func position(of offset: Int) -> (line: Int, column: Int) {
-        let before = self.bytes.prefix(max(0, offset))
-        let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-        return (before.count { $0 == 0x0A } + 1, before.count - start + 1)
+    var text: String { String(decoding: self.bytes, as: UTF8.self) }
+
+    /// The text with JSON's escapes of two halves, such as `\ud83d\ude00`, as the one that YAML has for it.
+    var withoutSurrogates: String {
+        self.text.replacing(#/\\(?:u([dD][89abAB]..)\\u([dD][c-fC-F]..)|.)/#) { match in
+            guard let high = match.1.flatMap({ UInt32($0, radix: 16) }),
+                let low = match.2.flatMap({ UInt32($0, radix: 16) })
+            else { return String(match.0) }
+            let code = String(0x1_0000 + (high - 0xD800) << 10 + (low - 0xDC00), radix: 16)
+            return "\\U" + String(repeating: "0", count: 8 - code.count) + code
+        }
     }
 
     /// Why a file was not read.

@@ -1,7 +1,4 @@
-internal import Configuration
-
-/// How the keys are spelt where they cannot have dots.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+/// How the keys are spelled where they cannot have dots.
 struct Spelling: Sendable {
     /// The keys by their variables, such as `LINKSPAN_TRANSPORT_ADAPTER`.
     private(set) var variables: [String: String] = [:]
@@ -11,22 +8,29 @@ struct Spelling: Sendable {
     private(set) var problems: [ConfigurationProblem] = []
 
     init(_ schema: Schema) {
-        let environment = EnvironmentVariablesProvider(environmentVariables: [:])
-        let arguments = CommandLineArgumentsProvider(arguments: [])
         for path in schema.keys.keys.sorted() {
-            let key = AbsoluteConfigKey([ConfigurationPath.root] + ConfigurationPath.components(path))
-            // Looking up in nothing cannot fail; it is only asked for the spelling.
-            guard let variable = try? environment.value(forKey: key, type: .string).encodedKey,
-                let flag = try? arguments.value(forKey: key, type: .string).encodedKey
-            else { continue }
-            let other = self.variables.updateValue(path, forKey: variable)
-            let another = self.flags.updateValue(path, forKey: flag)
-            guard let other = other ?? another else { continue }
+            let words = Self.words(ConfigurationPath.full(path))
+            let variable = words.joined(separator: "_").uppercased()
+            self.flags["--" + words.joined(separator: "-")] = path
+            guard let other = self.variables.updateValue(path, forKey: variable) else { continue }
             self.problems.append(
                 ConfigurationProblem(
                     .ambiguous, ConfigurationPath.full(path),
                     "cannot be told from '\(ConfigurationPath.full(other))': both are spelt \(variable)",
                     origin: "the catalog"))
         }
+    }
+
+    /// The words of a path in lower case; `transport.pingInterval` has three.
+    private static func words(_ path: String) -> [String] {
+        var words = [""]
+        var previous: Character = "."
+        for character in path {
+            let isMark = !character.isLetter && !character.isNumber
+            if isMark || previous.isLowercase && character.isUppercase { words.append("") }
+            if !isMark { words[words.count - 1] += character.lowercased() }
+            previous = character
+        }
+        return words
     }
 }

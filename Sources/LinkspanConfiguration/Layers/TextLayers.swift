@@ -1,7 +1,6 @@
 internal import Linkspan
 
 /// Reads the sources whose values are all text.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct TextLayers: Sendable {
     let schema: Schema
     let spelling: Spelling

@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanMessaging
 public import LinkspanRuntime
 
 /// Makes what runs follow its configuration: when the file changes, and when asked to.
@@ -12,7 +13,6 @@ public import LinkspanRuntime
 ///
 /// A file counts as changed once two looks in a row find the same new content, so that one that is just being written is
 /// left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class ConfigurationReloader: Sendable {
     /// What became of a change.
     public enum Outcome: Sendable {
@@ -53,7 +53,7 @@ public final class ConfigurationReloader: Sendable {
     ///   - prepare: changes every plan that was loaded, such as an app does in code before it starts one.
     public init(
         _ loader: ConfigurationLoader, _ sources: ConfigurationSources, running: LoadedPlan, on messaging: Messaging,
-        every interval: Duration = .seconds(1), scheduler: any Scheduler = DispatchScheduler(),
+        every interval: Duration = .seconds(1), scheduler: any Scheduler = SystemScheduler.shared,
         prepare: @escaping @Sendable (inout MessagingPlan) -> Void = { _ in }
     ) {
         self.loader = loader
@@ -106,7 +106,6 @@ public final class ConfigurationReloader: Sendable {
 
 // MARK: - Looking
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension ConfigurationReloader {
     private func look(_ isRequested: Bool) async -> Outcome? {
         let look = self.sources.file.map { FileLook.at($0) }
@@ -155,7 +154,6 @@ extension ConfigurationReloader {
     }
 }
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension ConfigurationReloader.Outcome: CustomStringConvertible {
     /// The outcome for a person.
     public var description: String {

@@ -7,7 +7,6 @@ private import Musl
 #endif
 
 /// What a file was like at one moment.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct FileLook: Sendable, Hashable {
     /// What was read, or why nothing was.
     enum Content: Sendable, Hashable {
@@ -36,7 +35,6 @@ struct FileLook: Sendable, Hashable {
     }
 }
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension FileLook.Content {
     init(_ path: String) {
         do {
@@ -47,7 +45,6 @@ extension FileLook.Content {
     }
 }
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension FileLook.Identity {
     fileprivate init?(_ path: String) {
         var status = stat()

@@ -2,7 +2,6 @@
 ///
 /// Editors write a new file and rename it, or empty the old one and fill it again; between two looks that are alike in
 /// everything, nobody wrote.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct FileWatch: Sendable {
     /// What has been dealt with, well or badly.
     private var known: FileLook.Content?

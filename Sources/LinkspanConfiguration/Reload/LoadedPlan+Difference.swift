@@ -1,7 +1,7 @@
-public import Linkspan
+internal import Linkspan
 internal import LinkspanLifecycle
+public import LinkspanMessaging
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension LoadedPlan {
     /// What has to be done so that `next` runs instead of this plan.
     ///
@@ -69,7 +69,6 @@ extension LoadedPlan {
 
 // MARK: - Values
 
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension LoadedPlan {
     private struct ValueChange {
         var path: String

@@ -67,7 +67,8 @@ extension PluginOption {
         return .duration(.nanoseconds(Int64((seconds * 1e9).rounded())))
     }
 
-    private static func plain(_ number: Double) -> String {
+    /// A number without a fraction that is zero.
+    static func plain(_ number: Double) -> String {
         Int(exactly: number).map { "\($0)" } ?? "\(number)"
     }
 }

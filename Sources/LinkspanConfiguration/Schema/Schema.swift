@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanMessaging
 
 /// Every key that the catalog makes legal, and what is wrong with keys that are not.
 struct Schema: Sendable {
@@ -39,10 +40,10 @@ struct Schema: Sendable {
         var isUnknown = false
     }
 
-    /// What is wrong with a key that was given; nil if it is declared.
-    func diagnose(_ path: String) -> Diagnosis? {
+    /// What is wrong with a key that was given a value, or a section; nil if it is declared like that.
+    func diagnose(_ path: String, isSection: Bool = false) -> Diagnosis? {
         var prefix = ""
-        for name in ConfigurationPath.components(path) {
+        for name in path.isEmpty ? [] : ConfigurationPath.components(path) {
             if let option = self.keys[prefix] {
                 return Diagnosis(path: prefix, message: "expected \(option.expectation), found a section")
             }
@@ -55,7 +56,11 @@ struct Schema: Sendable {
             }
             prefix = own
         }
-        guard self.keys[prefix] == nil else { return nil }
+        if let option = self.keys[prefix] {
+            guard isSection else { return nil }
+            return Diagnosis(path: prefix, message: "expected \(option.expectation), found a section")
+        }
+        guard !isSection else { return nil }
         let known = (self.children[prefix] ?? []).sorted().joined(separator: ", ")
         return Diagnosis(path: prefix, message: "expected a section (known: \(known)), found a value")
     }

@@ -1,5 +1,6 @@
 public import Linkspan
 internal import LinkspanLifecycle
+public import LinkspanMessaging
 
 extension PlannedService {
     /// The keys that every service has besides its own: what whoever configures may decide about it.

@@ -3,22 +3,25 @@
 /// One lock around it makes the order of numbers the order in every mailbox.
 struct Fanout: Sendable {
     /// The registry this one was nested in; events go there.
-    var home: WeakReference<RegistryCore>? { didSet { self.tellTray() } }
-
-    /// Where events of messages wait to be handed over together.
-    let tray: MessageTray
+    var home: WeakReference<RegistryCore>? { didSet { self.tellCollectors() } }
 
     private var sequence: UInt64 = 0
     private var slots: [Mailbox?] = []
     private var free: [Int] = []
     private var index: [ServiceID: Int] = [:]
-    private var interested: [[Int]] = Array(repeating: [], count: EventFamily.allCases.count)
-    private var current: [StickyKey: Stamped<LifecycleEvent>] = [:]
+    private var families: [EventFamily: Family] = [:]
+    private var current: [RetentionKey: Stamped<any LifecycleEvent>] = [:]
     // Consumers whose mailbox is gone while they still handle a letter, and who waits for them to end.
     private var departing: [ServiceID: Departing] = [:]
     private var idleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
 
-    init(tray: MessageTray) { self.tray = tray }
+    /// A family that has been emitted, or asked for.
+    private struct Family: Sendable {
+        let traits: FamilyTraits
+        /// For a family that is handed over in batches.
+        let collector: (any EventCollecting)?
+        var receivers: [Int]
+    }
 
     private struct Departing: Sendable {
         var generation: UInt64
@@ -44,50 +47,68 @@ extension Fanout {
         case elsewhere(RegistryCore)
     }
 
-    /// Whether an event of `family` is worth making.
-    func audience(of family: EventFamily) -> Audience {
+    /// Whether an event of a family is worth making.
+    mutating func audience(of traits: FamilyTraits) -> Audience {
         if let home = self.home?.object {
             return .elsewhere(home)
         }
-        return self.interested[Int(family.rawValue)].isEmpty && !family.isRetained ? .nobody : .somebody
+        let isWanted = !self.family(traits).receivers.isEmpty
+        return isWanted || traits.delivery == .states ? .somebody : .nobody
+    }
+
+    /// The collector of a family that is handed over in batches; `new` if it has none.
+    mutating func collector(
+        _ traits: FamilyTraits, orAdd new: any EventCollecting
+    ) -> any EventCollecting {
+        let collector = self.family(traits, collector: new).collector ?? new
+        self.tellCollectors()
+        return collector
+    }
+
+    @discardableResult
+    private mutating func family(_ traits: FamilyTraits, collector: (any EventCollecting)? = nil) -> Family {
+        if let known = self.families[traits.family], known.collector != nil || collector == nil { return known }
+        let receivers = self.slots.indices.filter { slot in
+            self.slots[slot].map { traits.includes($0.interest) } ?? false
+        }
+        let family = Family(traits: traits, collector: collector, receivers: receivers)
+        self.families[traits.family] = family
+        return family
     }
 
     mutating func post(
-        _ event: LifecycleEvent, now: ContinuousClock.Instant, cause: UInt64?, effects: inout Effects,
+        _ posting: Posting, now: ContinuousClock.Instant, cause: UInt64?, effects: inout Effects,
         receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
     ) -> UInt64 {
         self.handOver(&effects)
         self.sequence += 1
-        let stamped = Stamped(event, seq: self.sequence, time: now, cause: cause)
-        let retention = event.retention
-        self.remember(stamped, retention)
-        for slot in self.interested[Int(event.family.rawValue)] {
+        let stamped = Stamped(posting.event, seq: self.sequence, time: now, cause: cause)
+        self.remember(stamped, posting.retention)
+        for slot in self.family(posting.traits).receivers {
             // No copy of a mailbox may be alive while it is changed, or all that waits in it is copied.
             guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts else {
                 continue
             }
             // Who is not ready gets a barrier as state or news later; nobody waits for it.
             let receipt = mode.isOpen ? receipts?(id) : nil
-            self.deliver(Mailbox.Letter(stamped: stamped, retention: retention, receipt: receipt), slot, id, &effects)
+            self.deliver(
+                Mailbox.Letter(stamped: stamped, retention: posting.retention, receipt: receipt), slot, id, &effects)
         }
         return self.sequence
     }
 
-    /// Gives the collected events of messages to all who are interested.
+    /// Gives what was collected to all who are interested.
     mutating func handOver(_ effects: inout Effects) {
-        let events = self.tray.empty()
-        guard !events.isEmpty else { return }
-        let first = self.sequence + 1
-        self.sequence += UInt64(events.count)
-        let parcel = Parcel(
-            events.enumerated().map { index, event in
-                Stamped(event.event, seq: first + UInt64(index), time: event.time, cause: event.cause)
-            })
-        for slot in self.interested[Int(EventFamily.message.rawValue)] {
-            guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts,
-                let result = self.slots[slot]?.post(parcel)
-            else { continue }
-            self.note(result, slot, id, &effects)
+        for family in self.families.values {
+            guard let contents = family.collector?.takeAll() else { continue }
+            let batch = EventBatch(family.traits.family, contents, first: self.sequence + 1)
+            self.sequence += UInt64(contents.count)
+            for slot in family.receivers {
+                guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts,
+                    let result = self.slots[slot]?.post(batch)
+                else { continue }
+                self.note(result, slot, id, &effects)
+            }
         }
     }
 
@@ -110,21 +131,12 @@ extension Fanout {
         }
     }
 
-    private mutating func remember(_ stamped: Stamped<LifecycleEvent>, _ retention: Retention) {
+    private mutating func remember(_ stamped: Stamped<any LifecycleEvent>, _ retention: Retention) {
         switch retention {
         case .none: ()
         case .keep(let key): self.current[key] = stamped
-        case .forget(let key):
-            self.current[key] = nil
-            if case .connection(let id) = key {
-                self.current[.occupancy(id)] = nil
-                self.current = self.current.filter { entry in
-                    guard case .buffer(id, _) = entry.key else {
-                        return true
-                    }
-                    return false
-                }
-            }
+        case .forget(let key): self.current[key] = nil
+        case .forgetAll(let subject): self.current = self.current.filter { $0.key.subject != subject }
         }
     }
 }
@@ -148,9 +160,11 @@ extension Mailbox.Mode {
 // MARK: - Receivers
 
 extension Fanout {
-    private func tellTray() {
-        let isWanted = !self.interested[Int(EventFamily.message.rawValue)].isEmpty
-        self.tray.audience = self.home?.object != nil ? .elsewhere : isWanted ? .somebody : .nobody
+    private func tellCollectors() {
+        let isElsewhere = self.home?.object != nil
+        for family in self.families.values {
+            family.collector?.audience = isElsewhere ? .elsewhere : family.receivers.isEmpty ? .nobody : .somebody
+        }
     }
 
     /// Adds a receiver and gives it the current states, so that a late one knows what all others know.
@@ -160,17 +174,18 @@ extension Fanout {
             self.slots.append(nil)
         }
         var mailbox = mailbox
-        let families = Set(mailbox.families)
-        for stamped in self.current.values.sorted(by: { $0.seq < $1.seq })
-        where families.contains(stamped.event.family) {
-            _ = mailbox.post(Mailbox.Letter(stamped: stamped, retention: stamped.event.retention, receipt: nil))
+        var heard: Set<EventFamily> = []
+        for (name, family) in self.families where family.traits.includes(mailbox.interest) {
+            heard.insert(name)
+            self.families[name]?.receivers.append(slot)
+        }
+        for (key, stamped) in self.current.sorted(by: { $0.value.seq < $1.value.seq })
+        where heard.contains(stamped.event.family) {
+            _ = mailbox.post(Mailbox.Letter(stamped: stamped, retention: .keep(key), receipt: nil))
         }
         self.slots[slot] = mailbox
         self.index[mailbox.id] = slot
-        for family in mailbox.families {
-            self.interested[Int(family.rawValue)].append(slot)
-        }
-        self.tellTray()
+        self.tellCollectors()
     }
 
     /// Lets a receiver's letters out; `true` if a consumer must be begun.
@@ -210,10 +225,8 @@ extension Fanout {
                 task: departing?.task, mark: departing?.mark, isHandling: departing?.hand.isHandling ?? false)
         }
         self.free.append(slot)
-        for family in mailbox.families {
-            self.interested[Int(family.rawValue)].removeAll { $0 == slot }
-        }
-        self.tellTray()
+        for family in self.families.keys { self.families[family]?.receivers.removeAll { $0 == slot } }
+        self.tellCollectors()
         let (left, isHandling) = mailbox.hand.close()
         mailbox.giveBack(left)
         let waiting = mailbox.waiting
@@ -255,8 +268,8 @@ extension Fanout {
         self.current = [:]
         return all.map { mailbox in
             var mailbox = Mailbox(
-                id: mailbox.id, path: mailbox.path, families: mailbox.families, capacity: mailbox.capacity,
-                limit: mailbox.limit, deliver: mailbox.deliver)
+                id: mailbox.id, path: mailbox.path, interest: mailbox.interest, capacity: mailbox.capacity,
+                limit: mailbox.limit, urgency: mailbox.urgency, deliver: mailbox.deliver)
             mailbox.open()
             return mailbox
         }
@@ -283,7 +296,7 @@ extension Fanout {
     /// Marks that a consumer is being begun; `nil` if none is needed.
     ///
     /// The limit is told if a timer must be set to look after it.
-    mutating func beginConsumer(_ id: ServiceID) -> (generation: UInt64, watch: Duration?)? {
+    mutating func beginConsumer(_ id: ServiceID) -> (generation: UInt64, urgency: Urgency, watch: Duration?)? {
         guard let slot = self.index[id], var mailbox = self.slots[slot].take() else {
             return nil
         }
@@ -294,7 +307,7 @@ extension Fanout {
         mailbox.generation += 1
         mailbox.consumer = .busy
         defer { mailbox.isWatched = true }
-        return (mailbox.generation, mailbox.isWatched ? nil : mailbox.limit)
+        return (mailbox.generation, mailbox.urgency, mailbox.isWatched ? nil : mailbox.limit)
     }
 
     /// Remembers a consumer's task, so that it can be cancelled when it is late.
@@ -329,7 +342,7 @@ extension Fanout {
             mailbox.giveBack(left)
         } else {
             var letters: [Mailbox.Letter] = []
-            while letters.count < mailbox.batch, let letter = mailbox.take() {
+            while letters.count < mailbox.share, let letter = mailbox.take() {
                 letters.append(letter)
             }
             if !letters.isEmpty {

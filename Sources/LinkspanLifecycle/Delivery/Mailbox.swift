@@ -4,10 +4,10 @@ struct Mailbox: Sendable {
     typealias Receipt = @Sendable (BarrierReport.Fate) -> Void
 
     /// Hands one event to the receiver; `false` if there is nobody any more.
-    typealias Deliver = @Sendable (Stamped<LifecycleEvent>, ServiceScope) async throws -> Bool
+    typealias Deliver = @Sendable (Stamped<any LifecycleEvent>, ServiceScope) async throws -> Bool
 
     struct Letter: Sendable {
-        var stamped: Stamped<LifecycleEvent>
+        var stamped: Stamped<any LifecycleEvent>
         var retention: Retention
         var receipt: Receipt?
     }
@@ -28,9 +28,10 @@ struct Mailbox: Sendable {
     }
 
     let id: ServiceID
-    let families: [EventFamily]
+    let interest: Interest
     let capacity: Int
     let limit: Duration
+    let urgency: Urgency
     let deliver: Deliver
     /// Told to scopes, so that a handler that was given up knows.
     let mark = CallMark()
@@ -45,26 +46,27 @@ struct Mailbox: Sendable {
     private(set) var delivered = 0
     private(set) var lost = 0
     private var ring = Ring<Letter>()
-    private var parcels = Ring<Parcel>()
-    /// How many events are left in the parcels.
-    private var parcelled = 0
+    private var batches = Ring<EventBatch>()
+    /// How many events are left in the batches.
+    private var batched = 0
     private var missed: [EventFamily: Int] = [:]
     private var isOverflowing = false
 
     init(
-        id: ServiceID, path: String, families: [EventFamily], capacity: Int, limit: Duration,
-        deliver: @escaping Deliver
+        id: ServiceID, path: String, interest: Interest, capacity: Int, limit: Duration,
+        urgency: Urgency = .normal, deliver: @escaping Deliver
     ) {
         self.id = id
         self.path = path
-        self.families = families
+        self.interest = interest
         self.capacity = max(1, capacity)
         // None at all would keep the timer that looks after it busy.
         self.limit = max(limit, .milliseconds(1))
+        self.urgency = urgency
         self.deliver = deliver
     }
 
-    var waiting: Int { self.ring.count + self.parcelled }
+    var waiting: Int { self.ring.count + self.batched }
 
     /// Whether a consumer must be begun: there are letters, they may go out, and nobody takes them out yet.
     var wantsConsumer: Bool {
@@ -91,10 +93,10 @@ extension Mailbox {
         return self.dropExcess()
     }
 
-    /// Takes a parcel of messages in.
-    mutating func post(_ parcel: Parcel) -> OnPost {
-        self.parcels.append(parcel)
-        self.parcelled += parcel.count
+    /// Takes a batch in.
+    mutating func post(_ batch: EventBatch) -> OnPost {
+        self.batches.append(batch)
+        self.batched += batch.count
         return self.dropExcess()
     }
 
@@ -107,11 +109,11 @@ extension Mailbox {
         self.isOverflowing = true
         self.lost += excess
         while excess > 0 {
-            if let parcel = self.nextParcel {
-                let dropped = min(excess, parcel.count)
-                self.parcels.first?.drop(dropped)
-                self.took(dropped, from: parcel)
-                self.missed[.message, default: 0] += dropped
+            if let batch = self.nextBatch {
+                let dropped = min(excess, batch.count)
+                self.batches.first?.drop(dropped)
+                self.took(dropped, from: batch)
+                self.missed[batch.family, default: 0] += dropped
                 excess -= dropped
             } else {
                 guard let letter = self.ring.popFirst() else { break }
@@ -123,22 +125,22 @@ extension Mailbox {
         return result
     }
 
-    /// The parcel that has the oldest event of all, unless that is a letter.
-    private var nextParcel: Parcel? {
-        self.parcels.first.flatMap { $0.seq < self.ring.first?.stamped.seq ?? .max ? $0 : nil }
+    /// The batch that has the oldest event of all, unless that is a letter.
+    private var nextBatch: EventBatch? {
+        self.batches.first.flatMap { $0.seq < self.ring.first?.stamped.seq ?? .max ? $0 : nil }
     }
 
-    /// Some events of the first parcel, which was as given before, are out of it.
-    private mutating func took(_ count: Int, from parcel: Parcel) {
-        if count == parcel.count { _ = self.parcels.popFirst() }
-        self.parcelled -= count
+    /// Some events of the first batch, which was as given before, are out of it.
+    private mutating func took(_ count: Int, from batch: EventBatch) {
+        if count == batch.count { _ = self.batches.popFirst() }
+        self.batched -= count
     }
 
     /// Takes the oldest event out, wherever it is.
     private mutating func popOldest() -> Letter? {
-        guard let parcel = self.nextParcel else { return self.ring.popFirst() }
-        guard let stamped = self.parcels.first?.popFirst() else { return nil }
-        self.took(1, from: parcel)
+        guard let batch = self.nextBatch else { return self.ring.popFirst() }
+        guard let stamped = self.batches.first?.popFirst() else { return nil }
+        self.took(1, from: batch)
         return Letter(stamped: stamped, retention: .none, receipt: nil)
     }
 
@@ -150,7 +152,7 @@ extension Mailbox {
     }
 
     /// How many letters a consumer takes at once: few enough that the mailbox remains where letters wait.
-    var batch: Int { min(32, max(1, self.capacity / 4)) }
+    var share: Int { min(32, max(1, self.capacity / 4)) }
 
     /// Takes the next letter out.
     mutating func take() -> Letter? {
@@ -185,11 +187,12 @@ extension Mailbox {
         }
         self.mode = .open
         let letters = self.popAll()
-        var latest: [StickyKey: UInt64] = [:]
+        var latest: [RetentionKey: UInt64] = [:]
         for letter in letters {
             switch letter.retention {
             case .keep(let key): latest[key] = letter.stamped.seq
             case .forget(let key): latest[key] = nil
+            case .forgetAll(let subject): latest = latest.filter { $0.key.subject != subject }
             case .none: ()
             }
         }

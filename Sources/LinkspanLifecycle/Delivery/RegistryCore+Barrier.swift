@@ -9,7 +9,7 @@ private final class BarrierCollector: Sendable {
     }
 
     private let state = Lock(State())
-    private let done = OnceReply<Void>()
+    private let done = Promise<Void>()
 
     func expect(_ id: ServiceID) {
         self.state.withLock { _ = $0.waiting.insert(id) }
@@ -24,7 +24,7 @@ private final class BarrierCollector: Sendable {
             return state.isArmed && state.waiting.isEmpty
         }
         if isDone {
-            self.done.send(())
+            self.done.fulfill()
         }
     }
 
@@ -35,7 +35,7 @@ private final class BarrierCollector: Sendable {
             return state.waiting
         }
         if waiting.isEmpty {
-            self.done.send(())
+            self.done.fulfill()
         }
         return waiting
     }
@@ -49,10 +49,10 @@ private final class BarrierCollector: Sendable {
 }
 
 extension RegistryCore {
-    func barrier<Event: FamilyEvent>(_ event: Event, within limit: Duration?) async -> BarrierReport {
+    func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration?) async -> BarrierReport {
         guard !BarrierContext.families.contains(Event.family) else {
             // Waiting for a service from inside its own handler would never end.
-            let seq = self.post(event.erased, cause: nil)
+            let seq = self.post(Posting(event), cause: nil)
             self.fault(
                 "registry", .reentrantBarrier,
                 "an event of family \(Event.family) was awaited from inside the handling of another; it was not awaited"
@@ -60,13 +60,13 @@ extension RegistryCore {
             return BarrierReport(seq: seq, fates: [:])
         }
         let collector = BarrierCollector()
-        let seq = self.post(event.erased, cause: nil) { id in
+        let seq = self.post(Posting(event), cause: nil) { id in
             collector.expect(id)
             return { collector.tell(id, $0) }
         }
         let timers = collector.arm().map { id in
             let own = self.machine.withLock { $0.members[id]?.entry.budgets.handle } ?? .seconds(1)
-            return self.clock.schedule(at: self.later(min(own, limit ?? own))) { collector.tell(id, .late) }
+            return self.scheduler.schedule(at: self.later(min(own, limit ?? own))) { collector.tell(id, .late) }
         }
         let fates = await collector.fates
         for timer in timers {

@@ -9,54 +9,72 @@ enum BarrierContext {
 
 extension RegistryCore {
     @discardableResult
-    func emit<Event: FamilyEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
-        switch self.audience(of: Event.family) {
+    func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
+        let traits = FamilyTraits(Event.self)
+        if traits.delivery == .batches {
+            return self.emit(event(), cause: cause, by: self.collector(of: Event.self, traits))
+        }
+        switch self.fanout.withLock({ $0.audience(of: traits) }) {
         case .nobody: return nil
         case .elsewhere(let home): return home.emit(event(), cause: cause)
-        case .somebody where Event.family == .message && self.options.messageDelay > .zero:
-            self.collect(event().erased, cause: cause)
-            return nil
-        case .somebody: return self.post(event().erased, cause: cause)
+        case .somebody: return self.post(Posting(event()), cause: cause)
         }
     }
 
-    func hasAudience(for family: EventFamily) -> Bool {
-        switch self.audience(of: family) {
+    /// Collects an event for a moment, so that its emitter does not wait for the handing over.
+    func emit<Event: LifecycleEvent>(
+        _ event: @autoclosure () -> Event, cause: UInt64?, by collector: EventCollector<Event>
+    ) -> UInt64? {
+        switch collector.audience {
+        case .nobody: return nil
+        case .elsewhere: return self.home.emit(event(), cause: cause)
+        case .somebody: ()
+        }
+        guard self.options.batchDelay > .zero else { return self.post(Posting(event()), cause: cause) }
+        let now = self.scheduler.now
+        guard collector.add(event(), time: now, cause: cause) else { return nil }
+        _ = self.scheduler.schedule(at: now.advanced(by: self.options.batchDelay)) { [weak self] in self?.handOver() }
+        return nil
+    }
+
+    func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool {
+        let traits = FamilyTraits(type)
+        if traits.delivery == .batches { return self.hasAudience(self.collector(of: type, traits)) }
+        return switch self.fanout.withLock({ $0.audience(of: traits) }) {
         case .nobody: false
         case .somebody: true
-        case .elsewhere(let home): home.hasAudience(for: family)
+        case .elsewhere(let home): home.hasAudience(for: type)
         }
     }
 
-    /// Whether an event is worth making; for messages the tray knows, without the lock that receivers take.
-    private func audience(of family: EventFamily) -> Fanout.Audience {
-        if family == .message {
-            switch self.tray.audience {
-            case .nobody: return .nobody
-            case .somebody: return .somebody
-            case .elsewhere: ()
-            }
+    func hasAudience<Event: LifecycleEvent>(_ collector: EventCollector<Event>) -> Bool {
+        switch collector.audience {
+        case .nobody: false
+        case .somebody: true
+        case .elsewhere: self.home.hasAudience(for: Event.self)
         }
-        return self.fanout.withLock { $0.audience(of: family) }
+    }
+
+    /// The collector of a family that is handed over in batches.
+    func collector<Event: LifecycleEvent>(of type: Event.Type, _ traits: FamilyTraits) -> EventCollector<Event> {
+        let known = self.collectors.withLock { $0[traits.family] }
+        if let collector = known as? EventCollector<Event> { return collector }
+        let new = EventCollector<Event>()
+        let kept = self.fanout.withLock { $0.collector(traits, orAdd: new) }
+        self.collectors.withLock { $0[traits.family] = kept }
+        return kept as? EventCollector<Event> ?? new
     }
 
     func post(
-        _ event: LifecycleEvent, cause: UInt64?, receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
+        _ posting: Posting, cause: UInt64?, receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
     ) -> UInt64 {
-        let now = self.clock.now
+        let now = self.scheduler.now
         var effects = Fanout.Effects()
         let seq = self.fanout.withLock { fanout in
-            fanout.post(event, now: now, cause: cause, effects: &effects, receipts: receipts)
+            fanout.post(posting, now: now, cause: cause, effects: &effects, receipts: receipts)
         }
         self.carryOut(effects)
         return seq
-    }
-
-    /// Collects events of messages for a moment, so that the path of sending does not wait for the handing over.
-    private func collect(_ event: LifecycleEvent, cause: UInt64?) {
-        let now = self.clock.now
-        guard self.tray.add(MessageTray.Event(event: event, time: now, cause: cause)) else { return }
-        _ = self.clock.schedule(at: now.advanced(by: self.options.messageDelay)) { [weak self] in self?.handOver() }
     }
 
     /// Gives receivers the events that were collected.
@@ -106,10 +124,10 @@ extension RegistryCore {
     }
 
     private func beginConsumer(_ id: ServiceID) {
-        guard let (generation, watch) = self.fanout.withLock({ $0.beginConsumer(id) }) else {
+        guard let (generation, urgency, watch) = self.fanout.withLock({ $0.beginConsumer(id) }) else {
             return
         }
-        let task = self.threads.begin { await self.consume(id, generation) }
+        let task = self.threads(for: urgency).begin { await self.consume(id, generation) }
         self.fanout.withLock { $0.setTask(task, id, generation: generation) }
         if let watch {
             self.watch(id, at: self.later(watch))
@@ -122,7 +140,7 @@ extension RegistryCore {
             switch self.fanout.withLock({ $0.take(id, generation: generation) }) {
             case .handle(let hand, let path, let mark, let deliver):
                 let scope = self.scope(id, path, mark: mark)
-                while let letter = hand.next(now: self.clock.now) {
+                while let letter = hand.next(now: self.scheduler.now) {
                     await self.handle(letter, scope.caused(by: letter.stamped.seq), deliver)
                 }
             case .renew: return self.beginConsumer(id)
@@ -153,7 +171,7 @@ extension RegistryCore {
         } catch {
             letter.receipt?(.failed("\(error)"))
             // A fault about the handling of a fault would go round in circles.
-            if family != .fault {
+            if family != FaultEvent.family {
                 self.emit(
                     FaultEvent(path: scope.path, code: .handlerFailed, message: "handler threw: \(error)"),
                     cause: letter.stamped.seq)
@@ -163,11 +181,11 @@ extension RegistryCore {
 
     /// Looks after a consumer, without costing anything per event.
     private func watch(_ id: ServiceID, at deadline: ContinuousClock.Instant) {
-        _ = self.clock.schedule(at: deadline) { [weak self] in
+        _ = self.scheduler.schedule(at: deadline) { [weak self] in
             guard let self else {
                 return
             }
-            let now = self.clock.now
+            let now = self.scheduler.now
             switch self.fanout.withLock({ $0.check(id, now: now) }) {
             case .done: ()
             case .again(let next): self.watch(id, at: next)
@@ -175,7 +193,7 @@ extension RegistryCore {
                 if let task {
                     self.threads.submit { task.cancel() }
                 }
-                if family != .fault {
+                if family != FaultEvent.family {
                     self.fault(
                         path, .limitHit, "handling an event of family \(family) takes longer than \(limit)",
                         hint: "budgets.handle is \(limit)")

@@ -41,7 +41,8 @@ extension RegistryCore {
         let deadline = self.later(min(own, limit ?? own))
         let mark = CallMark()
         let scope = self.scope(member.entry.id, member.path, mark: mark, deadline: deadline)
-        let call = BoundedCall<Answer>(threads: self.threads, clock: self.clock, mark: mark)
+        let call = BoundedCall<Answer>(
+            threads: self.threads(for: member.entry.urgency), scheduler: self.scheduler, mark: mark)
         switch await call.run(until: deadline, grace: .zero, { try await body(responder, scope) }) {
         case .returned(let answer): return answer
         case .threw(let error):

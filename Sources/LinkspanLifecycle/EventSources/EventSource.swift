@@ -1,7 +1,7 @@
 /// Where the events of a platform come from; services never talk to it, only to the registry.
 public protocol EventSource<Event>: Sendable {
     /// The family of events.
-    associatedtype Event: FamilyEvent
+    associatedtype Event: LifecycleEvent
 
     /// Hands events to `emit`, which never waits, until the task is cancelled.
     func run(_ emit: @escaping @Sendable (Event) -> Void) async throws

@@ -1,7 +1,7 @@
 internal import LinkspanRuntime
 
 /// A source that is told what happens: for tests, and for platforms and frameworks that have their own way to know.
-public final class ManualSource<Event: FamilyEvent>: EventSource {
+public final class ManualSource<Event: LifecycleEvent>: EventSource {
     private struct State: Sendable {
         var emit: (@Sendable (Event) -> Void)?
         var waiting: [Event] = []
@@ -33,11 +33,11 @@ public final class ManualSource<Event: FamilyEvent>: EventSource {
         for event in waiting {
             emit(event)
         }
-        let end = OnceReply<Void>()
+        let end = Promise<Void>()
         await withTaskCancellationHandler {
             await end.value
         } onCancel: {
-            end.send(())
+            end.fulfill()
         }
         self.state.withLock { $0.emit = nil }
     }

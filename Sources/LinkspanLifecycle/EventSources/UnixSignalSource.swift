@@ -53,11 +53,11 @@ public struct UnixSignalSource: EventSource {
         let token = SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
             emit(.willTerminate(reason: Signal(rawValue: number).reason, grace: grace))
         }
-        let end = OnceReply<Void>()
+        let end = Promise<Void>()
         await withTaskCancellationHandler {
             await end.value
         } onCancel: {
-            end.send(())
+            end.fulfill()
         }
         SignalPipe.shared.forget(token)
     }
@@ -106,8 +106,8 @@ private final class SignalPipe: Sendable {
             return (state.last, !state.hasThread)
         }
         if needsThread {
-            let began = ServiceThread.begin { self.serve() }
-            precondition(began, "no thread to be had for signals")
+            let began = SystemThread.start(name: "linkspan.signals") { self.serve() }
+            precondition(began, "the system has no thread left for signals")
         }
         return token
     }

@@ -1,8 +1,6 @@
 /// What happens to the application as the platform sees it; servers send the same by Unix signals.
 @nonexhaustive
 public enum AppEvent: Sendable, Hashable {
-    /// The application was launched; the reason is text such as `user`, `push`, `background`.
-    case launched(reason: String)
     /// The application is in front and gets input.
     case didBecomeActive
     /// The application is about to lose input.
@@ -13,34 +11,22 @@ public enum AppEvent: Sendable, Hashable {
     case didEnterBackground(grace: Duration?)
     /// The application is about to end; the reason is text such as `user`, `system`, `SIGTERM`.
     case willTerminate(reason: String, grace: Duration?)
-    /// Files protected by the device's lock became reachable or unreachable.
-    case protectedData(available: Bool)
-    /// The wall clock jumped, by the offset if known.
-    case significantTimeChange(offset: Duration?)
 
-    var retention: Retention {
-        switch self {
-        case .launched, .didBecomeActive, .willResignActive, .willEnterForeground, .didEnterBackground,
-            .willTerminate:
-            .keep(.app)
-        case .protectedData: .keep(.protectedData)
-        case .significantTimeChange: .none
-        }
-    }
+    /// The application's phase.
+    public var retention: Retention { .keep(RetentionKey(subject: "app")) }
 }
 
-extension AppEvent: FamilyEvent {
-    /// The family of these events.
-    public static var family: EventFamily { .app }
+extension AppEvent: LifecycleEvent {
+    /// `app`.
+    public static var familyName: String { "app" }
 
-    /// The event among those of all families.
-    public var erased: LifecycleEvent { .app(self) }
+    /// The latest of each state is kept.
+    public static var delivery: EventDelivery { .states }
 
-    /// Picks the event out of those of all families; `nil` if it belongs to another.
-    public init?(_ event: LifecycleEvent) {
-        guard case .app(let own) = event else {
-            return nil
-        }
-        self = own
+    /// Hands an event to an observer.
+    public static func deliver(
+        _ event: Stamped<Self>, to observer: any AppObserving, _ scope: ServiceScope
+    ) async throws {
+        try await observer.on(event, scope)
     }
 }

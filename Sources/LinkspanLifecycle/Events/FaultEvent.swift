@@ -53,18 +53,14 @@ public struct FaultEvent: Sendable, Hashable {
     }
 }
 
-extension FaultEvent: FamilyEvent {
-    /// The family of these events.
-    public static var family: EventFamily { .fault }
+extension FaultEvent: LifecycleEvent {
+    /// `fault`.
+    public static var familyName: String { "fault" }
 
-    /// The event among those of all families.
-    public var erased: LifecycleEvent { .fault(self) }
-
-    /// Picks the event out of those of all families; `nil` if it belongs to another.
-    public init?(_ event: LifecycleEvent) {
-        guard case .fault(let own) = event else {
-            return nil
-        }
-        self = own
+    /// Hands an event to an observer.
+    public static func deliver(
+        _ event: Stamped<Self>, to observer: any FaultObserving, _ scope: ServiceScope
+    ) async throws {
+        try await observer.on(event, scope)
     }
 }

@@ -1,116 +1,105 @@
-/// An event of any family.
-@nonexhaustive
-public enum LifecycleEvent: Sendable, Hashable {
-    /// The application's phase.
-    case app(AppEvent)
-    /// The network path.
-    case network(NetworkEvent)
-    /// A connection's state.
-    case connection(ConnectionEvent)
-    /// A message.
-    case message(MessageEvent)
-    /// A queue.
-    case buffer(BufferEvent)
-    /// Credentials and users.
-    case authentication(AuthenticationEvent)
-    /// A shortage.
-    case pressure(PressureEvent)
-    /// A fault.
-    case fault(FaultEvent)
-    /// The registry itself.
-    case registry(RegistryEvent)
+/// An event that a registry delivers; its type is its family.
+///
+/// Any module can declare a family: an event type, and the protocol that a service adopts to hear of it.
+///
+/// ```swift
+/// struct UploadEvent: LifecycleEvent {
+///     static let familyName = "upload"
+///     var file: String
+///     var isComplete: Bool
+///
+///     static func deliver(
+///         _ event: Stamped<Self>, to observer: any UploadObserving, _ scope: ServiceScope
+///     ) async throws {
+///         try await observer.on(event, scope)
+///     }
+/// }
+///
+/// protocol UploadObserving: LifecycleService {
+///     func on(_ event: Stamped<UploadEvent>, _ scope: ServiceScope) async throws
+/// }
+/// ```
+public protocol LifecycleEvent: Sendable, Hashable {
+    /// The protocol of the services that hear of these events, as an existential type such as `any UploadObserving`.
+    associatedtype Observer: Sendable
+
+    /// What the family is called in logs, metrics and faults.
+    static var familyName: String { get }
+
+    /// How events of the family reach services.
+    static var delivery: EventDelivery { get }
+
+    /// What the event means for services that start later; counts for families with ``EventDelivery/states``.
+    var retention: Retention { get }
+
+    /// Hands an event to an observer.
+    static func deliver(_ event: Stamped<Self>, to observer: Observer, _ scope: ServiceScope) async throws
+}
+
+extension LifecycleEvent {
+    /// News.
+    public static var delivery: EventDelivery { .news }
+
+    /// Nothing is kept.
+    public var retention: Retention { .none }
+
+    /// The family that the type forms.
+    public static var family: EventFamily { EventFamily(type: ObjectIdentifier(Self.self), name: Self.familyName) }
 
     /// The family of the event.
-    public var family: EventFamily {
-        switch self {
-        case .app: .app
-        case .network: .network
-        case .connection: .connection
-        case .message: .message
-        case .buffer: .buffer
-        case .authentication: .authentication
-        case .pressure: .pressure
-        case .fault: .fault
-        case .registry: .registry
-        }
-    }
-
-    var retention: Retention {
-        switch self {
-        case .app(let event): event.retention
-        case .network(let event): event.retention
-        case .connection(let event): event.retention
-        case .message: .none
-        case .buffer(let event): event.retention
-        case .authentication(let event): event.retention
-        case .pressure(let event): event.retention
-        case .fault: .none
-        case .registry(let event): event.retention
-        }
-    }
+    public var family: EventFamily { Self.family }
 }
 
-/// The families that a service can be interested in.
-@nonexhaustive
-public enum EventFamily: UInt8, Sendable, Hashable, CaseIterable {
-    /// Events of ``AppEvent``.
-    case app
-    /// Events of ``NetworkEvent``.
-    case network
-    /// Events of ``ConnectionEvent``.
-    case connection
-    /// Events of ``MessageEvent``.
-    case message
-    /// Events of ``BufferEvent``.
-    case buffer
-    /// Events of ``AuthenticationEvent``.
-    case authentication
-    /// Events of ``PressureEvent``.
-    case pressure
-    /// Events of ``FaultEvent``.
-    case fault
-    /// Events of ``RegistryEvent``.
-    case registry
+/// A family of events: all events of one type.
+public struct EventFamily: Sendable, Hashable, CustomStringConvertible {
+    let type: ObjectIdentifier
+    /// What the family is called in logs, metrics and faults.
+    public let name: String
 
-    /// Whether the family has states that late services are told, so that it must be recorded without observers too.
-    var isRetained: Bool {
-        switch self {
-        case .message, .fault: false
-        case .app, .network, .connection, .buffer, .authentication, .pressure, .registry: true
-        }
-    }
+    /// The name.
+    public var description: String { self.name }
+
+    /// Whether both are the family of one type.
+    public static func == (left: Self, right: Self) -> Bool { left.type == right.type }
+
+    /// Hashes the identity of the type.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.type) }
 }
 
-/// An event type that forms a family.
-public protocol FamilyEvent: Sendable, Hashable {
-    /// The family it forms.
-    static var family: EventFamily { get }
-
-    /// The event among those of all families.
-    var erased: LifecycleEvent { get }
-
-    /// Picks the event out of those of all families; `nil` if it belongs to another.
-    init?(_ event: LifecycleEvent)
+/// How the events of a family reach services.
+public enum EventDelivery: Sendable, Hashable {
+    /// One by one, to the services that are there; without any, events are not made.
+    case news
+    /// One by one; the latest of each state is kept for services that start later, as ``LifecycleEvent/retention`` says.
+    case states
+    /// Collected for ``ServiceRegistry/Options/batchDelay`` and then handed over together, to the services that are there.
+    ///
+    /// For events on the path of every message: emitting one costs no more than appending it.
+    case batches
 }
 
-/// What a registry remembers of an event for services that come later.
-enum Retention: Sendable, Hashable {
+/// What a registry keeps of an event for services that start later.
+public enum Retention: Sendable, Hashable {
+    /// Nothing.
     case none
-    case keep(StickyKey)
-    case forget(StickyKey)
+    /// The event, in place of the last one with the same key.
+    case keep(RetentionKey)
+    /// Not even the last one with this key.
+    case forget(RetentionKey)
+    /// Nothing any more of what is kept about a subject, by events of any family.
+    case forgetAll(subject: String)
 }
 
-/// A thing that has one current state.
-enum StickyKey: Sendable, Hashable {
-    case app
-    case protectedData
-    case network
-    case connection(UInt64)
-    case occupancy(UInt64)
-    case buffer(UInt64?, BufferEvent.Queue)
-    case authentication
-    case disk
-    case thermal
-    case lowPower
-    case registry
+/// One state of one subject, such as the queue of a connection.
+public struct RetentionKey: Sendable, Hashable {
+    /// Whose state it is, such as `connection 7`.
+    public var subject: String
+    /// Which of its states.
+    public var aspect: String
+
+    /// Makes a key.
+    public init(subject: String, aspect: String = "state") {
+        self.subject = subject
+        self.aspect = aspect
+    }
 }

@@ -51,21 +51,21 @@ public struct NetworkEvent: Sendable, Hashable {
         self.previous = previous
     }
 
-    var retention: Retention { .keep(.network) }
+    /// The path of the machine.
+    public var retention: Retention { .keep(RetentionKey(subject: "network")) }
 }
 
-extension NetworkEvent: FamilyEvent {
-    /// The family of these events.
-    public static var family: EventFamily { .network }
+extension NetworkEvent: LifecycleEvent {
+    /// `network`.
+    public static var familyName: String { "network" }
 
-    /// The event among those of all families.
-    public var erased: LifecycleEvent { .network(self) }
+    /// The latest of each state is kept.
+    public static var delivery: EventDelivery { .states }
 
-    /// Picks the event out of those of all families; `nil` if it belongs to another.
-    public init?(_ event: LifecycleEvent) {
-        guard case .network(let own) = event else {
-            return nil
-        }
-        self = own
+    /// Hands an event to an observer.
+    public static func deliver(
+        _ event: Stamped<Self>, to observer: any NetworkObserving, _ scope: ServiceScope
+    ) async throws {
+        try await observer.on(event, scope)
     }
 }

@@ -12,26 +12,26 @@ public enum RegistryEvent: Sendable, Hashable {
     /// The stop has begun and has this long.
     case willStop(budget: Duration)
 
-    var retention: Retention {
+    /// Where the registry stands.
+    public var retention: Retention {
         switch self {
-        case .willStart, .started, .degraded, .willStop: .keep(.registry)
+        case .willStart, .started, .degraded, .willStop: .keep(RetentionKey(subject: "registry"))
         case .serviceChanged: .none
         }
     }
 }
 
-extension RegistryEvent: FamilyEvent {
-    /// The family of these events.
-    public static var family: EventFamily { .registry }
+extension RegistryEvent: LifecycleEvent {
+    /// `registry`.
+    public static var familyName: String { "registry" }
 
-    /// The event among those of all families.
-    public var erased: LifecycleEvent { .registry(self) }
+    /// The latest of each state is kept.
+    public static var delivery: EventDelivery { .states }
 
-    /// Picks the event out of those of all families; `nil` if it belongs to another.
-    public init?(_ event: LifecycleEvent) {
-        guard case .registry(let own) = event else {
-            return nil
-        }
-        self = own
+    /// Hands an event to an observer.
+    public static func deliver(
+        _ event: Stamped<Self>, to observer: any RegistryObserving, _ scope: ServiceScope
+    ) async throws {
+        try await observer.on(event, scope)
     }
 }

@@ -12,7 +12,7 @@ enum CallOutcome<Value: Sendable>: Sendable {
 final class BoundedCall<Value: Sendable>: Sendable {
     private struct State: Sendable {
         var continuation: CheckedContinuation<CallOutcome<Value>, Never>?
-        var timers: [LifecycleTimer] = []
+        var timers: [any ScheduledWork] = []
         var task: Task<Void, Never>?
         var isCancelled = false
         var outcome: CallOutcome<Value>?
@@ -20,12 +20,12 @@ final class BoundedCall<Value: Sendable>: Sendable {
 
     private let state = Lock(State())
     private let threads: ServiceThreads
-    private let clock: any LifecycleClock
+    private let scheduler: any Scheduler
     private let mark: CallMark
 
-    init(threads: ServiceThreads, clock: any LifecycleClock, mark: CallMark) {
+    init(threads: ServiceThreads, scheduler: any Scheduler, mark: CallMark) {
         self.threads = threads
-        self.clock = clock
+        self.scheduler = scheduler
         self.mark = mark
     }
 
@@ -100,7 +100,7 @@ final class BoundedCall<Value: Sendable>: Sendable {
             return state.task
         }
         self.cancelAside(task)
-        self.expire(at: self.clock.now.advanced(by: grace))
+        self.expire(at: self.scheduler.now.advanced(by: grace))
     }
 
     /// Cancelling runs the service's own cancellation handlers, which may block: never on the thread of who cancels.
@@ -111,7 +111,7 @@ final class BoundedCall<Value: Sendable>: Sendable {
     }
 
     private func expire(at deadline: ContinuousClock.Instant) {
-        let timer = self.clock.schedule(at: deadline) {
+        let timer = self.scheduler.schedule(at: deadline) {
             let task = self.state.withLock { $0.task }
             if self.finish(.abandoned) {
                 self.cancelAside(task)
@@ -133,7 +133,7 @@ final class BoundedCall<Value: Sendable>: Sendable {
     private func finish(_ outcome: CallOutcome<Value>) -> Bool {
         let (continuation, timers) = self.state.withLock { state in
             guard state.outcome == nil else {
-                return (nil as CheckedContinuation<CallOutcome<Value>, Never>?, [LifecycleTimer]?.none)
+                return (nil as CheckedContinuation<CallOutcome<Value>, Never>?, [any ScheduledWork]?.none)
             }
             if case .abandoned = outcome {
                 // Before the caller knows, so that nothing the call does counts after it was reported.

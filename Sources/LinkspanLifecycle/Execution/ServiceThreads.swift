@@ -1,6 +1,7 @@
+private import Dispatch
 internal import LinkspanRuntime
 
-/// The threads on which a registry calls its services.
+/// Threads on which a registry calls its services.
 ///
 /// Services may block; the SDK and the application's own tasks must not suffer from it. So every call runs here. There
 /// are few threads; one is added while work waits and all are busy for longer than `patience`, up to `cap`, and leaves
@@ -25,15 +26,19 @@ final class ServiceThreads: Sendable {
     }
 
     private let state = Lock(State())
-    private let gate = ServiceThread.Gate()
+    private let gate = DispatchSemaphore(value: 0)
     private let base: Int
     private let cap: Int
     private let patience: Duration
+    private let priority: SystemThread.Priority
 
-    init(base: Int, cap: Int, patience: Duration = .milliseconds(10)) {
+    init(
+        base: Int, cap: Int, patience: Duration = .milliseconds(10), priority: SystemThread.Priority = .normal
+    ) {
         self.base = max(1, base)
         self.cap = max(cap, self.base)
         self.patience = patience
+        self.priority = priority
     }
 
     /// How many threads there are.
@@ -89,7 +94,7 @@ extension ServiceThreads {
     }
 
     private func grow() {
-        guard !ServiceThread.begin({ self.serve() }) else {
+        guard !SystemThread.start(name: "linkspan.service", priority: self.priority, { self.serve() }) else {
             return
         }
         let watches = self.state.withLock { state in
@@ -105,7 +110,7 @@ extension ServiceThreads {
     /// Looks again after a while, and adds a thread if no work was taken in between.
     private func watch(since taken: UInt64) {
         // The timer holds the threads, not the other way round; work that waits must get its thread.
-        _ = SystemLifecycleClock.shared.schedule(at: .now.advanced(by: self.patience)) {
+        _ = SystemScheduler.shared.schedule(at: .now.advanced(by: self.patience)) {
             let (grows, next) = self.state.withLock { state -> (Bool, UInt64?) in
                 guard !state.queue.isEmpty else {
                     state.isWatched = false

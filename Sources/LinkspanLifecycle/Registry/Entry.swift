@@ -7,8 +7,8 @@ struct Entry: Sendable {
     let placement: Placement
     let budgets: Budgets
     let importance: Importance
+    let urgency: Urgency
     let origin: String
-    let interest: Interest
 
     init(
         _ service: any LifecycleService, id: ServiceID = .make(), group: ServiceID, settings: ServiceSettings
@@ -20,8 +20,8 @@ struct Entry: Sendable {
         self.placement = settings.placement ?? service.placement
         self.budgets = settings.budgets ?? service.budgets
         self.importance = settings.importance ?? service.importance
+        self.urgency = service.urgency
         self.origin = settings.origin
-        self.interest = Interest(service)
     }
 }
 

@@ -29,16 +29,12 @@ extension RegistryCore {
     }
 
     private func addMailbox(_ entry: Entry) {
-        let families = entry.interest.families
-        guard !families.isEmpty else {
-            return
-        }
-        let interest = entry.interest
+        let service = entry.service
         let mailbox = Mailbox(
-            id: entry.id, path: entry.name.rawValue, families: families, capacity: entry.budgets.mailbox,
-            limit: entry.budgets.handle
+            id: entry.id, path: entry.name.rawValue, interest: .service(service), capacity: entry.budgets.mailbox,
+            limit: entry.budgets.handle, urgency: entry.urgency
         ) { stamped, scope in
-            try await interest.deliver(stamped, scope)
+            try await Interest.deliver(stamped.event, of: stamped, to: service, scope)
             return true
         }
         self.handOver()
@@ -93,7 +89,8 @@ extension RegistryCore {
 
     func health(of member: Member, _ service: any LifecycleService) async -> Health {
         let mark = CallMark()
-        let call = BoundedCall<Health>(threads: self.threads, clock: self.clock, mark: mark)
+        let call = BoundedCall<Health>(
+            threads: self.threads(for: member.entry.urgency), scheduler: self.scheduler, mark: mark)
         let deadline = self.later(member.entry.budgets.handle)
         switch await call.run(until: deadline, grace: .zero, { await service.health() }) {
         case .returned(let health): return health

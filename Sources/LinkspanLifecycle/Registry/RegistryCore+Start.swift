@@ -11,10 +11,10 @@ extension RegistryCore {
     }
 
     private func startOrJoin() async -> Result<StartReport, RegistryError> {
-        let join = OnceReply<Result<StartReport, RegistryError>>()
+        let join = Promise<Result<StartReport, RegistryError>>()
         do {
             let decision = try self.machine.withLock { machine throws(RegistryError) in
-                try machine.beginStart { join.send($0) }
+                try machine.beginStart { join.fulfill($0) }
             }
             switch decision {
             case .done(let report): return .success(report)
@@ -32,7 +32,7 @@ extension RegistryCore {
     }
 
     private func drive(_ plan: ServicePlan) async -> Result<StartReport, RegistryError> {
-        let began = self.clock.now
+        let began = self.scheduler.now
         let deadline = began.advanced(by: self.options.startBudget)
         self.emit(RegistryEvent.willStart)
         for wave in plan.waves {
@@ -45,7 +45,7 @@ extension RegistryCore {
                 }
             }
         }
-        let time = began.duration(to: self.clock.now)
+        let time = began.duration(to: self.scheduler.now)
         guard let done = self.machine.withLock({ $0.finishStart(waves: plan.waves, time: time) }) else {
             return await self.rollBack()
         }
@@ -73,7 +73,8 @@ extension RegistryCore {
         let service = member.entry.service
         let mark = CallMark()
         let limit = min(deadline, self.later(member.entry.budgets.start))
-        let call = BoundedCall<Void>(threads: self.threads, clock: self.clock, mark: mark)
+        let call = BoundedCall<Void>(
+            threads: self.threads(for: member.entry.urgency), scheduler: self.scheduler, mark: mark)
         self.emit(RegistryEvent.serviceChanged(path: member.path, from: .registered, to: .starting))
         self.calls.withLock { $0[id] = call }
         if self.machine.withLock({ $0.isInVain(id) }) {
@@ -91,7 +92,7 @@ extension RegistryCore {
     private func releaseLate(_ member: Member, _ outcome: CallOutcome<Void>) {
         let scope = self.scope(member.entry.id, member.path, mark: CallMark())
         let service = member.entry.service
-        _ = self.threads.begin { try? await service.stop(scope) }
+        _ = self.threads(for: member.entry.urgency).begin { try? await service.stop(scope) }
     }
 
     private func settle(_ member: Member, _ outcome: CallOutcome<Void>) {
@@ -164,7 +165,8 @@ extension RegistryCore {
         let culprits = self.machine.withLock { $0.culprits }
         let (plan, abort) = self.machine.withLock { $0.beginRollback() }
         let code = abort.code
-        let budget = abort.deadline.map { max(.zero, self.clock.now.duration(to: $0)) } ?? self.options.shutdownBudget
+        let budget =
+            abort.deadline.map { max(.zero, self.scheduler.now.duration(to: $0)) } ?? self.options.shutdownBudget
         let report = await self.shutDown(plan, within: budget)
         let reasons = culprits.map { "\($0.path): \($0.state.reason)" }.joined(separator: "; ")
         let message = code == .startFailed ? "required service failed: \(reasons)" : "start was given up"
@@ -194,7 +196,7 @@ extension RegistryCore {
         let service = member.entry.service
         let scope = self.scope(id, member.path, mark: CallMark())
         let path = member.path
-        let task = self.threads.begin { [weak self] in
+        let task = self.threads(for: member.entry.urgency).begin { [weak self] in
             do {
                 try await service.run(scope)
             } catch {

@@ -35,9 +35,9 @@ private struct TearDown: Sendable {
 
 extension RegistryCore {
     func stop(within budget: Duration) async -> ShutdownReport {
-        let join = OnceReply<ShutdownReport>()
+        let join = Promise<ShutdownReport>()
         let deadline = self.later(budget)
-        switch self.machine.withLock({ $0.beginStop(until: deadline) { join.send($0) } }) {
+        switch self.machine.withLock({ $0.beginStop(until: deadline) { join.fulfill($0) } }) {
         case .done(let report): return report
         case .join: return await join.value
         case .abortStart:
@@ -49,7 +49,7 @@ extension RegistryCore {
 
     /// Quiesces and stops everything in the reverse of `plan`, whether it was asked for or a start is rolled back.
     func shutDown(_ plan: ServicePlan, within budget: Duration) async -> ShutdownReport {
-        let began = self.clock.now
+        let began = self.scheduler.now
         self.emit(RegistryEvent.willStop(budget: budget))
         await self.waitForOthers(until: began.advanced(by: budget))
         // Two fifths for flushing; what is not used of it is left for stopping.
@@ -77,7 +77,7 @@ extension RegistryCore {
             }
             rows += results.compactMap { $0.1?.row }
         }
-        return self.finishStop(rows, time: began.duration(to: self.clock.now))
+        return self.finishStop(rows, time: began.duration(to: self.scheduler.now))
     }
 
     private func finishStop(_ rows: [ShutdownReport.Row], time: Duration) -> ShutdownReport {
@@ -98,29 +98,29 @@ extension RegistryCore {
 
     /// A wave may use half of what is left, so that one that hangs leaves time for the rest; the last may use all.
     private func share(until end: ContinuousClock.Instant, isLast: Bool) -> ContinuousClock.Instant {
-        let now = self.clock.now
+        let now = self.scheduler.now
         let left = max(.zero, now.duration(to: end))
         return now.advanced(by: isLast ? left : left / 2)
     }
 
     /// Waits for the services that are being started or removed on their own.
     private func waitForOthers(until deadline: ContinuousClock.Instant) async {
-        self.cancelCalls(grace: min(self.options.grace, self.clock.now.duration(to: deadline) / 4))
+        self.cancelCalls(grace: min(self.options.grace, self.scheduler.now.duration(to: deadline) / 4))
         let ids = self.machine.withLock { $0.unsettled }
         guard !ids.isEmpty else {
             return
         }
         _ = await self.each(ids) { id in
-            let reply = OnceReply<Void>()
-            if self.machine.withLock({ $0.whenSettled(id) { reply.send(()) } }) {
+            let reply = Promise<Void>()
+            if self.machine.withLock({ $0.whenSettled(id) { reply.fulfill() } }) {
                 await self.wait(for: reply, until: deadline)
             }
         }
     }
 
     /// Waits for a reply, and not past `deadline`.
-    private func wait(for reply: OnceReply<Void>, until deadline: ContinuousClock.Instant) async {
-        let timer = self.clock.schedule(at: deadline) { reply.send(()) }
+    private func wait(for reply: Promise<Void>, until deadline: ContinuousClock.Instant) async {
+        let timer = self.scheduler.schedule(at: deadline) { reply.fulfill() }
         await reply.value
         timer.cancel()
     }
@@ -137,7 +137,7 @@ extension RegistryCore {
             return nil
         }
         let member = claim.member
-        var tearDown = TearDown(member: member, began: self.clock.now)
+        var tearDown = TearDown(member: member, began: self.scheduler.now)
         if case .failed(let text) = member.state {
             tearDown.error = text
         }
@@ -157,8 +157,8 @@ extension RegistryCore {
     ) async {
         self.handOver()
         self.fanout.withLock { $0.seal(id) }
-        let reply = OnceReply<Void>()
-        if self.fanout.withLock({ $0.whenIdle(id) { reply.send(()) } }) {
+        let reply = Promise<Void>()
+        if self.fanout.withLock({ $0.whenIdle(id) { reply.fulfill() } }) {
             await self.wait(for: reply, until: deadline)
         }
         let removed = self.close(id)
@@ -181,13 +181,13 @@ extension RegistryCore {
         if let run = self.runs.withLock({ $0.removeValue(forKey: id) }) {
             self.threads.submit { run.cancel() }
             // Half, so that a loop that does not end leaves time to release what the service holds.
-            let half = self.clock.now.duration(to: limit) / 2
+            let half = self.scheduler.now.duration(to: limit) / 2
             tearDown.note(
                 await self.call(begun.member, until: self.later(half)) { _, _ in await run.value }, .run)
         }
         tearDown.note(
             await self.call(begun.member, until: limit) { service, scope in try await service.stop(scope) }, .stop)
-        tearDown.time = begun.began.duration(to: self.clock.now)
+        tearDown.time = begun.began.duration(to: self.scheduler.now)
         let state: ServiceState = tearDown.late.last.map { .abandoned(during: $0) } ?? .stopped
         self.machine.withLock { $0.set(id, state) }
         return tearDown
@@ -249,16 +249,16 @@ extension RegistryCore {
 
     /// Returns once a receiver has nothing in hand, or after `limit`.
     func idle(_ id: ServiceID, within limit: Duration) async {
-        let reply = OnceReply<Void>()
-        if self.fanout.withLock({ $0.whenIdle(id) { reply.send(()) } }) {
+        let reply = Promise<Void>()
+        if self.fanout.withLock({ $0.whenIdle(id) { reply.fulfill() } }) {
             await self.wait(for: reply, until: self.later(limit))
         }
     }
 
     /// Returns once the service is no longer being started or stopped.
     func settled(_ id: ServiceID) async -> ServiceState? {
-        let reply = OnceReply<Void>()
-        if self.machine.withLock({ $0.whenSettled(id) { reply.send(()) } }) {
+        let reply = Promise<Void>()
+        if self.machine.withLock({ $0.whenSettled(id) { reply.fulfill() } }) {
             await reply.value
         }
         return self.machine.withLock { $0.members[id]?.state }

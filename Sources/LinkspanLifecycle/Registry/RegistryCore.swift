@@ -5,21 +5,23 @@ final class RegistryCore: Sendable {
     typealias Member = ServiceRegistry.StateMachine.Member
 
     let options: ServiceRegistry.Options
-    let clock: any LifecycleClock
+    let scheduler: any Scheduler
+    /// The threads on which services are called that do something for a user.
     let threads: ServiceThreads
+    /// The threads on which services are called that only watch.
+    let watchers: ServiceThreads
     let machine: Lock<ServiceRegistry.StateMachine>
-    let tray: MessageTray
-    let fanout: Lock<Fanout>
+    let fanout = Lock(Fanout())
+    /// The collectors of the families that are handed over in batches, for emitters, which do not wait for the fan-out.
+    let collectors = Lock<[EventFamily: any EventCollecting]>([:])
     let calls = Lock<[ServiceID: BoundedCall<Void>]>([:])
     let runs = Lock<[ServiceID: Task<Void, Never>]>([:])
 
     init(root: Group, options: ServiceRegistry.Options) {
         self.options = options
-        self.clock = options.clock
-        let tray = MessageTray()
-        self.tray = tray
-        self.fanout = Lock(Fanout(tray: tray))
-        self.threads = ServiceThreads(base: options.threads, cap: options.threadLimit)
+        self.scheduler = options.scheduler
+        self.threads = ServiceThreads(base: options.threads, cap: options.threadLimit, priority: .normal)
+        self.watchers = ServiceThreads(base: options.threads, cap: options.threadLimit, priority: .utility)
         self.machine = Lock(ServiceRegistry.StateMachine(root: root))
     }
 
@@ -28,7 +30,10 @@ final class RegistryCore: Sendable {
             task.cancel()
         }
         self.threads.close()
+        self.watchers.close()
     }
+
+    func threads(for urgency: Urgency) -> ServiceThreads { urgency == .normal ? self.threads : self.watchers }
 
     /// Where the tree is kept now: here, or in the registry this one was nested in.
     var home: RegistryCore {
@@ -47,7 +52,7 @@ final class RegistryCore: Sendable {
     }
 
     func later(_ duration: Duration) -> ContinuousClock.Instant {
-        self.clock.now.advanced(by: duration)
+        self.scheduler.now.advanced(by: duration)
     }
 }
 
@@ -84,7 +89,8 @@ extension RegistryCore {
     ) async -> CallOutcome<Void> {
         let mark = CallMark()
         let scope = self.scope(member.entry.id, member.path, mark: mark, deadline: deadline)
-        let call = BoundedCall<Void>(threads: self.threads, clock: self.clock, mark: mark)
+        let call = BoundedCall<Void>(
+            threads: self.threads(for: member.entry.urgency), scheduler: self.scheduler, mark: mark)
         let service = member.entry.service
         return await call.run(until: deadline, grace: nil) { try await body(service, scope) }
     }

@@ -1,4 +1,4 @@
-internal import LinkspanRuntime
+public import LinkspanRuntime
 
 /// A set of services that start, observe and stop together; itself a service, so that registries nest.
 ///
@@ -59,15 +59,15 @@ extension ServiceRegistry {
         public var shutdownBudget: Duration = .seconds(8)
         /// How long a start may go on after it was cancelled, before it is abandoned.
         public var grace: Duration = .seconds(1)
-        /// How long events of messages are collected before services get them; zero hands over each at once, on the
-        /// thread of whoever sends the message.
-        public var messageDelay: Duration = .milliseconds(5)
-        /// The threads for calls to services.
+        /// How long events of families with ``EventDelivery/batches`` are collected before services get them; zero hands
+        /// over each at once, on the emitter's thread.
+        public var batchDelay: Duration = .milliseconds(5)
+        /// The threads for calls to services, for each ``Urgency``; they start with the first call.
         public var threads: Int = 4
-        /// How many threads there may be while services block theirs.
+        /// How many threads there may be for each ``Urgency`` while services block theirs.
         public var threadLimit: Int = 64
         /// The time.
-        public var clock: any LifecycleClock = .system
+        public var scheduler: any Scheduler = SystemScheduler.shared
 
         /// Makes the default options, changed by `configure`.
         public init(_ configure: (inout Options) -> Void = { _ in }) {
@@ -105,11 +105,11 @@ extension ServiceRegistry {
         -> ShutdownReport
     {
         await onReady(try await self.start())
-        let reply = OnceReply<Void>()
+        let reply = Promise<Void>()
         await withTaskCancellationHandler {
             await reply.value
         } onCancel: {
-            reply.send(())
+            reply.fulfill()
         }
         return await self.stop()
     }
@@ -174,20 +174,20 @@ extension ServiceRegistry {
     ///
     /// The object is not kept; when it is gone, so is the observer. Current states come first, marked as replayed. A
     /// value type does not compile, since nothing could tell when it goes away.
-    public func observe<Object: AnyObject & Sendable, Event: FamilyEvent>(
+    public func observe<Object: AnyObject & Sendable, Event: LifecycleEvent>(
         weak object: Object, _ type: Event.Type = Event.self, mailbox: Int = 1024,
         _ handler: @escaping @Sendable (Object, Stamped<Event>) async -> Void
     ) -> Registration {
         let reference = WeakReference(object)
         let id = ServiceID.make()
         let box = Mailbox(
-            id: id, path: "\(self.name).observer#\(id.number)", families: [Event.family], capacity: mailbox,
+            id: id, path: "\(self.name).observer#\(id.number)", interest: .family(Event.family), capacity: mailbox,
             limit: .seconds(1)
         ) { stamped, _ in
             guard let object = reference.object else {
                 return false
             }
-            if let event = Event(stamped.event) {
+            if let event = stamped.event as? Event {
                 await handler(object, stamped.with(event))
             }
             return true
@@ -211,30 +211,33 @@ extension ServiceRegistry {
 extension ServiceRegistry {
     /// Tells everybody who is interested; never waits, and may be called from any thread.
     ///
-    /// The event is only made if it is needed. Returns its number; `nil` if nobody is interested, and for an event of a
-    /// message, which gets its number when it is handed over (``Options/messageDelay``).
+    /// The event is only made if it is needed. Returns its number; `nil` if nobody is interested, and for an event that is
+    /// collected, which gets its number when it is handed over (``Options/batchDelay``).
     @discardableResult
-    public func emit<Event: FamilyEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
+    public func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
         self.core.emit(event(), cause: cause)
     }
 
     /// Whether an event of a family would reach anybody, or be remembered for those who come later.
     ///
     /// For those who have to collect facts before they can emit.
-    public func hasAudience(for family: EventFamily) -> Bool { self.core.home.hasAudience(for: family) }
+    public func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool { self.core.hasAudience(for: type) }
+
+    /// Emits events of one family, without looking the family up each time.
+    package func emitter<Event: LifecycleEvent>(for type: Event.Type) -> EventEmitter<Event> { EventEmitter(self) }
 
     /// Tells everybody who is interested and waits until all have handled it, each within its own budget and `limit`.
     ///
     /// Services get it in order with all other events. Those that are not ready are not waited for.
     @discardableResult
-    public func barrier<Event: FamilyEvent>(_ event: Event, within limit: Duration? = nil) async -> BarrierReport {
+    public func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration? = nil) async -> BarrierReport {
         await self.core.home.barrier(event, within: limit)
     }
 
     /// Asks every ready service that adopts `responder`, all at once, and merges the answers in the order of start.
     ///
     /// - Parameters:
-    ///   - responder: The protocol, such as `(any ReconnectDeciding).self`.
+    ///   - responder: The protocol, such as `(any UploadDeciding).self`.
     ///   - rule: How answers become one.
     ///   - limit: The longest wait; a service's own budget may be shorter.
     ///   - onFault: The answer that stands in for one that threw or did not come, with the reason.
@@ -246,14 +249,6 @@ extension ServiceRegistry {
         _ body: @escaping @Sendable (Responder, ServiceScope) async throws -> Answer
     ) async -> Answer {
         await self.core.home.ask(responder, merging: rule, within: limit, onFault: onFault, body)
-    }
-
-    /// Asks whether a connection may try again; anybody may veto.
-    public func mayReconnect(_ question: ReconnectQuestion, within limit: Duration? = nil) async -> Verdict {
-        await self.ask(
-            (any ReconnectDeciding).self, merging: .veto, within: limit,
-            onFault: { $0.onFault == .open ? .allow : .veto($1) },
-            { try await $0.decide(question, $1) })
     }
 }
 

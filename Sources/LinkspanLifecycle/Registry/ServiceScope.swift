@@ -38,7 +38,7 @@ public struct ServiceScope: Sendable {
     /// Emits an event that names the one being handled as its cause.
     ///
     /// Throws a ``RegistryError`` with code `abandoned` when the call was given up.
-    public func emit<Event: FamilyEvent>(_ event: Event) throws(RegistryError) {
+    public func emit<Event: LifecycleEvent>(_ event: Event) throws(RegistryError) {
         try self.live().emit(event, cause: self.cause)
     }
 

@@ -2,6 +2,7 @@ internal import EventJournal
 internal import Foundation
 internal import Linkspan
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanLogging
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
@@ -103,7 +104,7 @@ extension Interop {
                         outcomes.append($0.mapError { $0 })
                     })
             }
-            evidence.add(client)
+            await evidence.add(client)
             switch scenario {
             case .socketIO, .webSocket, .polling, .upgrade:
                 try await Self.talk(client, canaries, evidence)
@@ -112,13 +113,13 @@ extension Interop {
             default:
                 evidence.add(describing: try await client.lost())
             }
-            evidence.add(client)
+            await evidence.add(client)
             // Ends what still waits.
             client.handler.release()
             for outcome in try await outcomes.first(requests) {
                 if case .failure(let error) = outcome { evidence.add(error) }
             }
-            evidence.add(client)
+            await evidence.add(client)
             await server?.stop()
         }
 
@@ -166,7 +167,7 @@ extension Interop {
             evidence.add(describing: try await client.lost())
             try await client.connected(times: 2)
             let exported = try #require(client.handler.resumption?.exported)
-            evidence.add(client)
+            await evidence.add(client)
             let text = evidence.text
             // What the server gave in its place is as secret.
             for secret in [exported, String(exported.split(separator: "\"")[0])] {

@@ -28,7 +28,7 @@ final class Evidence: Sendable {
     }
 
     /// Adds what a connection says about itself.
-    func add(_ client: Client) {
+    func add(_ client: Client) async {
         let diagnosis = client.handler.diagnosis
         self.add(diagnosis.report)
         self.add(client.handler.explain())
@@ -38,7 +38,7 @@ final class Evidence: Sendable {
             self.add(describing: change)
             if let error = change.reason.error { self.add(error) }
         }
-        for status in client.handler.commands { self.add(describing: status) }
+        for status in await client.handler.commands { self.add(describing: status) }
         for message in client.messages.entries { self.add("\(message)\n\(String(reflecting: message))") }
     }
 

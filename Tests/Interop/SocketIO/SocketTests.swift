@@ -49,6 +49,22 @@ extension Interop {
             }
         }
 
+        @Test("namespaces of two users have a socket each, those of one user share theirs")
+        func separatesUsers() async throws {
+            try await withServer(.aiohttp) { server in
+                try await Bench.use { bench in
+                    let (ann, bob) = (CredentialSource.user("ann"), CredentialSource.user("bob"))
+                    let clients = [
+                        try await bench.socketIO(server, credentials: ann),
+                        try await bench.socketIO(server, "/chat", credentials: bob),
+                        try await bench.socketIO(server, "/admin", credentials: ann),
+                    ]
+                    for client in clients { try await client.connected() }
+                    #expect(try await Self.engines(by: clients[0]) == Engines(open: 2, ever: 2))
+                }
+            }
+        }
+
         @Test("the loss of the socket is the loss of all its namespaces, and one socket serves them again")
         func losesSocket() async throws {
             try await withServer(.aiohttp) { server in
@@ -160,4 +176,9 @@ extension Interop {
             }
         }
     }
+}
+
+extension CredentialSource {
+    /// A user of their own, who shows nothing but a name.
+    fileprivate static func user(_ name: String) -> Self { .provider { _ in try Credentials(auth: ["name": name]) } }
 }

@@ -68,7 +68,6 @@ final class Bench: Sendable {
             .credentials(credentials)
             .options {
                 $0.retry = .backoff(.quick)
-                $0.retryName = "quick"
                 options(&$0)
             }
             .build()

@@ -53,7 +53,7 @@ extension BrokenConfiguration {
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "flushPause, healthyAfter, idleTimeout, openDeadline, retry, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.yaml:6"),
         Self(
             mistake: "unknown section of a transport, told once",
@@ -61,7 +61,7 @@ extension BrokenConfiguration {
             says: "linkspan.transport.webscket  unknown transport or key 'webscket' (did you mean 'websocket'? "
                 + "known: adapter, memory, socketio, url, websocket)  from chat.yaml:5"),
         Self(
-            mistake: "unknown section", file: Self.good("  conection: { linger: 1 }"),
+            mistake: "unknown section", file: Self.good("  conection: { idleTimeout: 1 }"),
             says: "linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
                 + "known: connection, services, transport)  from chat.yaml:5"),
         Self(
@@ -76,15 +76,15 @@ extension BrokenConfiguration {
         Self(
             mistake: "unknown key without a value in JSON",
             file: "{\"linkspan\": {\"transport\": {\"adapter\": \"memory\", \"url\": \"memory://a\"},\n"
-                + "\"connection\": {\"lingr\": null}}}",
+                + "\"connection\": {\"idleTimout\": null}}}",
             name: "chat.json",
-            says: "linkspan.connection.lingr  unknown option 'lingr' (did you mean 'linger'? "
+            says: "linkspan.connection.idleTimout  unknown option 'idleTimout' (did you mean 'idleTimeout'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, linger, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "flushPause, healthyAfter, idleTimeout, openDeadline, retry, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.json:2"),
         Self(
-            mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { linger: 1 } }",
+            mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { idleTimeout: 1 } }",
             says: "linkspam  unknown section (did you mean 'linkspan'?)  from chat.yaml:6"),
         Self(
             mistake: "unknown variable", file: Self.good(""), environment: ["LINKSPAN_TRANSPORT_ADAPTOR": "memory"],
@@ -111,13 +111,13 @@ extension BrokenConfiguration {
 
     private static let values = [
         Self(
-            mistake: "text for a time, hiding a right one", file: Self.good("  connection: { linger: 300 }"),
-            environment: ["LINKSPAN_CONNECTION_LINGER": "abc"],
-            says: "linkspan.connection.linger  expected seconds (a number from 0 to 86400), found \"abc\""
-                + "  from LINKSPAN_CONNECTION_LINGER; hides 300 in chat.yaml:5"),
+            mistake: "text for a time, hiding a right one", file: Self.good("  connection: { idleTimeout: 300 }"),
+            environment: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "abc"],
+            says: "linkspan.connection.idleTimeout  expected seconds (a number from 0 to 86400), found \"abc\""
+                + "  from LINKSPAN_CONNECTION_IDLE_TIMEOUT; hides 300 in chat.yaml:5"),
         Self(
-            mistake: "no number at all", file: Self.good("  connection: { linger: nan }"),
-            says: "linkspan.connection.linger  expected seconds (a number from 0 to 86400), found \"nan\""
+            mistake: "no number at all", file: Self.good("  connection: { idleTimeout: nan }"),
+            says: "linkspan.connection.idleTimeout  expected seconds (a number from 0 to 86400), found \"nan\""
                 + "  from chat.yaml:5"),
         Self(
             mistake: "number out of range", file: Self.good("  connection:\n    bufferCommands: 0"),
@@ -279,10 +279,11 @@ extension BrokenConfiguration {
                 + "found character that cannot start any token"),
         Self(
             mistake: "comma missing in JSON", file: "{\n  \"linkspan\": {\n    \"a\": 1\n    \"b\": 2\n  }\n}\n",
-            name: "chat.json", says: "chat.json:4:5  is not well-formed JSON"),
+            name: "chat.json",
+            says: "chat.json:4:8  while parsing a flow mapping in line 2, column 15, did not find expected ',' or '}'"),
         Self(
             mistake: "JSON that ends too early", file: "{\n  \"linkspan\": {\n", name: "chat.json",
-            says: "chat.json:3:1  is not well-formed JSON: it ends too early"),
+            says: "chat.json:3:1  while parsing a flow node in line 3, column 1, did not find expected node content"),
         Self(
             mistake: "list at the top", file: "- linkspan\n",
             says: "chat.yaml  expected a section 'linkspan' at the top, found a list or a value"),
@@ -292,25 +293,26 @@ extension BrokenConfiguration {
         Self(
             mistake: "value for the root", file: "linkspan: memory\n",
             environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"],
-            says: "linkspan  expected a section, found a value  from chat.yaml:1"),
+            says:
+                "linkspan  expected a section (known: connection, services, transport), found a value  from chat.yaml:1"
+        ),
         Self(
             mistake: "list of sections", file: Self.good("  services:\n    enabled: [{ logging: on }]"),
-            says: "chat.yaml  lists may hold only texts or only numbers; 'linkspan.services.enabled' "
-                + "holds something else"),
+            says: "linkspan.services.enabled[0]  expected text, found a section  from chat.yaml:6"),
         Self(
             mistake: "list of sections in JSON", file: "{\"linkspan\": {\"services\": {\"enabled\": [{\"a\": 1}]}}}",
             name: "chat.json",
-            says: "chat.json  lists may hold only texts or only numbers; 'linkspan.services.enabled' "
-                + "holds something else"),
+            environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"],
+            says: "linkspan.services.enabled[0]  expected text, found a section  from chat.json:1"),
         Self(
             mistake: "key given twice", file: Self.good("  services: { enabled: [] }\n  services: { add: [] }"),
-            says: "linkspan.services  given twice, in lines 5 and 6  from chat.yaml:6"),
+            says: "chat.yaml:5:3  given twice in one section: 'services'"),
         Self(
             mistake: "key given twice in JSON",
             file: "{\"linkspan\": {\"transport\": {\"url\": \"memory://a\", \"adapter\": \"memory\",\n"
                 + "\"adapter\": \"socketio\", \"socketio\": {\"url\": \"http://a\"},\n"
                 + "\"memory\": {\"url\": \"memory://a\"}}}}",
-            name: "chat.json", says: "linkspan.transport.adapter  given twice, in lines 1 and 2  from chat.json:2"),
+            name: "chat.json", says: "chat.json:1:50  given twice in one section: 'adapter'"),
         Self(
             mistake: "nested and dotted spelling at once", file: Self.good("linkspan.transport.adapter: memory"),
             says: "linkspan.transport.adapter  given twice, in lines 3 and 5  from chat.yaml:5"),
@@ -322,6 +324,8 @@ extension BrokenConfiguration {
             says: "chat.yaml:1:11  found undefined alias"),
         Self(
             mistake: "two documents", file: "linkspan: {}\n---\nlinkspan: {}\n",
-            says: "linkspan  given twice, in lines 1 and 3  from chat.yaml:3"),
+            says:
+                "chat.yaml:2:1  expected a single document in the stream in line 1, column 1, but found another document"
+        ),
     ]
 }

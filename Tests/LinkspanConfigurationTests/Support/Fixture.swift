@@ -1,12 +1,16 @@
 internal import Foundation
+internal import LinkspanTesting
+internal import LinkspanRuntime
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 
 /// A transport that only remembers its options.
 struct OptionTransport: Transport {
     let name: String
     let values: OptionValues
+    let executor: any JobExecutor = InlineExecutor()
 
     var schemes: Set<String> { ["http", "https", "ws", "wss", "memory"] }
 

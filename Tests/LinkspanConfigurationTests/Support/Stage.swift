@@ -1,7 +1,9 @@
 internal import Linkspan
+internal import LinkspanTesting
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
 internal import LinkspanLifecycle
+internal import LinkspanMessaging
 internal import LinkspanRuntime
 internal import LinkspanLogging
 
@@ -14,7 +16,7 @@ final class Stage: Sendable {
         var connects: [String: Int] = [:]
     }
 
-    let hubs = ["first": InMemoryHub(), "second": InMemoryHub()]
+    let hubs = ["first": InMemoryHub(executor: InlineExecutor()), "second": InMemoryHub(executor: InlineExecutor())]
     private let state = Lock(State())
 
     init() {
@@ -117,6 +119,7 @@ struct HubTransport: Transport {
     let pace: Int
     let transport: InMemoryTransport
 
+    var executor: any JobExecutor { self.transport.executor }
     var schemes: Set<String> { [self.name] }
     var options: [String: String] { ["pace": "\(self.pace)"] }
 

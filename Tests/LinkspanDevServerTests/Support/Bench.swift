@@ -52,8 +52,7 @@ final class Bench: Sendable {
                     Backoff(
                         firstSpread: .milliseconds(20), initial: .milliseconds(50), earlyCap: .milliseconds(100),
                         cap: .milliseconds(100)))
-                $0.retryName = "quick"
-                $0.linger = .zero
+                $0.idleTimeout = .zero
             }
             .build()
         // One for each, so that no two share a connection.

@@ -1,6 +1,14 @@
 @testable import Linkspan
 internal import Testing
 
+extension DeliveryLanes {
+    fileprivate mutating func beginAll(limit: Int = .max) -> [Begun] {
+        var begun: [Begun] = []
+        while begun.count < limit, let next = self.beginNext() { begun.append(next) }
+        return begun
+    }
+}
+
 @Suite("Delivery lanes")
 struct DeliveryLanesTests {
     private func command(_ event: String, lane: String = "lane") -> Command {

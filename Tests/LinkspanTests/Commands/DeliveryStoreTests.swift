@@ -36,7 +36,8 @@ struct DeliveryStoreTests {
         // The process ends here: nobody tells the store anything.
         let second = try self.harness(store) { _ in .perfect }
         try second.perform(.deliver(lane: "lane"), "c")
-        #expect(second.connection.commands.map(\.stage) == [.interrupted, .interrupted, .waiting])
+        #expect(
+            try second.connection.ask { $0.commands.statuses }.map(\.stage) == [.interrupted, .interrupted, .waiting])
         try second.enter(.connected)
         #expect(second.arrived == ["a", "b", "c"])
         #expect(try second.transport.received.prefix(2).map { try $0.payload.decode(String.self) } == keys)
@@ -75,7 +76,6 @@ struct DeliveryStoreTests {
 }
 
 private final class MemoryStore: DeliveryStore {
-    let name = "memory"
     private let state = Lock<(kept: [StoredDelivery], fails: Bool)>(([], false))
 
     var events: [String] { self.kept().map(\.event) }

@@ -85,7 +85,7 @@ struct AgeTests {
             #expect(harness.failure(event)?.code == .timedOut)
             #expect(harness.failure(event)?.certainty == .notSent)
         }
-        #expect(harness.connection.commands.map(\.event) == ["delivery"])
+        #expect(try harness.connection.ask { $0.commands.statuses }.map(\.event) == ["delivery"])
     }
 
     @Test

@@ -6,32 +6,32 @@ internal import Testing
 @Suite("Looking at commands, and clearing them")
 struct InspectionTests {
     @Test
-    func `every command without an outcome is listed, with where it is`() throws {
+    func `every command without an outcome is listed, with where it is`() async throws {
         let harness = try Harness { _ in .perfect }
         try harness.enter(.connected)
         try harness.perform(.send, "gone")
         try harness.perform(.request, "asked")
         try harness.perform(.deliver(lane: "lane"), "first")
         try harness.perform(.deliver(lane: "lane"), "second")
-        #expect(harness.connection.commands.map(\.event) == ["asked", "first", "second"])
-        #expect(harness.connection.commands.map(\.stage) == [.underWay, .underWay, .waiting])
+        #expect(await harness.connection.commands.map(\.event) == ["asked", "first", "second"])
+        #expect(await harness.connection.commands.map(\.stage) == [.underWay, .underWay, .waiting])
         harness.peers.first?.drop()
         harness.scheduler.settle()
         try harness.perform(.send, "kept")
-        #expect(harness.connection.commands.map(\.event) == ["first", "second", "kept"])
-        #expect(harness.connection.commands.map(\.stage) == [.interrupted, .waiting, .waiting])
-        #expect(harness.connection.commands.map(\.byteCount) == [5, 6, 4])
+        #expect(await harness.connection.commands.map(\.event) == ["first", "second", "kept"])
+        #expect(await harness.connection.commands.map(\.stage) == [.interrupted, .waiting, .waiting])
+        #expect(await harness.connection.commands.map(\.byteCount) == [5, 6, 4])
     }
 
     @Test
-    func `those that are meant are given up, each with what is known of it, and the rest stays`() throws {
+    func `those that are meant are given up, each with what is known of it, and the rest stays`() async throws {
         let harness = try Harness { _ in .perfect }
         harness.transport.onMessage { if $0.event.hasPrefix("keep") { $0.reply() } }
         try harness.enter(.connected)
         try harness.perform(.request, "drop asked")
         try harness.perform(.deliver(lane: "lane"), "drop first")
         try harness.perform(.deliver(lane: "lane"), "keep second")
-        #expect(harness.connection.cancelCommands { $0.event.hasPrefix("drop") } == 2)
+        harness.connection.cancelCommands { $0.event.hasPrefix("drop") }
         for event in ["drop asked", "drop first"] {
             #expect(harness.failure(event)?.code == .cancelled)
             #expect(harness.failure(event)?.certainty == .unknown)
@@ -40,10 +40,10 @@ struct InspectionTests {
         #expect(harness.isSuccess("keep second"))
         try harness.connection.disconnect()
         for event in ["drop send", "keep send"] { try harness.perform(.send, event) }
-        #expect(harness.connection.cancelCommands { $0.kind == .send && $0.event.hasPrefix("drop") } == 1)
+        harness.connection.cancelCommands { $0.kind == .send && $0.event.hasPrefix("drop") }
         #expect(harness.failure("drop send")?.certainty == .notSent)
-        #expect(harness.connection.cancelCommands { _ in false } == 0)
-        #expect(harness.connection.commands.map(\.event) == ["keep send"])
+        harness.connection.cancelCommands { _ in false }
+        #expect(await harness.connection.commands.map(\.event) == ["keep send"])
     }
 
     @Test
@@ -51,7 +51,8 @@ struct InspectionTests {
         let harness = try Harness { _ in .perfect }
         try harness.perform(.send, "a")
         let connection = harness.connection
-        #expect(connection.cancelCommands { _ in connection.waitingCommands == 1 } == 1)
+        connection.cancelCommands { _ in connection.waitingCommands == 1 }
+        #expect(harness.failure("a")?.code == .cancelled)
     }
 
     @Test

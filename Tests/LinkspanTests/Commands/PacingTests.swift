@@ -66,7 +66,6 @@ struct PacingTests {
             options: {
                 $0.flush = FlushPacing(commands: 1, pause: .seconds(5))
                 $0.retry = RetryPolicy { _ in .retry(after: .seconds(3)) }
-                $0.retryName = "three"
             }, script: { _ in .perfect })
         for number in 0..<3 { try harness.perform(.send, "\(number)") }
         try harness.enter(.connected)

@@ -60,7 +60,9 @@ struct RepeatTests {
 
     @Test
     func `an attempt counts only if its link took it, even when the link is lost at that moment`() throws {
-        let harness = try Harness(options: { $0.deliveries.attempts = 1 }, script: { _ in .perfect })
+        // The first link is full with the first message.
+        let script: @Sendable (Int) -> LinkScript = { number in .defaults { $0.capacity = number == 1 ? 1 : nil } }
+        let harness = try Harness(options: { $0.deliveries.attempts = 1 }, script: script)
         harness.transport.onMessage { $0.reply() }
         let (connection, transport) = (harness.connection, harness.transport)
         try connection.perform(
@@ -70,7 +72,7 @@ struct RepeatTests {
             })
         try harness.perform(.deliver(lane: "lane"), "a")
         try harness.enter(.connected)
-        #expect(harness.arrived.isEmpty)
+        #expect(harness.transport.sent.map(\.event) == ["leaves"])
         #expect(harness.outcome("a") == nil)
         try connection.connect()
         harness.scheduler.settle()

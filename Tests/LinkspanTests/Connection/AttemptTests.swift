@@ -99,9 +99,11 @@ struct AttemptTests {
         let harness = try Harness { _ in .perfect }
         let connection = harness.connection
         try harness.enter(.connected)
-        let adapter = LinkAdapter(connection: connection, epoch: 1)
+        let adapter = try connection.ask { LinkAdapter(core: $0, epoch: 1) }
         try connection.on("bye") { _ in try? connection.disconnect() }
-        adapter.receive([.message(InboundMessage(event: "bye", payload: .empty)), .closed(.lost)])
+        harness.scheduler.executor.execute {
+            adapter.receive([.message(InboundMessage(event: "bye", payload: .empty)), .closed(.lost)])
+        }
         #expect(connection.state == .disconnected)
         // Returns at once: nobody moves the clock that its limit runs on.
         await connection.settle(within: .seconds(5))

@@ -26,7 +26,7 @@ struct ConnectionBuilderTests {
         arguments: [
             { $0.buffer.commands = 0 }, { $0.buffer.bytes = -1 }, { $0.deliveries.commands = 0 },
             { $0.deliveries.bytes = 0 }, { $0.openDeadline = .zero }, { $0.credentialDeadline = .seconds(-1) },
-            { $0.linger = .seconds(-1) }, { $0.healthyAfter = .seconds(-1) },
+            { $0.idleTimeout = .seconds(-1) }, { $0.healthyAfter = .seconds(-1) },
         ] as [@Sendable (inout ConnectionOptions) -> Void])
     func `an option that cannot work is refused`(change: @Sendable (inout ConnectionOptions) -> Void) {
         let error = #expect(throws: LinkspanError.self) {
@@ -38,9 +38,9 @@ struct ConnectionBuilderTests {
     @Test
     func `steps do not change the builder they were taken from`() throws {
         let base = ConnectionBuilder("scripted://server").transport(self.transport)
-        let changed = base.options { $0.linger = .seconds(1) }.options { $0.openDeadline = .seconds(2) }
-        #expect(try base.build().options.linger == .seconds(5))
-        #expect(try changed.build().options.linger == .seconds(1))
+        let changed = base.options { $0.idleTimeout = .seconds(1) }.options { $0.openDeadline = .seconds(2) }
+        #expect(try base.build().options.idleTimeout == .seconds(5))
+        #expect(try changed.build().options.idleTimeout == .seconds(1))
         #expect(try changed.build().options.openDeadline == .seconds(2))
     }
 }

@@ -151,7 +151,7 @@ struct DeliveryContractTests {
         try await provider.called(2, harness.scheduler)
         provider.answer(2, token: "2")
         try await eventually("the renewal", harness.scheduler) {
-            harness.connection.credentials.renewalDeadline == nil
+            harness.connection.renewalDeadline == nil
         }
         #expect(provider.reasons == [.first, .expiring])
         #expect(harness.recorder.changes.map(\.to) == [.connected])
@@ -215,7 +215,9 @@ struct DeliveryContractTests {
                     name == "request" || name == "plain"
                         ? try await connection.request(name) : try await connection.deliver(name, lane: "lane")
                 })
-            try await eventually("the call of \(name)", harness.scheduler) { connection.commands.count == index + 1 }
+            try await eventually("the call of \(name)", harness.scheduler) {
+                (try? connection.ask { $0.commands.statuses.count }) == index + 1
+            }
         }
         #expect(harness.transport.sent.map(\.event) == ["request", "head"])
         // From the newest, so that nothing moves up.
@@ -227,7 +229,7 @@ struct DeliveryContractTests {
             #expect(error?.code == .cancelled)
             #expect(error?.certainty == certainty)
         }
-        #expect(connection.commands.isEmpty)
+        #expect(await connection.commands.isEmpty)
         harness.peers.first?.read()
         harness.scheduler.advance(by: .seconds(60))
         #expect(harness.transport.sent.map(\.event) == ["request", "head"])

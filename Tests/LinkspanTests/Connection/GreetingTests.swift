@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -47,10 +48,10 @@ struct GreetingTests {
 
     @Test
     func `nothing else leaves while it lasts`() async throws {
-        let gate = ReplyBox<Void>()
+        let gate = Promise<Void>()
         let harness = try self.harness { channel in
             try channel.send("hello")
-            await gate.value()
+            await gate.value
         }
         try harness.connection.connect()
         try await self.settle(harness) { harness.arrived == ["hello"] }
@@ -62,7 +63,7 @@ struct GreetingTests {
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.arrived == ["hello"])
         #expect(harness.failure("volatile")?.certainty == .notSent)
-        gate.set(())
+        gate.fulfill()
         try await self.settle(harness) { harness.arrived.count == 4 }
         #expect(harness.arrived == ["hello", "a", "b", "c"])
     }
@@ -98,15 +99,15 @@ struct GreetingTests {
     @Test
     func `one that hangs costs its deadline and is cancelled`() async throws {
         let cancelled = Counter()
-        let gate = ReplyBox<Void>()
+        let gate = Promise<Void>()
         let begun = Counter()
         let harness = try self.harness(deadline: .seconds(2)) { _ in
             begun.increment()
             await withTaskCancellationHandler {
-                await gate.value()
+                await gate.value
             } onCancel: {
                 cancelled.increment()
-                gate.set(())
+                gate.fulfill()
             }
         }
         try harness.connection.connect()
@@ -120,14 +121,14 @@ struct GreetingTests {
 
     @Test
     func `its channel is for its own link alone`() async throws {
-        let kept = ReplyBox<GreetingChannel>()
+        let kept = Promise<GreetingChannel>()
         let harness = try self.harness { channel in
             try channel.send("hello")
-            kept.set(channel)
+            kept.fulfill(channel)
         }
         try harness.connection.connect()
         try await self.settle(harness) { harness.arrived == ["hello"] }
-        let channel = await kept.value()
+        let channel = await kept.value
         try harness.perform(.send, "after")
         try await self.settle(harness) { harness.arrived.count == 2 }
         let error = #expect(throws: LinkspanError.self) { try channel.send("late") }

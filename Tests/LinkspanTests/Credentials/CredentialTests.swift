@@ -131,12 +131,12 @@ struct CredentialTests {
         let cancelled = Counter()
         let harness = try Harness(
             credentials: .provider { _ in
-                let gate = ReplyBox<Void>()
+                let gate = Promise<Void>()
                 await withTaskCancellationHandler {
-                    await gate.value()
+                    await gate.value
                 } onCancel: {
                     cancelled.increment()
-                    gate.set(())
+                    gate.fulfill()
                 }
                 throw CancellationError()
             }, script: { _ in .perfect })
@@ -152,10 +152,10 @@ struct CredentialTests {
 
     @Test
     func `disconnecting while credentials are obtained cancels the provider and opens nothing`() async throws {
-        let gate = ReplyBox<Void>()
+        let gate = Promise<Void>()
         let harness = try Harness(
             credentials: .provider { request in
-                if request.reason != .first { await gate.value() }
+                if request.reason != .first { await gate.value }
                 return .none
             }, script: { _ in .perfect })
         try harness.connection.connect()
@@ -164,7 +164,7 @@ struct CredentialTests {
         harness.scheduler.advance(by: .seconds(5))
         #expect(harness.connection.progress == .obtainingCredentials(attempt: 1))
         try harness.connection.disconnect()
-        gate.set(())
+        gate.fulfill()
         harness.scheduler.advance(by: .seconds(60))
         #expect(harness.peers.count == 1)
         #expect(harness.connection.state == .disconnected)
@@ -220,15 +220,16 @@ struct SecretTests {
         }
         let recorder = EventRecorder()
         let manager = ConnectionManager(scheduler: scheduler)
-        let configuration = try ConnectionBuilder(url).transport(transport).credentials(.fixed(try self.credentials))
-            .build()
+        let source = CredentialSource.fixed(try self.credentials)
+        let configuration = try ConnectionBuilder(url).transport(transport).credentials(source).build()
         let handler = try configuration.connect(by: manager)
         try recorder.watch(handler)
         try handler.perform(
             Command(
                 .send, event: "event", payload: .json("\"\(Self.canary)\""), completion: recorder.completion("event")))
         let conflict = #expect(throws: LinkspanError.self) {
-            try ConnectionBuilder(url).transport(transport).options { $0.linger = .zero }.connect(by: manager)
+            try ConnectionBuilder(url).transport(transport).credentials(source).options { $0.idleTimeout = .zero }
+                .connect(by: manager)
         }
         scheduler.advance(by: .seconds(60))
         #expect(recorder.outcomes("event").count == 1)

@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -7,6 +8,7 @@ struct CredentialURLTests {
     private struct AnyScheme: Transport {
         let name = "any"
         let schemes: Set<String> = ["http", "https", "ws", "wss", "foo", "foos"]
+        let executor: any JobExecutor = InlineExecutor()
 
         func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
             InstantTransport().makeLink(request, receiver: receiver)

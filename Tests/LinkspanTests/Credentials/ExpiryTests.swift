@@ -13,7 +13,7 @@ struct ExpiryTests {
 
         var connection: PooledConnection { self.harness.connection }
         var scheduler: VirtualScheduler { self.harness.scheduler }
-        var due: Duration? { self.connection.credentials.renewalDeadline.map { self.scheduler.start.duration(to: $0) } }
+        var due: Duration? { self.connection.renewalDeadline.map { self.scheduler.start.duration(to: $0) } }
 
         init(script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }) async throws {
             self.harness = try Harness(credentials: .provider(self.provider), script: script)
@@ -115,7 +115,7 @@ struct ExpiryTests {
         try await setup.renew(2, token: "2", validFor: .seconds(1_000))
         try await eventually("the push", setup.scheduler) { setup.harness.peers[0].renewals.count == 1 }
         // The note that they were shown is made after the push.
-        try await eventually("the note", setup.scheduler) { setup.connection.credentials.isShown(generation: 2) }
+        try await eventually("the note", setup.scheduler) { setup.connection.isShown(generation: 2) }
         setup.harness.peers[0].drop(LinkspanError(.credentialsRefused, "refused in a test"))
         setup.scheduler.advance(by: .milliseconds(250))
         try await setup.provider.called(3, setup.scheduler)
@@ -188,14 +188,14 @@ struct ExpiryTests {
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "1", validFor: .seconds(1_000))
         try await eventually("the connections", fleet.scheduler) {
-            fleet.connections.allSatisfy { $0.credentials.renewalDeadline != nil }
+            fleet.connections.allSatisfy { $0.renewalDeadline != nil }
         }
         fleet.scheduler.advance(by: .seconds(775))
         try await provider.called(2, fleet.scheduler)
-        let before = fleet.connections.map(\.credentials.renewalDeadline)
+        let before = fleet.connections.map(\.renewalDeadline)
         provider.answer(2, token: "2", validFor: .seconds(1_000))
         try await eventually("the renewals", fleet.scheduler) {
-            zip(before, fleet.connections).allSatisfy { $0 != $1.credentials.renewalDeadline }
+            zip(before, fleet.connections).allSatisfy { $0 != $1.renewalDeadline }
         }
         fleet.scheduler.advance(by: .seconds(700))
         #expect(provider.reasons == [.first, .expiring])

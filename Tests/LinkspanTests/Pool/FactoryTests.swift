@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanRuntime
+internal import LinkspanTesting
 internal import Testing
 
 /// A connection that a third party could have written: public API only, always up, and everything comes back.
@@ -22,7 +23,7 @@ private final class MirrorConnection: Connection {
     var progress: ConnectionProgress { self.state == .connected ? .open : .idle }
     var waitingCommands: Int { 0 }
     var commands: [CommandStatus] { [] }
-    func cancelCommands(where isMeant: (CommandStatus) -> Bool) -> Int { 0 }
+    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {}
 
     func connect() throws(LinkspanError) { self.change(to: .connected, .established(LinkInfo())) }
     func disconnect() throws(LinkspanError) { self.change(to: .disconnected, .requested) }
@@ -83,7 +84,7 @@ struct FactoryTests {
     @Test
     func `work behind the same handler, sequences included`() async throws {
         let manager = ConnectionManager(factory: MirrorFactory())
-        let transport = InMemoryTransport(hub: InMemoryHub())
+        let transport = InMemoryTransport(hub: InMemoryHub(executor: InlineExecutor()))
         let handler = try ConnectionBuilder("memory://mirror").transport(transport).connect(by: manager)
         for await change in handler.stateChanges where change.to == .connected { break }
         let stream = try handler.events("hello")

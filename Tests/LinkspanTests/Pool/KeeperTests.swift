@@ -28,7 +28,7 @@ struct KeeperTests {
         withExtendedLifetime(handler) {}
 
         let other = PoolHarness()
-        try other.connect { $0.linger = .zero }.release()
+        try other.connect { $0.idleTimeout = .zero }.release()
         #expect(other.scheduler.runUntilIdle(limit: .seconds(60)))
         let again = try other.connect()
         other.scheduler.advance(by: .seconds(60))
@@ -37,10 +37,10 @@ struct KeeperTests {
     }
 
     @Test
-    func `unoccupied and connected: down after the linger, then released`() throws {
+    func `unoccupied and connected: down after the idle timeout, then released`() throws {
         let harness = PoolHarness()
         let recorder = EventRecorder()
-        let handler = try harness.connect { $0.linger = .seconds(7) }
+        let handler = try harness.connect { $0.idleTimeout = .seconds(7) }
         _ = handler.connection.onStateChange { recorder.record(.state($0)) }
         harness.scheduler.settle()
         handler.release()
@@ -55,7 +55,8 @@ struct KeeperTests {
     }
 
     @Test(arguments: [LinkScript.hanging, .refusing(.lost)])
-    func `unoccupied and not yet connected, or reconnecting: gives up after the linger`(script: LinkScript) throws {
+    func `unoccupied and not yet connected, or reconnecting: gives up after the idle timeout`(script: LinkScript) throws
+    {
         let harness = PoolHarness { _ in script }
         let handler = try harness.connect()
         harness.scheduler.advance(by: .seconds(1))
@@ -94,7 +95,7 @@ struct KeeperTests {
     func `occupied and never connected: connects`() throws {
         let connection = try Harness().connection
         let kept = KeptConnection(
-            connection: connection, isOccupied: true, idleFor: .zero, linger: .zero, leavePool: { false })
+            connection: connection, isOccupied: true, idleFor: .zero, idleTimeout: .zero, leavePool: { false })
         let rule = ReconnectRule()
         #expect(rule.canExecute(kept))
         rule.execute(kept)
@@ -124,12 +125,12 @@ struct KeeperTests {
     @Test
     func `a holder that comes when the connection has been taken down gets a new one`() throws {
         let harness = PoolHarness()
-        let first = try harness.connect { $0.linger = .zero }
+        let first = try harness.connect { $0.idleTimeout = .zero }
         harness.scheduler.settle()
         let late = Lock<ConnectionHandler?>(nil)
         _ = first.connection.onStateChange { change in
             guard change.to == .disconnected else { return }
-            let handler = try? harness.connect { $0.linger = .zero }
+            let handler = try? harness.connect { $0.idleTimeout = .zero }
             late.withLock { $0 = handler }
         }
         first.release()
@@ -143,8 +144,10 @@ struct KeeperTests {
     func `holders that come and go on many threads always find a connection that works`(round: Int) async throws {
         let manager = ConnectionManager(keeperPeriod: .milliseconds(1))
         let transport = InstantTransport()
-        let configuration = try ConnectionBuilder("instant://server").transport(transport).options { $0.linger = .zero }
-            .build()
+        let configuration = try ConnectionBuilder("instant://server").transport(transport).options {
+            $0.idleTimeout = .zero
+        }
+        .build()
         try await withThrowingDiscardingTaskGroup { group in
             for _ in 0..<8 {
                 group.addTask {

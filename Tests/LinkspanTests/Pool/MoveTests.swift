@@ -8,8 +8,6 @@ struct MoveTests {
     private let harness = PoolHarness()
     private let recorder = EventRecorder()
 
-    private func url(_ text: String) throws -> ConnectionURL { try ConnectionURL(text) }
-
     private func deliver(_ event: String, over handler: ConnectionHandler) throws {
         try handler.perform(
             Command(
@@ -27,7 +25,7 @@ struct MoveTests {
             states.withLock { $0.append("\(change.to.rawValue) \(change.reason.error?.code.rawValue ?? "-")") }
         }
         let next = try self.harness.configuration("scripted://other")
-        #expect(try self.harness.manager.move(handler.url, to: next))
+        #expect(try self.harness.manager.move(handler, to: next))
         self.harness.scheduler.settle()
         #expect(handler.url.text == "scripted://other/")
         #expect(handler.state == .connected)
@@ -51,7 +49,7 @@ struct MoveTests {
         try handler.disconnect()
         for number in 1...20 { try self.deliver("line \(number)", over: handler) }
         let next = try self.harness.configuration("scripted://other")
-        try self.harness.manager.move(handler.url, to: next)
+        try self.harness.manager.move(handler, to: next)
         self.harness.scheduler.settle()
         #expect(handler.state == .disconnected, "down on purpose stays down")
         #expect(self.harness.transport.received.isEmpty)
@@ -67,10 +65,10 @@ struct MoveTests {
         let handler = try harness.connect()
         harness.scheduler.settle()
         #expect(handler.state == .created)
-        try harness.manager.move(handler.url, to: try harness.configuration("scripted://second"))
+        try harness.manager.move(handler, to: try harness.configuration("scripted://second"))
         harness.scheduler.settle()
         #expect(handler.state == .created)
-        try harness.manager.move(handler.url, to: try harness.configuration("scripted://third"))
+        try harness.manager.move(handler, to: try harness.configuration("scripted://third"))
         harness.scheduler.settle()
         #expect(handler.state == .connected)
         #expect(harness.transport.openPeers.map { $0.request.url.text } == ["scripted://third/"])
@@ -79,7 +77,7 @@ struct MoveTests {
         let failed = try refusing.connect()
         refusing.scheduler.settle()
         #expect(failed.state == .disconnected)
-        try refusing.manager.move(failed.url, to: try refusing.configuration("scripted://second"))
+        try refusing.manager.move(failed, to: try refusing.configuration("scripted://second"))
         refusing.scheduler.settle()
         #expect(failed.state == .connected)
     }
@@ -90,17 +88,18 @@ struct MoveTests {
         let other = try self.harness.connect("scripted://other")
         self.harness.scheduler.settle()
         let taken = #expect(throws: LinkspanError.self) {
-            try self.harness.manager.move(handler.url, to: try self.harness.configuration("scripted://other"))
+            try self.harness.manager.move(handler, to: try self.harness.configuration("scripted://other"))
         }
         #expect(taken?.code == .conflictingOptions)
         let fixed = #expect(throws: LinkspanError.self) {
             let next = try self.harness.configuration("scripted://new") { $0.deliveries.key = .lastArgument }
-            try self.harness.manager.move(handler.url, to: next)
+            try self.harness.manager.move(handler, to: next)
         }
         #expect(fixed?.message == "a connection keeps for life: deliveries.key")
         #expect(self.harness.manager.statistics.map { $0.url.text } == ["scripted://other/", "scripted://server/"])
         #expect(self.harness.transport.peers.count == 2)
-        #expect(try !self.harness.manager.move(self.url("scripted://nobody"), to: try self.harness.configuration()))
+        let nobody = try self.harness.configuration("scripted://nobody")
+        #expect(try !self.harness.manager.move(nobody, to: try self.harness.configuration()))
         withExtendedLifetime(other) {}
     }
 
@@ -108,7 +107,7 @@ struct MoveTests {
     func `the last holder of a connection that moved still lets it go`() throws {
         let handler = try self.harness.connect()
         self.harness.scheduler.settle()
-        try self.harness.manager.move(handler.url, to: try self.harness.configuration("scripted://other"))
+        try self.harness.manager.move(handler, to: try self.harness.configuration("scripted://other"))
         handler.release()
         self.harness.scheduler.advance(by: .seconds(6))
         #expect(self.harness.manager.statistics.isEmpty)
@@ -122,7 +121,7 @@ struct MoveTests {
         try handler.disconnect()
         var options = ConnectionOptions.defaults()
         options.buffer.commands = 2
-        #expect(try self.harness.manager.adjust(handler.url, options))
+        #expect(try self.harness.manager.adjust(handler, options))
         for _ in 1...2 { try handler.send("kept") }
         let full = #expect(throws: LinkspanError.self) { try handler.send("refused") }
         #expect(full?.code == .bufferFull)
@@ -130,7 +129,7 @@ struct MoveTests {
         let again = try self.harness.connect { $0.buffer.commands = 2 }
         #expect(again.waitingCommands == 2)
         options.buffer.commands = 0
-        let invalid = #expect(throws: LinkspanError.self) { try self.harness.manager.adjust(handler.url, options) }
+        let invalid = #expect(throws: LinkspanError.self) { try self.harness.manager.adjust(handler, options) }
         #expect(invalid?.code == .invalidConfiguration)
     }
 }

@@ -25,12 +25,12 @@ struct PoolTests {
         let error = #expect(throws: LinkspanError.self) {
             _ = try harness.connect("scripted://server?token=secret") { _ in }
             _ = try harness.connect("scripted://server") {
-                $0.linger = .seconds(9)
+                $0.idleTimeout = .seconds(9)
                 $0.buffer.overflow = .dropOldest
             }
         }
         #expect(error?.code == .conflictingOptions)
-        #expect(error?.message.contains("linger (5.0 seconds, wanted 9.0 seconds)") == true)
+        #expect(error?.message.contains("idleTimeout (5.0 seconds, wanted 9.0 seconds)") == true)
         #expect(error?.message.contains("buffer (1000/4194304/refuse, wanted 1000/4194304/dropOldest)") == true)
         #expect(error?.message.contains("openDeadline") == false)
         #expect(error?.message.contains("secret") == false)
@@ -58,7 +58,7 @@ struct PoolTests {
     }
 
     @Test
-    func `the connection stays up for its linger, and a new holder in time keeps it`() throws {
+    func `the connection stays up for its idle timeout, and a new holder in time keeps it`() throws {
         let harness = PoolHarness()
         let first = try harness.connect()
         harness.scheduler.settle()
@@ -78,7 +78,7 @@ struct PoolTests {
     func `letting go of the handler gives the connection back`() throws {
         let harness = PoolHarness()
         do {
-            let handler = try harness.connect { $0.linger = .zero }
+            let handler = try harness.connect { $0.idleTimeout = .zero }
             #expect(handler.state == .created)
         }
         #expect(harness.manager.statistics.isEmpty)
@@ -88,7 +88,7 @@ struct PoolTests {
     func `a connection that was released is made anew by the next holder`() throws {
         let harness = PoolHarness()
         for _ in 0..<3 {
-            let handler = try harness.connect { $0.linger = .zero }
+            let handler = try harness.connect { $0.idleTimeout = .zero }
             harness.scheduler.settle()
             #expect(handler.state == .connected)
             handler.release()
@@ -186,7 +186,7 @@ struct PoolTests {
         let witness = Witness()
         weak var connection: (any Connection)?
         do {
-            let handler = try harness.connect { $0.linger = .zero }
+            let handler = try harness.connect { $0.idleTimeout = .zero }
             connection = handler.connection
             try handler.on("event") { [held = Held(witness)] _ in held.touch() }
             _ = handler.onStateChange { [held = Held(witness)] _ in held.touch() }

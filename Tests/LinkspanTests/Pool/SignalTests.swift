@@ -1,5 +1,4 @@
 @testable import Linkspan
-internal import LinkspanLifecycle
 internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
@@ -132,7 +131,6 @@ struct SignalTests {
                 asked.record(question)
                 return .retry(after: .seconds(1))
             }
-            $0.retryName = "asking"
         }
         harness.scheduler.advance(by: .seconds(30))
         harness.manager.signal(.pathLost)
@@ -165,7 +163,6 @@ struct SignalTests {
         let harness = PoolHarness()
         let handler = try harness.connect("scripted://server") {
             $0.retry = .never
-            $0.retryName = "never"
         }
         harness.scheduler.settle()
         harness.manager.signal(.pathLost)
@@ -179,7 +176,9 @@ struct SignalTests {
     // MARK: The app
 
     @Test
-    func `background: up for the linger, then suspended with all that waits, and back in front it comes back`() throws {
+    func `background: up for the idle timeout, then suspended with all that waits, and back in front it comes back`()
+        throws
+    {
         let harness = PoolHarness()
         let recorder = EventRecorder()
         let handler = try self.connected(harness, recorder)
@@ -213,7 +212,8 @@ struct SignalTests {
     }
 
     @Test
-    func `an app that comes back within the linger has lost nothing, and the next stay has a linger of its own`() throws
+    func `an app that comes back within the idle timeout has lost nothing, and the next stay has a timeout of its own`()
+        throws
     {
         let harness = PoolHarness()
         let handler = try self.connected(harness)

@@ -111,7 +111,6 @@ struct AttemptBudgetTests {
         let harness = PoolHarness { _ in .refusing(.lost) }
         let handler = try harness.connect("scripted://server") {
             $0.retry = RetryPolicy { _ in .retry(after: .zero) }
-            $0.retryName = "at once"
         }
         harness.scheduler.advance(by: .milliseconds(9_100))
         #expect(harness.transport.peers.count == 10)

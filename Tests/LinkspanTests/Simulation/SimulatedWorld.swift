@@ -155,11 +155,11 @@ extension SimulatedWorld {
             if scheduler.elapsed < limit {
                 if chance.isOne(in: 10) { throw LinkspanError(.connectionLost, "no token") }
                 if chance.isOne(in: 20) {
-                    let never = ReplyBox<Void>()
+                    let never = Promise<Void>()
                     await withTaskCancellationHandler {
-                        await never.value()
+                        await never.value
                     } onCancel: {
-                        never.set(())
+                        never.fulfill()
                     }
                     throw CancellationError()
                 }
@@ -200,14 +200,14 @@ extension SimulatedWorld {
         let next = ConnectionConfiguration(
             url: url, transport: plan.transport, options: plan.options, credentials: plan.credentials)
         // Refused only when it is released.
-        _ = try? self.manager.move(handler.url, to: next)
+        _ = try? self.manager.move(handler, to: next)
     }
 
     private func adjust(_ handler: ConnectionHandler) {
         guard var options = self.plan.withLock({ $0 })?.options else { return }
         options.buffer.commands = self.chance.number(5...80)
         options.retry = self.chance.element([.standard, .backoff(Backoff(), limit: 200)])
-        _ = try? self.manager.adjust(handler.url, options)
+        _ = try? self.manager.adjust(handler, options)
     }
 
     /// More at once than a turn of a flush takes, and sometimes than there is room for.

@@ -11,7 +11,7 @@ final class GatedProvider: CredentialProvider {
 
     private struct State: Sendable {
         var requests: [CredentialRequest] = []
-        var gates: [ReplyBox<Outcome>] = []
+        var gates: [Promise<Outcome>] = []
         var cancelled: Set<Int> = []
     }
 
@@ -24,17 +24,17 @@ final class GatedProvider: CredentialProvider {
     var cancelled: Set<Int> { self.state.withLock { $0.cancelled } }
 
     func credentials(for request: CredentialRequest) async throws -> Credentials {
-        let gate = ReplyBox<Outcome>()
+        let gate = Promise<Outcome>()
         let call = self.state.withLock { state in
             state.requests.append(request)
             state.gates.append(gate)
             return state.gates.count
         }
         return try await withTaskCancellationHandler {
-            try await gate.value().get()
+            try await gate.value.get()
         } onCancel: {
             self.state.withLock { state in _ = state.cancelled.insert(call) }
-            gate.set(.failure(.lost))
+            gate.fulfill(.failure(.lost))
         }
     }
 
@@ -44,14 +44,14 @@ final class GatedProvider: CredentialProvider {
     }
 
     func answer(_ call: Int, _ credentials: Credentials) {
-        self.state.withLock { $0.gates[call - 1] }.set(.success(credentials))
+        self.state.withLock { $0.gates[call - 1] }.fulfill(.success(credentials))
     }
 
     func answer(_ call: Int, token: String, validFor: Duration? = nil) {
         self.answer(call, Credentials(auth: .json("\"\(token)\""), validFor: validFor))
     }
 
-    func fail(_ call: Int) { self.state.withLock { $0.gates[call - 1] }.set(.failure(.lost)) }
+    func fail(_ call: Int) { self.state.withLock { $0.gates[call - 1] }.fulfill(.failure(.lost)) }
 }
 
 /// Lets other tasks run, and what they make due, until a condition holds; the suite's time limit ends a wait in vain.

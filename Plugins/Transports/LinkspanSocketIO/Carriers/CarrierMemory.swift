@@ -11,12 +11,14 @@ enum CarrierChoice: Sendable, Equatable {
 
 /// Which carrier worked for a server where a WebSocket did not, so that it is not tried in vain each time.
 struct CarrierMemory: Sendable {
-    /// A server, as far as it matters to what stands in front of it.
+    /// A server, as far as it matters to what stands in front of it, and for whom.
     struct Place: Sendable, Hashable {
         var host: String
         var port: Int
         var isSecure: Bool
         var path: String
+        /// The hash of the identity: nothing of the credentials is kept here for an hour.
+        var identity: Int
     }
 
     /// How long polling is stayed with: networks change, and proxies are repaired.

@@ -8,8 +8,10 @@ public import Linkspan
 /// ```swift
 /// let transport = SocketIOTransport(.defaults { $0.codec = MessagePackCodec() })
 /// ```
-public protocol SocketIOCodec: Sendable {
-    /// The name, by which two users of one connection see that they agree.
+///
+/// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for that.
+public protocol SocketIOCodec: Sendable, Hashable {
+    /// The name, for people.
     var name: String { get }
 
     /// Writes a packet.

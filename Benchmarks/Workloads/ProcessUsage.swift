@@ -1,0 +1,21 @@
+import Foundation
+
+/// What this process has used.
+struct ProcessUsage {
+    /// User and system seconds.
+    var cpu: Double
+    /// How often a thread has waited and was woken.
+    var voluntarySwitches: Int
+
+    static var now: Self {
+        var usage = rusage()
+        #if canImport(Glibc)
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
+        getrusage(RUSAGE_SELF, &usage)
+        #endif
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return Self(
+            cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime), voluntarySwitches: Int(usage.ru_nvcsw))
+    }
+}

@@ -1,0 +1,63 @@
+internal import Linkspan
+internal import LinkspanRuntime
+
+/// What a hub has to do, in order, on its executor.
+///
+/// One job of the executor does all that has come up, and hands each client its events together.
+// Unchecked because the compiler cannot see that a job runs on the executor; debug builds check it on each access.
+final class HubWork: @unchecked Sendable {
+    enum Job {
+        case call(@Sendable () -> Void)
+        case message(InMemoryLink, HubPeer, OutboundMessage)
+        case reply(InMemoryLink, HubPeer, id: UInt64, Payload)
+    }
+
+    private let executor: any JobExecutor
+    private var jobs: [Job] = []
+    private var isScheduled = false
+    /// Links that have events to hand over.
+    private var touched: [InMemoryLink] = []
+
+    init(executor: any JobExecutor) { self.executor = executor }
+
+    /// Does `job` after all that was asked for before; from any thread.
+    func perform(_ job: @escaping @Sendable () -> Void) {
+        if self.executor.isCurrent { self.add(.call(job)) } else { self.executor.execute { self.add(.call(job)) } }
+    }
+
+    /// The same, on the executor.
+    func add(_ job: Job) {
+        assert(self.executor.isCurrent, "reached from outside the hub's executor")
+        self.jobs.append(job)
+        self.schedule()
+    }
+
+    /// Has a link hand over its events when the work at hand is done.
+    func touch(_ link: InMemoryLink) {
+        self.touched.append(link)
+        self.schedule()
+    }
+
+    private func schedule() {
+        guard !self.isScheduled else { return }
+        self.isScheduled = true
+        self.executor.execute { self.run() }
+    }
+
+    private func run() {
+        var jobs: [Job] = []
+        swap(&jobs, &self.jobs)
+        for job in jobs {
+            switch job {
+            case .call(let call): call()
+            case .message(let link, let peer, let message): link.arrived(message, at: peer)
+            case .reply(let link, let peer, let id, let payload): link.answered(id, payload, to: peer)
+            }
+        }
+        var touched: [InMemoryLink] = []
+        swap(&touched, &self.touched)
+        for link in touched { link.handOver() }
+        self.isScheduled = false
+        if !self.jobs.isEmpty || !self.touched.isEmpty { self.schedule() }
+    }
+}

@@ -1,0 +1,64 @@
+// What LinkspanRuntime needs of the C library and Swift's modules for it leave out: a timer that goes on while the
+// machine sleeps, and the name of a thread.
+
+#ifndef CLINKSPANRUNTIME_H
+#define CLINKSPANRUNTIME_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+/// Opens a timer; -1 when there is no descriptor left.
+static inline int clinkspan_timer_open(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC); }
+
+/// Sets the timer to expire once, in at least one nanosecond; a thread that waits for it already sees the new time.
+static inline int clinkspan_timer_set(int timer, int64_t nanoseconds) {
+    struct itimerspec spec = {{0, 0}, {nanoseconds / 1000000000, nanoseconds % 1000000000}};
+    return timerfd_settime(timer, 0, &spec, 0);
+}
+
+/// Waits until the timer expires.
+static inline void clinkspan_timer_wait(int timer) {
+    uint64_t expirations;
+    while (read(timer, &expirations, sizeof expirations) < 0 && errno == EINTR) {}
+}
+
+/// Names the calling thread, for debuggers and profilers; names are cut to 15 bytes.
+static inline void clinkspan_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+#elif defined(__APPLE__)
+
+#include <mach/mach_time.h>
+#include <pthread.h>
+#include <sys/event.h>
+
+static inline int clinkspan_timer_open(void) { return kqueue(); }
+
+static inline int clinkspan_timer_set(int timer, int64_t nanoseconds) {
+    mach_timebase_info_data_t base;
+    mach_timebase_info(&base);
+    // Divided first where the product could overflow; what is lost is less than a tick in a second.
+    uint64_t span = (uint64_t)nanoseconds;
+    uint64_t ticks = span / base.numer * base.denom + span % base.numer * base.denom / base.numer;
+    struct kevent change;
+    EV_SET(
+        &change, 1, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_MACHTIME | NOTE_ABSOLUTE | NOTE_MACH_CONTINUOUS_TIME,
+        (intptr_t)(mach_continuous_time() + ticks), 0);
+    return kevent(timer, &change, 1, 0, 0, 0);
+}
+
+static inline void clinkspan_timer_wait(int timer) {
+    struct kevent event;
+    while (kevent(timer, 0, 0, &event, 1, 0) < 0 && errno == EINTR) {}
+}
+
+static inline void clinkspan_name_thread(const char *name) { pthread_setname_np(name); }
+
+#endif
+#endif

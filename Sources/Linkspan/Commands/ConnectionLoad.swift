@@ -1,0 +1,27 @@
+/// How much of a connection's bounded room is taken: commands that wait to be sent, and deliveries without a reply.
+struct ConnectionLoad: Sendable, Hashable {
+    var commands = 0
+    var bytes = 0
+    var deliveries = 0
+    var deliveryBytes = 0
+
+    /// Commands that wait to be sent or, for deliveries, to be answered.
+    var waiting: Int { self.commands + self.deliveries }
+
+    mutating func add(_ command: borrowing Command) {
+        let size = command.byteCount
+        if command.kind.isRepeated {
+            self.deliveries += 1
+            self.deliveryBytes += size
+        } else {
+            self.commands += 1
+            self.bytes += size
+        }
+    }
+
+    static func + (one: Self, other: Self) -> Self {
+        Self(
+            commands: one.commands + other.commands, bytes: one.bytes + other.bytes,
+            deliveries: one.deliveries + other.deliveries, deliveryBytes: one.deliveryBytes + other.deliveryBytes)
+    }
+}

@@ -1,0 +1,193 @@
+internal import DequeModule
+internal import LinkspanRuntime
+
+// MARK: - Commands come
+
+extension ConnectionCore {
+    /// Takes a command: sends it now or lets it wait.
+    ///
+    /// - Parameters:
+    ///   - command: the command.
+    ///   - made: when it was performed; nil for now.
+    /// - Throws: `released`, `bufferFull`.
+    func accept(_ command: Command, made: ContinuousClock.Instant? = nil) throws(LinkspanError) {
+        let outgoing = try self.commands.accept(command, made: { made ?? self.now }, effects: &self.effects)
+        if let outgoing { self.hand(outgoing) }
+    }
+
+    func acceptGreeting(_ command: Command, epoch: UInt64, made: ContinuousClock.Instant) {
+        let outgoing = self.commands.acceptGreeting(command, epoch: epoch, made: made, effects: &self.effects)
+        if let outgoing { self.hand(outgoing) }
+    }
+
+    /// Ends a command for which there was no room on its way here.
+    func drop(_ command: Command) {
+        self.effects.append(command.fail(.bufferFull, .notSent, "was dropped for newer ones"))
+    }
+
+    func cancel(_ ids: Set<Command.ID>) { self.commands.cancel(ids, effects: &self.effects) }
+}
+
+// MARK: - Commands leave
+
+extension ConnectionCore {
+    /// Gives a command to the link.
+    private func hand(_ outgoing: CommandStateMachine.Outgoing) {
+        guard let link = self.link else {
+            return self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
+        }
+        let acceptance = self.calling {
+            self.probe?.leaving(outgoing.command)
+            return link.send(outgoing.message)
+        }
+        switch acceptance {
+        case .accepted:
+            self.sent(outgoing)
+        case .acceptedAndFull:
+            self.commands.linkIsFull()
+            self.sent(outgoing)
+        case .refused:
+            self.traceRefused(outgoing)
+            self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
+        case .rejected(let error):
+            self.traceRefused(outgoing)
+            self.commands.reject(outgoing, error, effects: &self.effects)
+        }
+    }
+
+    private func sent(_ outgoing: CommandStateMachine.Outgoing) {
+        let command = outgoing.command
+        if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now)) }
+        self.probe?.sent(command)
+        if !self.outgoingListeners.isEmpty {
+            self.effects.append(
+                .tellOutgoing(OutgoingMessage(event: command.event, payload: command.payload, kind: command.kind)))
+        }
+        guard command.kind == .send else { return }
+        if command.completion != nil || self.probe != nil || !self.drains.isEmpty {
+            self.effects.append(.finish(command, .success(.empty)))
+        }
+    }
+
+    private func traceRefused(_ outgoing: CommandStateMachine.Outgoing) {
+        guard self.isTraced else { return }
+        self.trace(TracedFrame(outgoing.message, at: self.now))
+        self.trace(TracedFrame(refused: outgoing.message, at: self.now))
+    }
+
+    private func trace(_ frame: TracedFrame) { self.inbox.withState { $0.trace.record(frame) } }
+
+    /// Sends what waits until nothing is left, the link is full, or the turn of the flush is used up.
+    func flush() {
+        let now = self.now
+        while let outgoing = self.commands.nextToFlush(now: now, effects: &self.effects) { self.hand(outgoing) }
+    }
+
+    func pauseFlush(_ number: UInt64, _ pause: Duration) {
+        _ = self.later(at: self.now + pause) { core in
+            core.commands.resume(pause: number, effects: &core.effects)
+        }
+    }
+}
+
+// MARK: - Outcomes
+
+extension ConnectionCore {
+    func reply(_ id: UInt64, _ payload: Payload) {
+        guard let command = self.commands.takeAwaited(id, effects: &self.effects) else {
+            return self.inbox.withState { $0.lateReplies = self.commands.lateReplies }
+        }
+        self.finish(command, .success(payload))
+    }
+
+    /// Gives a command its outcome.
+    func finish(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
+        if case .deliver = command.kind, let store = self.store, let key = command.key {
+            store.forgetUnlessReleased(key, outcome)
+        }
+        self.probe?.finished(command, outcome)
+        command.finish(outcome)
+        for waiter in self.drains.ended(command.id) { waiter.fulfill() }
+    }
+
+    /// Answers when commands have their outcomes.
+    func awaitOutcomes(of ids: Set<Command.ID>, _ waiter: Promise<Void>) {
+        let alive = ids.intersection(self.commands.statuses.map(\.id))
+        if alive.isEmpty { waiter.fulfill() } else { self.drains.add(waiter, ids: alive) }
+    }
+}
+
+// MARK: - Greeting
+
+extension ConnectionCore {
+    func greet(epoch: UInt64) {
+        guard let greeting = self.greeting else { return }
+        let (inbox, reference, scheduler) = (self.inbox, self.reference, self.environment.scheduler)
+        let deadline = self.later(at: self.now + greeting.deadline) { core in
+            core.greetingFailed(
+                epoch: epoch, LinkspanError(.timedOut, "the greeting '\(greeting.name)' took too long"))
+        }
+        inbox.withState { $0.greeting = epoch }
+        let channel = GreetingChannel(
+            perform: { command throws(LinkspanError) in
+                try inbox.submit(greeting: command, epoch: epoch, made: scheduler.now, to: reference)
+            },
+            cancel: { id in inbox.post({ $0.cancel([id]) }, to: reference) })
+        // No parent can own this task: links open in callbacks. It is cancelled when its link ends.
+        self.greetingTask = Task {
+            do {
+                try await greeting.body(channel)
+                inbox.post({ $0.greeted(epoch: epoch) }, to: reference)
+            } catch {
+                let failure = LinkspanError(greeting: greeting.name, failedWith: error)
+                inbox.post({ $0.greetingFailed(epoch: epoch, failure) }, to: reference)
+            }
+            deadline.cancel()
+        }
+    }
+
+    private func greeted(epoch: UInt64) {
+        guard self.commands.isGreeting(epoch) else { return }
+        self.inbox.withState { $0.greeting = nil }
+        self.commands.greeted(epoch: epoch, effects: &self.effects)
+    }
+
+    private func greetingFailed(epoch: UInt64, _ error: LinkspanError) {
+        guard self.commands.isGreeting(epoch) else { return }
+        let (now, random) = (self.now, self.environment.random())
+        self.run { $0.linkGivenUp(epoch: epoch, error, now: now, random: random) }
+    }
+}
+
+extension LinkspanError {
+    /// An error of the greeting as the end of its link.
+    fileprivate init(greeting name: String, failedWith error: any Error) {
+        if let error = error as? LinkspanError, error.certainty == nil {
+            self = error
+        } else {
+            self.init(.greetingFailed, "the greeting '\(name)' failed", cause: error)
+        }
+    }
+}
+
+extension DeliveryStore {
+    func keep(_ command: Command, key: String) throws(LinkspanError) {
+        guard case .deliver(let lane) = command.kind else { return }
+        do {
+            try self.keep(StoredDelivery(key: key, lane: lane, event: command.event, payload: command.payload))
+        } catch {
+            throw LinkspanError(.notKept, "'\(command.event)' could not be stored", cause: error, certainty: .notSent)
+        }
+    }
+
+    /// What was released has not had its outcome for good: the next process goes on with it.
+    fileprivate func forgetUnlessReleased(_ key: String, _ outcome: Result<Payload, LinkspanError>) {
+        if case .failure(let error) = outcome, error.code == .released { return }
+        self.forget(key: key)
+    }
+}
+
+extension Command.Kind {
+    /// Whether a command of this kind is sent again when it is not answered.
+    var isRepeated: Bool { if case .deliver = self { true } else { false } }
+}

@@ -1,0 +1,251 @@
+internal import DequeModule
+internal import LinkspanRuntime
+internal import Logging
+
+// MARK: - The state machine
+
+extension ConnectionCore {
+    /// Lets something happen to the state machine, and carries out its actions.
+    func run<Failure: Error>(
+        _ event: (inout ConnectionStateMachine) throws(Failure) -> [ConnectionStateMachine.Action]
+    ) throws(Failure) {
+        let actions = try event(&self.machine)
+        for action in actions { self.carryOut(action) }
+        self.inbox.publish(self.published)
+        self.isResumptionStale = true
+    }
+
+    /// What others may read.
+    var published: ConnectionInbox.Published {
+        ConnectionInbox.Published(
+            state: self.machine.state, progress: self.machine.progress, lastError: self.machine.lastError,
+            refusals: self.machine.refusals)
+    }
+
+    private func carryOut(_ action: ConnectionStateMachine.Action) {
+        switch action {
+        case .announce(let change):
+            self.effects.append(.announce(change))
+            self.follow(change)
+        case .provideCredentials(let epoch, let reason):
+            self.link = nil
+            self.stopWaitingForCredentials()
+            self.effects.append(.provideCredentials(epoch: epoch, reason: reason))
+        case .openLink(let epoch, let attempt):
+            self.effects.append(.openLink(epoch: epoch, attempt: attempt, self.attemptCredentials))
+            self.attemptCredentials = .none
+        case .endLink(_, let politely):
+            self.stopWaitingForCredentials()
+            if let link = self.link.take() {
+                self.endingLinks += 1
+                self.effects.append(.endLink(link, politely: politely))
+            }
+        case .giveBackAdmission:
+            self.effects.append(.giveBackAdmission)
+        }
+    }
+
+    private func follow(_ change: StateChange) {
+        if change.from == .connected {
+            self.link = nil
+            self.greetingTask?.cancel()
+            self.greetingTask = nil
+            self.inbox.withState { $0.greeting = nil }
+            self.commands.linkLost(change.reason.error, effects: &self.effects)
+        }
+        switch change.to {
+        case .connected:
+            self.commands.linkOpened(
+                greetedAs: self.greeting == nil ? nil : self.machine.epoch, effects: &self.effects)
+        case .disconnected:
+            guard case .failed(let error) = change.reason else { return }
+            self.commands.givenUp(error, effects: &self.effects)
+        case .released:
+            self.commands.end(effects: &self.effects)
+        case .created, .reconnecting:
+            ()
+        }
+    }
+
+    private func stopWaitingForCredentials() {
+        self.credentialWait?.cancel()
+        self.credentialWait = nil
+    }
+
+    func announce(_ change: StateChange) {
+        self.environment.logger.debug(
+            "Connection changed state",
+            metadata: [
+                "url": "\(self.destination.url.redacted)", "from": "\(change.from.rawValue)",
+                "to": "\(change.to.rawValue)", "error": "\(change.reason.error.map(\.description) ?? "none")",
+            ])
+        if change.to == .connected {
+            self.credentials.linkOpened(self)
+        } else if change.from == .connected {
+            self.credentials.linkEnded(self)
+        }
+        self.probe?.changed(change)
+        self.board.post(change)
+        if let mark = change.continuity { self.router.route(mark) }
+        for handler in self.observers.introduced { handler(change) }
+        if change.to == .released { self.finishListening() }
+    }
+
+    /// Tells a new observer of states the latest change.
+    func introduce(_ id: UInt64) {
+        if let handler = self.observers.introduce(id), let latest = self.board.latest { handler(latest) }
+    }
+}
+
+// MARK: - Calls
+
+extension ConnectionCore {
+    func connect() throws(LinkspanError) {
+        let now = self.now
+        try self.run { machine throws(LinkspanError) in try machine.connect(now: now) }
+        self.environment.attempts.spend(now: now)
+    }
+
+    func disconnect() throws(LinkspanError) {
+        let now = self.now
+        try self.run { machine throws(LinkspanError) in try machine.disconnect(now: now) }
+    }
+
+    func release() throws(LinkspanError) {
+        let now = self.now
+        try self.run { machine throws(LinkspanError) in try machine.release(now: now) }
+    }
+
+    func retire() {
+        let now = self.now
+        self.run { $0.retire(now: now) }
+    }
+
+    /// Fails every command with the error's code, closes the link, and releases the connection.
+    func end(_ error: LinkspanError) {
+        guard self.machine.state != .released else { return }
+        let now = self.now
+        self.commands.end(error, effects: &self.effects)
+        self.run { $0.retire(.failed(error), now: now) }
+        try? self.release()
+    }
+
+    func suspend(_ reason: LinkspanError, patience: Duration?) {
+        let (now, random) = (self.now, self.environment.random())
+        self.run { $0.suspend(reason, patience: patience, now: now, random: random) }
+    }
+
+    func resume(within spread: Duration) {
+        let (now, delay) = (self.now, spread * self.environment.random())
+        self.run { $0.resume(after: delay, now: now) }
+    }
+
+    /// Leaves whatever it is doing: the app has let go of the connection.
+    func abandon() {
+        guard self.machine.state != .released else { return }
+        self.retire()
+        try? self.release()
+    }
+
+    func adjust(_ options: ConnectionOptions) {
+        let former = self.destination
+        self.adopt(Destination(former, options: options))
+    }
+
+    func move(to next: Destination) {
+        let now = self.now
+        if self.destination.identity.source != next.identity.source {
+            // Nothing that one user asked for is sent as another, be it on its way here or waiting.
+            self.takeArrived()
+            self.commands.failAll(
+                .moved, "was given up: the connection moved to another credential source", effects: &self.effects)
+        }
+        self.credentials.linkEnded(self)
+        self.credentials = ConnectionCredentials(next)
+        self.latestLink = nil
+        self.adopt(next)
+        self.probe?.moved(to: Self.observed(self.id, next))
+        self.run { $0.move(LinkspanError(.moved, "the connection moves to another endpoint"), now: now) }
+        self.environment.attempts.spend(now: now)
+        self.leave(for: next.transport.executor)
+    }
+
+    private func adopt(_ next: Destination) {
+        let timing = ConnectionStateMachine.Timing(next.options, attemptSpacing: self.environment.attempts.spacing)
+        self.machine.adopt(timing, next.options.retry, canRenewCredentials: next.source.isRenewable)
+        self.commands.adopt(next.options)
+        self.destination = next
+        self.isTraced = next.options.trace > 0
+        self.inbox.adopt(next)
+    }
+}
+
+// MARK: - Attempts
+
+extension ConnectionCore {
+    func provideCredentials(epoch: UInt64, _ reason: CredentialRequest.Reason) {
+        let wait = self.credentials.obtain(reason, for: self) { $0.credentialsEnded(epoch: epoch, $1) }
+        if self.machine.isCurrent(epoch) { self.credentialWait = wait } else { wait?.cancel() }
+    }
+
+    private func credentialsEnded(epoch: UInt64, _ outcome: Result<IssuedCredentials, LinkspanError>) {
+        guard self.machine.isCurrent(epoch) else { return }
+        self.credentialWait = nil
+        let now = self.now
+        switch outcome {
+        case .success(let issued):
+            self.attemptCredentials = issued.credentials
+            let isRenewed = issued.isAnswerToRefusal(at: now)
+            self.run { $0.credentialsArrived(epoch: epoch, isRenewed: isRenewed, now: now) }
+        case .failure(let error):
+            let random = self.environment.random()
+            self.run { $0.credentialsFailed(epoch: epoch, error, now: now, random: random) }
+        }
+    }
+
+    /// Gives renewed credentials to the open link; false when there is none or it cannot take them.
+    func push(_ credentials: Credentials) -> Bool {
+        guard self.machine.state == .connected, let link = self.link else { return false }
+        return self.calling { link.renewCredentials(credentials) }
+    }
+
+    func open(epoch: UInt64, _ attempt: Int, _ credentials: Credentials) {
+        // Overtaken by a move: this place is no longer meant.
+        guard self.machine.isCurrent(epoch) else { return }
+        self.probe?.attempting(attempt)
+        let request = LinkRequest(
+            url: credentials.url ?? self.destination.url, credentials: credentials, attempt: attempt,
+            deadline: self.destination.options.openDeadline, resumption: self.resumption,
+            identity: self.destination.identity)
+        let adapter = LinkAdapter(core: self, epoch: epoch)
+        let link = self.destination.transport.makeLink(request, receiver: adapter)
+        self.link = link
+        self.latestLink = link
+        self.calling { link.open() }
+    }
+
+    /// What the next link resumes from.
+    var resumption: Resumption? {
+        guard self.machine.state != .released else { return nil }
+        guard let latest = self.latestLink else { return self.destination.resumption }
+        return self.machine.isLeft ? nil : latest.resumption
+    }
+}
+
+// MARK: - The end of links
+
+extension ConnectionCore {
+    /// A link that was told to end has ended.
+    func formerLinkEnded() {
+        self.endingLinks = max(0, self.endingLinks - 1)
+        guard self.endingLinks == 0 else { return }
+        for waiter in self.farewells { waiter.fulfill() }
+        self.farewells = []
+    }
+
+    /// Answers when no link is left that was told to end.
+    func awaitFarewell(_ waiter: Promise<Void>) {
+        guard self.endingLinks > 0 else { return waiter.fulfill() }
+        self.farewells.append(waiter)
+    }
+}

@@ -1,0 +1,67 @@
+internal import LinkspanRuntime
+
+/// Stands between a link and its connection, so that a former link's events are recognised.
+final class LinkAdapter: LinkReceiver {
+    private let epoch: UInt64
+    private let executor: any JobExecutor
+    private let inbox: ConnectionInbox
+    private let core: CoreReference
+
+    init(core: ConnectionCore, epoch: UInt64) {
+        self.epoch = epoch
+        self.executor = core.executor
+        self.inbox = core.inbox
+        self.core = core.reference
+    }
+
+    func receive(_ events: [LinkEvent]) {
+        let (epoch, inbox, core) = (self.epoch, self.inbox, self.core)
+        // A link that breaks the rule of its executor, or calls back from inside a call, costs a job and does no harm.
+        guard self.executor.isCurrent, !core.isInTurn, let items = inbox.takeItems(on: self.executor) else {
+            return inbox.post({ $0.receive(events, epoch: epoch) }, to: core)
+        }
+        core.onExecutor.makeTurn(items) { $0.receive(events, epoch: epoch) }
+    }
+}
+
+extension ConnectionCore {
+    /// Takes events of a link, in order.
+    func receive(_ events: [LinkEvent], epoch: UInt64) {
+        if self.isTraced { self.trace(events) }
+        // Before the messages are heard: a listener may be told what it can resume from.
+        self.publishResumption()
+        for event in events {
+            guard self.machine.isCurrent(epoch) else {
+                // Given up, perhaps by a listener of this very batch.
+                if case .closed = events.last { self.formerLinkEnded() }
+                return
+            }
+            switch event {
+            case .message(let message): self.deliver(message)
+            case .reply(let id, let payload): self.reply(id, payload)
+            case .opened(let info):
+                let now = self.now
+                self.run { $0.linkOpened(epoch: epoch, info, now: now) }
+            case .writable: self.commands.linkIsWritable(effects: &self.effects)
+            case .closed(let error):
+                let (now, random) = (self.now, self.environment.random())
+                self.run { $0.linkClosed(epoch: epoch, error, now: now, random: random) }
+            }
+            if !self.effects.isEmpty { self.performEffects() }
+        }
+    }
+
+    private func deliver(_ inbound: InboundMessage) {
+        self.probe?.received(inbound.event, bytes: inbound.payload.byteCount)
+        var replier: Replier?
+        if let id = inbound.replyID, let link = self.link {
+            replier = Replier(id: id, link: link, core: self)
+        }
+        self.router.route(Message(event: inbound.event, payload: inbound.payload, replier: replier))
+    }
+
+    private func trace(_ events: [LinkEvent]) {
+        let now = self.now
+        self.inbox.withState { $0.trace.record(events[...], at: now) }
+    }
+}

@@ -1,0 +1,282 @@
+internal import LinkspanRuntime
+
+/// The one place where other threads reach a connection: commands and calls on their way to its executor, the room they
+/// take, and the snapshot that anybody may read.
+///
+/// The connection's only lock. It is taken once for each command from another thread, once for each turn of the executor,
+/// and never while foreign code runs.
+final class ConnectionInbox: Sendable {
+    /// Something for the core to do.
+    enum Item: Sendable {
+        case command(Command, made: ContinuousClock.Instant?)
+        case greeting(Command, epoch: UInt64, made: ContinuousClock.Instant)
+        /// A call, which is never refused.
+        case call(@Sendable (ConnectionCore) -> Void)
+        /// A call that was checked against the snapshot, and shows there until it has been made.
+        case intent(@Sendable (ConnectionCore) -> Void)
+    }
+
+    /// What the executor last published.
+    struct Published: Sendable {
+        var state = ConnectionState.created
+        var progress = ConnectionProgress.idle
+        var lastError: LinkspanError?
+        var refusals = 0
+    }
+
+    /// Commands that may be on their way to the executor while the link takes what it gets.
+    static let openLimit = BufferLimits(commands: 16_384, bytes: 16 << 20)
+
+    struct State: Sendable {
+        fileprivate(set) var executor: any JobExecutor
+        fileprivate var items: [Item] = []
+        /// Whether the executor is about to look for items.
+        fileprivate var isScheduled = false
+        /// What the items take.
+        fileprivate var arriving = ConnectionLoad()
+        /// What items take that the executor has taken out and not dealt with yet.
+        fileprivate var arrived = ConnectionLoad()
+        fileprivate var waiting: ConnectionLoad
+        /// Whether the link takes commands at once.
+        fileprivate var isOpen = false
+        fileprivate var limits: BufferLimits
+        fileprivate var deliveryLimits: BufferLimits
+        var published = Published()
+        /// What calls on their way will have made of it.
+        fileprivate var intended: Published?
+        fileprivate var intents = 0
+        fileprivate var lastID: UInt64 = 0
+        /// The link that is being greeted.
+        var greeting: UInt64?
+        var destination: Destination
+        /// What the next link would resume from.
+        var resumption: Resumption?
+        var trace: FrameTrace
+        var lateReplies: UInt64 = 0
+
+        /// The state and progress to show: the one intended while a call is on its way.
+        var shown: Published { self.intended ?? self.published }
+
+        fileprivate var load: ConnectionLoad { self.arriving + self.arrived + self.waiting }
+    }
+
+    private let state: Lock<State>
+
+    init(executor: any JobExecutor, destination: Destination, waiting: ConnectionLoad) {
+        let options = destination.options
+        self.state = Lock(
+            State(
+                executor: executor, waiting: waiting, limits: options.buffer,
+                deliveryLimits: options.deliveries.limits, destination: destination,
+                resumption: destination.resumption, trace: FrameTrace(capacity: options.trace)))
+    }
+
+    func withState<Result>(_ body: (inout State) -> Result) -> Result { self.state.withLock { body(&$0) } }
+
+    /// Commands that wait to be sent and deliveries without a reply, those on their way to the executor included.
+    var waitingCommands: Int { self.state.withLock { $0.load.waiting } }
+
+    /// A number for a listener or an observer.
+    func nextID() -> UInt64 {
+        self.state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+    }
+}
+
+// MARK: - On any thread
+
+extension ConnectionInbox {
+    /// Takes a command in, if there is room.
+    ///
+    /// - Throws: `released`, `bufferFull`.
+    func submit(_ command: Command, made: ContinuousClock.Instant?, to core: CoreReference) throws(LinkspanError) {
+        let (executor, dropped) = try self.state.withLock {
+            state throws(LinkspanError) -> ((any JobExecutor)?, Command?) in
+            guard state.shown.state != .released else {
+                throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
+            }
+            let dropped = try state.makeRoom(for: command)
+            state.arriving.add(command)
+            return (state.append(.command(command, made: made)), dropped)
+        }
+        if let dropped { self.post({ $0.drop(dropped) }, to: core) }
+        if let executor { self.schedule(core, on: executor) }
+    }
+
+    /// Takes a command of a greeting in, which goes before everything that waits.
+    ///
+    /// - Throws: `disconnected` when the greeting is over.
+    func submit(
+        greeting command: Command, epoch: UInt64, made: ContinuousClock.Instant, to core: CoreReference
+    ) throws(LinkspanError) {
+        guard self.state.withLock({ $0.greeting == epoch }) else {
+            throw LinkspanError(.disconnected, "the greeting of this link is over", certainty: .notSent)
+        }
+        self.submit(.greeting(command, epoch: epoch, made: made), to: core)
+    }
+
+    /// Has the core do something; never refused.
+    func post(_ call: @escaping @Sendable (ConnectionCore) -> Void, to core: CoreReference) {
+        self.submit(.call(call), to: core)
+    }
+
+    func submit(_ item: Item, to core: CoreReference) {
+        if let executor = self.state.withLock({ $0.append(item) }) { self.schedule(core, on: executor) }
+    }
+
+    /// Checks a call against the snapshot, publishes its outcome, and has the core make it.
+    ///
+    /// - Parameters:
+    ///   - core: the core.
+    ///   - intend: changes the snapshot to what the call will make of it; returns false when there is nothing to do.
+    ///   - call: makes the call.
+    /// - Throws: what `intend` throws.
+    func intend(
+        _ core: CoreReference, _ intend: (inout Published) throws(LinkspanError) -> Bool,
+        _ call: @escaping @Sendable (ConnectionCore) -> Void
+    ) throws(LinkspanError) {
+        let executor = try self.state.withLock { state throws(LinkspanError) -> (any JobExecutor)? in
+            var shown = state.shown
+            guard try intend(&shown) else { return nil }
+            state.intended = shown
+            state.intents += 1
+            return state.append(.intent(call))
+        }
+        if let executor { self.schedule(core, on: executor) }
+    }
+
+    private func schedule(_ core: CoreReference, on executor: any JobExecutor) {
+        executor.execute { self.enter(core, on: executor) { _ in } }
+    }
+}
+
+extension ConnectionInbox.State {
+    /// Appends an item; returns the executor when it has to be told.
+    fileprivate mutating func append(_ item: ConnectionInbox.Item) -> (any JobExecutor)? {
+        self.items.append(item)
+        guard !self.isScheduled else { return nil }
+        self.isScheduled = true
+        return self.executor
+    }
+
+    /// Sees to it that there is room for a command.
+    ///
+    /// - Returns: a command that had to be dropped on its way.
+    /// - Throws: `bufferFull`.
+    fileprivate mutating func makeRoom(for command: Command) throws(LinkspanError) -> Command? {
+        let (load, size) = (self.load, command.byteCount)
+        if command.kind.isRepeated {
+            let limits = self.deliveryLimits
+            let hasRoom = load.deliveries < limits.commands && load.deliveryBytes + size <= limits.bytes
+            guard load.deliveries == 0 || hasRoom else {
+                throw LinkspanError(
+                    .bufferFull, "'\(command.event)' was refused: \(load.deliveries) deliveries are waiting",
+                    certainty: .notSent)
+            }
+            return nil
+        }
+        let limits = self.isOpen ? ConnectionInbox.openLimit : self.limits
+        guard load.commands > 0, load.commands >= limits.commands || load.bytes + size > limits.bytes,
+            !command.isVolatile
+        else { return nil }
+        guard self.limits.overflow != .refuse, !self.isOpen else {
+            throw LinkspanError(
+                .bufferFull,
+                "'\(command.event)' was refused: \(load.commands) commands with \(load.bytes) bytes are waiting",
+                certainty: .notSent)
+        }
+        // The core drops from what waits there; here only what is on its way is bounded.
+        guard self.arriving.commands >= limits.commands else { return nil }
+        return self.dropArriving()
+    }
+
+    private mutating func dropArriving() -> Command? {
+        let isVictim: (ConnectionInbox.Item) -> Bool = { item in
+            if case .command(let command, _) = item { !command.kind.isRepeated } else { false }
+        }
+        let index =
+            self.limits.overflow == .dropOldest
+            ? self.items.firstIndex(where: isVictim) : self.items.lastIndex(where: isVictim)
+        guard let index, case .command(let victim, _) = self.items.remove(at: index) else { return nil }
+        self.arriving.commands -= 1
+        self.arriving.bytes -= victim.byteCount
+        return victim
+    }
+}
+
+// MARK: - On the executor
+
+extension ConnectionInbox {
+    /// Makes a turn of the core: deals with what has arrived, then with `body`.
+    ///
+    /// - Parameters:
+    ///   - core: the core.
+    ///   - executor: the executor that calls. When the connection has moved to another meanwhile, the turn is made there.
+    ///   - body: the reason for the turn.
+    func enter(
+        _ core: CoreReference, on executor: any JobExecutor, _ body: @escaping @Sendable (ConnectionCore) -> Void
+    ) {
+        guard let items = self.takeItems(on: executor) else { return self.post(body, to: core) }
+        core.onExecutor.makeTurn(items, body)
+    }
+
+    /// The items that have arrived; nil when the connection lives on another executor.
+    func takeItems(on executor: any JobExecutor) -> [Item]? {
+        self.state.withLock { state in
+            guard state.executor === executor else {
+                // The job that was to take them runs in the wrong place.
+                state.isScheduled = false
+                return nil
+            }
+            return state.takeItems()
+        }
+    }
+
+    /// Publishes how much waits, and whether the link takes commands at once.
+    func publish(_ waiting: ConnectionLoad, isOpen: Bool) {
+        self.state.withLock { state in
+            state.waiting = waiting
+            state.arrived = ConnectionLoad()
+            state.isOpen = isOpen
+        }
+    }
+
+    /// Publishes state and progress.
+    func publish(_ published: Published) { self.state.withLock { $0.published = published } }
+
+    /// A call that was intended has been made.
+    func intentEnded(_ published: Published) {
+        self.state.withLock { state in
+            state.published = published
+            state.intents -= 1
+            if state.intents == 0 { state.intended = nil }
+        }
+    }
+
+    /// Follows other options from now on.
+    func adopt(_ destination: Destination) {
+        self.state.withLock { state in
+            let options = destination.options
+            state.destination = destination
+            state.limits = options.buffer
+            state.deliveryLimits = options.deliveries.limits
+            if options.trace != state.trace.capacity { state.trace = FrameTrace(capacity: options.trace) }
+        }
+    }
+
+    /// Moves the connection to another executor, at the end of a turn.
+    func move(to executor: any JobExecutor) { self.state.withLock { $0.executor = executor } }
+}
+
+extension ConnectionInbox.State {
+    fileprivate mutating func takeItems() -> [ConnectionInbox.Item] {
+        self.isScheduled = false
+        guard !self.items.isEmpty else { return [] }
+        self.arrived = self.arrived + self.arriving
+        self.arriving = ConnectionLoad()
+        defer { self.items = [] }
+        return self.items
+    }
+}

@@ -1,0 +1,83 @@
+/// Observes the connections of a manager.
+public protocol ConnectionObserver: AnyObject, Sendable {
+    /// Called when a connection is made.
+    ///
+    /// - Parameter connection: its identity.
+    /// - Returns: the probe that hears it, on the connection's executor.
+    func observe(_ connection: ObservedConnection) -> any ConnectionProbe
+}
+
+/// A connection as its observer knows it.
+public struct ObservedConnection: Sendable, Hashable {
+    /// Identifies the connection in its process.
+    public let id: UInt64
+    /// The endpoint without its query.
+    public let endpoint: String
+    /// The name of the transport.
+    public let transport: String
+
+    /// Makes an identity.
+    public init(id: UInt64, endpoint: String, transport: String) {
+        self.id = id
+        self.endpoint = endpoint
+        self.transport = transport
+    }
+}
+
+/// Hears one connection.
+///
+/// All calls come on the connection's executor, one at a time, so a probe needs no lock. They are on the path of every
+/// message: a probe must not block, and must not call the connection. By default every call is ignored.
+public protocol ConnectionProbe: AnyObject {
+    /// The connection has moved to another endpoint or transport.
+    func moved(to connection: ObservedConnection)
+    /// An attempt to open a link begins; counted from 1 since the connection was last up.
+    func attempting(_ attempt: Int)
+    /// The state has changed.
+    func changed(_ change: StateChange)
+    /// The number of commands that wait has changed.
+    func queueChanged(depth: Int, limit: Int)
+    /// A command is about to be given to a link.
+    func leaving(_ command: Command)
+    /// A link has taken a command.
+    func sent(_ command: Command)
+    /// A message has arrived.
+    func received(_ event: String, bytes: Int)
+    /// A command has its outcome.
+    func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>)
+    /// The connection has obtained or renewed its credentials, or failed to.
+    func credentials(_ event: CredentialEvent)
+}
+
+extension ConnectionProbe {
+    /// Does nothing.
+    public func moved(to connection: ObservedConnection) {}
+    /// Does nothing.
+    public func attempting(_ attempt: Int) {}
+    /// Does nothing.
+    public func changed(_ change: StateChange) {}
+    /// Does nothing.
+    public func queueChanged(depth: Int, limit: Int) {}
+    /// Does nothing.
+    public func leaving(_ command: Command) {}
+    /// Does nothing.
+    public func sent(_ command: Command) {}
+    /// Does nothing.
+    public func received(_ event: String, bytes: Int) {}
+    /// Does nothing.
+    public func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {}
+    /// Does nothing.
+    public func credentials(_ event: CredentialEvent) {}
+}
+
+/// A step in the life of the credentials that a provider supplies; it holds none of them.
+@nonexhaustive
+public enum CredentialEvent: Sendable {
+    /// The provider gave credentials for an attempt; they are good for this long if known.
+    case obtained(CredentialRequest.Reason, validFor: Duration?)
+    /// The provider renewed the credentials of an open connection, which are good for this long if known; `isShown` when the
+    /// server was told at once.
+    case renewed(validFor: Duration?, isShown: Bool)
+    /// The provider failed; a renewal is tried again after `retryAfter`, if at all.
+    case failed(CredentialRequest.Reason, LinkspanError, retryAfter: Duration?)
+}

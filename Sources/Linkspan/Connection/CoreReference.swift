@@ -1,0 +1,23 @@
+internal import LinkspanRuntime
+
+/// A core in the hands of any thread: it can be reached on its executor alone.
+// Unchecked because the compiler cannot see which executor runs a job; debug builds check it on each access.
+struct CoreReference: @unchecked Sendable {
+    private let core: ConnectionCore
+
+    init(_ core: ConnectionCore) { self.core = core }
+
+    /// The core, on its executor.
+    var onExecutor: ConnectionCore {
+        assert(self.core.executor.isCurrent, "reached from outside the connection's executor")
+        return self.core
+    }
+
+    /// The core when the caller is one of its callbacks, or is called by one.
+    ///
+    /// Nil inside a call on a link: what a link or an observer asks for meanwhile happens after the turn.
+    var inTurn: ConnectionCore? { CurrentTurn.isOf(self.core) && !self.core.isCallingLink ? self.core : nil }
+
+    /// Whether the caller is inside a turn of the core.
+    var isInTurn: Bool { CurrentTurn.isOf(self.core) }
+}

@@ -1,0 +1,152 @@
+public import Linkspan
+
+/// A key of `linkspan.connection`: how it is declared, and which property it sets.
+///
+/// The default in its declaration is the property's.
+struct ConnectionKey: Sendable {
+    /// The options with their retry policy in parts.
+    struct Draft: Sendable {
+        var options = ConnectionOptions.defaults()
+        var retry = "backoff"
+        var backoff = Backoff()
+        var retryLimit: Int?
+    }
+
+    let option: PluginOption
+    let set: @Sendable (inout Draft, OptionValue) -> Void
+
+    private init(
+        _ name: String, _ kind: PluginOption.Kind, _ fallback: String, reload: ReloadClass? = nil,
+        _ summary: String, _ set: @escaping @Sendable (inout Draft, OptionValue) -> Void
+    ) {
+        self.option = PluginOption(name, kind, fallback: fallback, reload: reload, summary)
+        self.set = set
+    }
+
+    private typealias Property<Value> = any WritableKeyPath<Draft, Value> & Sendable
+
+    private static func seconds(
+        _ name: String, _ range: ClosedRange<Double>, _ property: Property<Duration>, _ summary: String
+    ) -> Self {
+        Self(name, .seconds(range), PluginOption.plain(Draft()[keyPath: property] / .seconds(1)), summary) {
+            if case .duration(let duration) = $1 { $0[keyPath: property] = duration }
+        }
+    }
+
+    private static func seconds(
+        _ name: String, _ range: ClosedRange<Double>, limit property: Property<Duration?>, _ summary: String
+    ) -> Self {
+        Self(name, .seconds(range), "no limit", summary) {
+            if case .duration(let duration) = $1 { $0[keyPath: property] = duration }
+        }
+    }
+
+    private static func number(
+        _ name: String, _ range: ClosedRange<Int>, _ property: Property<Int>, _ summary: String
+    ) -> Self {
+        Self(name, .number(range), "\(Draft()[keyPath: property])", summary) {
+            if case .number(let number) = $1 { $0[keyPath: property] = number }
+        }
+    }
+
+    private static func number(
+        _ name: String, _ range: ClosedRange<Int>, limit property: Property<Int?>, _ summary: String
+    ) -> Self {
+        Self(name, .number(range), "no limit", summary) {
+            if case .number(let number) = $1 { $0[keyPath: property] = number }
+        }
+    }
+
+    private static func choice<Value: RawRepresentable<String> & SendableMetatype>(
+        _ name: String, _ choices: [Value], _ property: Property<Value>, reload: ReloadClass? = nil, _ summary: String
+    ) -> Self {
+        Self(name, .choice(choices.map(\.rawValue)), Draft()[keyPath: property].rawValue, reload: reload, summary) {
+            guard case .text(let text) = $1, let value = Value(rawValue: text) else { return }
+            $0[keyPath: property] = value
+        }
+    }
+}
+
+extension ConnectionKey {
+    static let all: [Self] = [
+        .seconds(
+            "openDeadline", 0.001...3_600, \.options.openDeadline,
+            "How long opening a link may take, from the look-up of the name to the server's consent."),
+        .seconds(
+            "credentialDeadline", 0.001...3_600, \.options.credentialDeadline,
+            "How long the credential provider may take."),
+        .seconds(
+            "healthyAfter", 0...86_400, \.options.healthyAfter,
+            "How long a link must have been up before its loss begins a new count of failures."),
+        .seconds(
+            "idleTimeout", 0...86_400, \.options.idleTimeout,
+            "How long a connection stays up when nobody holds it any more."),
+        .number(
+            "bufferCommands", 1...10_000_000, \.options.buffer.commands,
+            "How many commands may wait while the connection is down."),
+        .number(
+            "bufferBytes", 1...(1 << 40), \.options.buffer.bytes,
+            "How many bytes may wait while the connection is down."),
+        .seconds(
+            "bufferMaxAge", 0.01...31_536_000, limit: \.options.buffer.maxAge,
+            "How long a command may wait while the connection is down."),
+        .choice(
+            "bufferOverflow", [.refuse, .dropOldest, .dropNewest], \.options.buffer.overflow,
+            "What happens to commands when there is no room."),
+        .number(
+            "deliveryCommands", 1...10_000_000, \.options.deliveries.commands,
+            "How many deliveries may wait for their replies."),
+        .number(
+            "deliveryBytes", 1...(1 << 40), \.options.deliveries.bytes,
+            "How many bytes of deliveries may wait for their replies."),
+        .seconds(
+            "deliveryRepeatAfter", 0.01...86_400, \.options.deliveries.repeatAfter,
+            "How long a delivery waits for its reply before it is sent again."),
+        .number(
+            "deliveryAttempts", 1...1_000_000, limit: \.options.deliveries.attempts,
+            "How often a delivery is sent before it fails."),
+        .choice(
+            "deliveryKey", [.none, .lastArgument], \.options.deliveries.key, reload: .restart,
+            "Where the key goes by which a server recognises a delivery."),
+        .number(
+            "flushCommands", 1...10_000_000, \.options.flush.commands,
+            "How many commands leave in one turn once the connection is up."),
+        .number("flushBytes", 1...(1 << 40), \.options.flush.bytes, "After how many bytes a turn ends."),
+        .seconds("flushPause", 0...60, \.options.flush.pause, "The time between two turns."),
+        .retry,
+        .seconds(
+            "retryFirstSpread", 0...86_400, \.backoff.firstSpread, "The span over which first attempts are spread."),
+        .seconds("retryInitial", 0.01...86_400, \.backoff.initial, "The wait that doubles."),
+        .seconds("retryEarlyCap", 0.01...86_400, \.backoff.earlyCap, "The longest wait while the outage is young."),
+        .seconds("retryEarlyPeriod", 0...86_400, \.backoff.earlyPeriod, "How long an outage counts as young."),
+        .seconds("retryCap", 0.01...86_400, \.backoff.cap, "The longest wait afterwards."),
+        .number("retryLimit", 1...1_000_000, limit: \.retryLimit, "After how many attempts in a row it gives up."),
+        .number(
+            "trace", 0...65_536, \.options.trace,
+            "How many of the latest frames are remembered for a report, without their contents."),
+    ]
+
+    private static let retry = Self(
+        "retry", .choice(["backoff", "never"]), Draft().retry, "Whether a lost link is opened again."
+    ) {
+        if case .text(let text) = $1 { $0.retry = text }
+    }
+}
+
+extension ConnectionOptions {
+    /// The keys of `linkspan.connection`.
+    public static let declared: [PluginOption] = ConnectionKey.all.map { $0.option }
+
+    /// The default options, changed by what was given.
+    init(_ values: OptionValues) {
+        var draft = ConnectionKey.Draft()
+        for key in ConnectionKey.all { if let value = values.values[key.option.name] { key.set(&draft, value) } }
+        let (backoff, limit) = (draft.backoff, draft.retryLimit)
+        self = draft.options
+        if draft.retry == "never" {
+            self.retry = .never
+        } else if backoff != Backoff() || limit != nil {
+            self.retry = .backoff(backoff, limit: limit)
+        }
+    }
+}

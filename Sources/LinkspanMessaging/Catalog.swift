@@ -1,0 +1,53 @@
+public import Linkspan
+public import LinkspanLifecycle
+
+/// The transports and services that configuration may name.
+///
+/// A value: no globals, no reflection.
+///
+/// ```swift
+/// var catalog = Catalog()
+/// catalog.add(.socketIO)
+/// catalog.add(.logging)
+/// catalog.add(ServiceFactory("counter") { _ in MessageCounter() })
+/// ```
+public struct Catalog: Sendable {
+    /// The transports by name.
+    public private(set) var transports: [String: TransportFactory] = [:]
+    /// The services by name.
+    public private(set) var services: [String: ServiceFactory] = [:]
+
+    /// An empty catalog.
+    public init() {}
+
+    /// Adds a transport, or replaces the one of the same name.
+    public mutating func add(_ transport: TransportFactory) { self.transports[transport.name] = transport }
+
+    /// Adds a service, or replaces the one of the same name.
+    public mutating func add(_ service: ServiceFactory) { self.services[service.name] = service }
+}
+
+/// Makes a service from options.
+public struct ServiceFactory: Sendable {
+    /// The name in configuration, and of the service in its registry.
+    public let name: String
+    /// The options it understands.
+    public let options: [PluginOption]
+    /// Makes the service.
+    public let make: @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
+
+    /// Makes a factory.
+    ///
+    /// - Parameters:
+    ///   - name: the name in configuration, lower case letters and digits.
+    ///   - options: the options it understands.
+    ///   - make: makes the service from checked options; throws code `invalidConfiguration` with a sentence.
+    public init(
+        _ name: String, options: [PluginOption] = [],
+        make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
+    ) {
+        self.name = name
+        self.options = options
+        self.make = make
+    }
+}

@@ -1,0 +1,25 @@
+public import Linkspan
+public import LinkspanLifecycle
+
+/// A service that talks over the plan's connection, such as a feature of an app.
+///
+/// ```swift
+/// final class Presence: ChannelUsing {
+///     let name: ServiceName = "presence"
+///
+///     func use(_ channel: any MessageChannel) throws(LinkspanError) {
+///         try channel.on("joined", as: String.self) { who in … }
+///     }
+/// }
+/// ```
+public protocol ChannelUsing: LifecycleService {
+    /// Hands over the service's own handler of the connection: the place to listen, and to keep it for sending later.
+    ///
+    /// Called once, by ``Messaging/connect()`` before the connection is opened, so that nothing the server says can be
+    /// missed; for a service that is added to a connected plan, before the service starts. The connection stays open while the
+    /// service stops.
+    ///
+    /// - Parameter channel: the handler; it ends with the connection, or when the service lets go of it.
+    /// - Throws: ``/Linkspan/LinkspanError``, which fails the connect.
+    func use(_ channel: any MessageChannel) throws(LinkspanError)
+}

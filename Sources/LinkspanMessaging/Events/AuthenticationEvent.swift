@@ -1,0 +1,50 @@
+public import LinkspanLifecycle
+
+/// What happens to credentials; no event holds a credential or a user's name.
+public struct AuthenticationEvent: Sendable, Hashable {
+    /// What happened.
+    @nonexhaustive
+    public enum Kind: Sendable, Hashable {
+        /// A provider gave credentials for an attempt to connect; they are good for this long if known.
+        case obtained(validFor: Duration?)
+        /// Credentials were renewed ahead of their expiry; they are good for this long if known.
+        case refreshed(validFor: Duration?, attempt: Int)
+        /// Credentials could not be obtained or renewed; the next try is after `retryAfter` if known.
+        case refreshFailed(attempt: Int, reason: String, retryAfter: Duration?)
+        /// The server no longer accepts the user.
+        case revoked
+    }
+
+    /// The connection's number; nil for credentials that are kept apart from any connection.
+    public var connection: UInt64?
+    /// What happened.
+    public var kind: Kind
+
+    /// Makes an event.
+    public init(connection: UInt64? = nil, kind: Kind) {
+        self.connection = connection
+        self.kind = kind
+    }
+
+    /// Where the credentials stand.
+    public var retention: Retention {
+        .keep(
+            RetentionKey(
+                subject: self.connection.map(ConnectionEvent.subject) ?? "credentials", aspect: "credentials"))
+    }
+}
+
+extension AuthenticationEvent: LifecycleEvent {
+    /// `authentication`.
+    public static var familyName: String { "authentication" }
+
+    /// The latest of each state is kept.
+    public static var delivery: EventDelivery { .states }
+
+    /// Hands an event to an observer.
+    public static func deliver(
+        _ event: Stamped<Self>, to observer: any AuthenticationObserving, _ scope: ServiceScope
+    ) async throws {
+        try await observer.on(event, scope)
+    }
+}

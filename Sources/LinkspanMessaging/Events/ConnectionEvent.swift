@@ -1,0 +1,64 @@
+public import LinkspanLifecycle
+
+/// What happens to one connection.
+///
+/// Per connection the kinds form a legal walk over the five states; `released` is the last.
+public struct ConnectionEvent: Sendable, Hashable {
+    /// What happened.
+    @nonexhaustive
+    public enum Kind: Sendable, Hashable {
+        /// The connection exists and has not been opened.
+        case created
+        /// An attempt to open has begun; the first is 1.
+        case connecting(attempt: Int)
+        /// The connection is open, after `handshake`; `resumed` if the server kept the session.
+        case connected(attempt: Int, handshake: Duration, resumed: Bool, transport: String)
+        /// The connection is closed; the texts say why and never hold secrets.
+        case disconnected(reason: String, code: String?, willRetry: Bool)
+        /// The next attempt waits for `delay`.
+        case reconnecting(attempt: Int, delay: Duration)
+        /// The connection has left the pool; nothing follows for its id.
+        case released
+    }
+
+    /// The connection's number, unique in the process.
+    public var connection: UInt64
+    /// Where it leads, already without query and credentials.
+    public var endpoint: String
+    /// What happened.
+    public var kind: Kind
+
+    /// Makes an event.
+    public init(connection: UInt64, endpoint: String, kind: Kind) {
+        self.connection = connection
+        self.endpoint = endpoint
+        self.kind = kind
+    }
+
+    /// The connection's state, until it is released.
+    public var retention: Retention {
+        switch self.kind {
+        case .created, .connecting, .connected, .disconnected, .reconnecting:
+            .keep(RetentionKey(subject: Self.subject(self.connection)))
+        case .released: .forgetAll(subject: Self.subject(self.connection))
+        }
+    }
+
+    /// The subject of all that is kept about a connection.
+    static func subject(_ connection: UInt64) -> String { "connection \(connection)" }
+}
+
+extension ConnectionEvent: LifecycleEvent {
+    /// `connection`.
+    public static var familyName: String { "connection" }
+
+    /// The latest of each state is kept.
+    public static var delivery: EventDelivery { .states }
+
+    /// Hands an event to an observer.
+    public static func deliver(
+        _ event: Stamped<Self>, to observer: any ConnectionObserving, _ scope: ServiceScope
+    ) async throws {
+        try await observer.on(event, scope)
+    }
+}

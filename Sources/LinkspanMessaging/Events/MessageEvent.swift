@@ -1,0 +1,53 @@
+public import LinkspanLifecycle
+
+/// What happens to one message.
+public struct MessageEvent: Sendable, Hashable {
+    /// What happened.
+    @nonexhaustive
+    public enum Kind: Sendable, Hashable {
+        /// The transport took it.
+        case sent
+        /// It came from the server.
+        case received
+        /// The server confirmed it.
+        case acknowledged(roundTrip: Duration)
+        /// Its answer did not come within `limit`.
+        case timedOut(limit: Duration)
+        /// It waited too long to be worth sending.
+        case expired
+        /// It was given up; the text says by which rule.
+        case dropped(reason: String)
+    }
+
+    /// The connection's number.
+    public var connection: UInt64
+    /// The name of the event it carries.
+    public var event: String
+    /// Its size in bytes, 0 if unknown.
+    public var bytes: Int
+    /// What happened.
+    public var kind: Kind
+
+    /// Makes an event.
+    public init(connection: UInt64, event: String, bytes: Int, kind: Kind) {
+        self.connection = connection
+        self.event = event
+        self.bytes = bytes
+        self.kind = kind
+    }
+}
+
+extension MessageEvent: LifecycleEvent {
+    /// `message`.
+    public static var familyName: String { "message" }
+
+    /// Collected, because there is one for every message.
+    public static var delivery: EventDelivery { .batches }
+
+    /// Hands an event to an observer.
+    public static func deliver(
+        _ event: Stamped<Self>, to observer: any MessageObserving, _ scope: ServiceScope
+    ) async throws {
+        try await observer.on(event, scope)
+    }
+}

@@ -1,0 +1,173 @@
+public import Linkspan
+public import LinkspanLifecycle
+internal import LinkspanRuntime
+public import Logging
+
+/// The whole SDK behind two calls: start a plan, stop it again.
+///
+/// ```swift
+/// let messaging = try await Messaging.start(plan)
+/// let connection = try messaging.connect()
+/// // …
+/// await messaging.stop()
+/// ```
+public final class Messaging: Sendable {
+    private struct State: Sendable {
+        /// What ``connect()`` connects to.
+        var configuration: ConnectionConfiguration
+        /// The services that have not got their channel yet; nil before anybody asked for the connection.
+        var waiting: [any ChannelUsing]?
+        /// The services of the plan; nil while they are being changed.
+        var running: RunningServices?
+    }
+
+    /// The services, with one of the SDK's own: `connections`, which closes the connections in its turn.
+    public let services: ServiceRegistry
+    /// The connections.
+    public let manager: ConnectionManager
+    private let state: Lock<State>
+
+    private init(
+        services: ServiceRegistry, manager: ConnectionManager, configuration: ConnectionConfiguration,
+        running: RunningServices
+    ) {
+        self.services = services
+        self.manager = manager
+        self.state = Lock(State(configuration: configuration, running: running))
+    }
+
+    /// Checks the plan and starts its services.
+    ///
+    /// Nothing is connected before ``connect()``.
+    ///
+    /// - Parameters:
+    ///   - plan: what to run.
+    ///   - options: how the manager and the registry work.
+    ///   - logger: gets state changes of connections, at level debug.
+    /// - Returns: the running SDK.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`; nothing runs then.
+    public static func start(
+        _ plan: MessagingPlan, options: Options = Options(), logger: Logger = Logger(label: "linkspan")
+    ) async throws(LinkspanError) -> Messaging {
+        let configuration = try plan.configuration
+        let services = ServiceRegistry(options: options.registry)
+        let manager = ConnectionManager(
+            services: services, scheduler: options.scheduler, random: options.random, rules: options.keeperRules,
+            keeperPeriod: options.keeperPeriod, backgroundIdleTimeout: options.backgroundIdleTimeout,
+            attempts: options.attempts, factory: options.factory, logger: logger)
+        var running = RunningServices()
+        do {
+            try services.register(ConnectionsService(manager: manager)).keep()
+            for planned in plan.services {
+                let registration = try services.register(planned.service, settings: planned.settings)
+                registration.keep()
+                running.members[planned.name] = RunningServices.Member(planned: planned, registration: registration)
+            }
+            try await services.start()
+        } catch {
+            throw LinkspanError(.invalidConfiguration, "the services cannot be started: \(error.message)", cause: error)
+        }
+        return Messaging(services: services, manager: manager, configuration: configuration, running: running)
+    }
+
+    /// The plan's connection: made and connected by the first call, shared by the others.
+    ///
+    /// Services that adopt ``ChannelUsing`` get a handler of their own first.
+    ///
+    /// - Returns: a handler; the connection is kept while one is held.
+    /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and ``ChannelUsing/use(_:)``.
+    public func connect() throws(LinkspanError) -> ConnectionHandler {
+        let (handler, mustConnect) = try self.manager.hold(self.configuration)
+        let isFirst = try self.introduceServices()
+        if mustConnect || isFirst { try self.manager.open(handler) }
+        return handler
+    }
+
+    /// Has the plan's connection lead somewhere else, with its holders, its listeners and all that waits; what calls to
+    /// ``connect()`` get from now on leads there, too.
+    ///
+    /// Services of the plan are not looked at. What waits goes along only when the plan has the same credential source as the
+    /// former one; see ``/Linkspan/ConnectionManager/move(_:to:)``.
+    ///
+    /// - Parameter plan: the endpoint, transport, credentials and options.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`, or what
+    ///   ``/Linkspan/ConnectionManager/move(_:to:)`` throws; nothing has changed then.
+    public func move(to plan: MessagingPlan) throws(LinkspanError) {
+        let next = try plan.configuration
+        try self.manager.move(self.configuration, to: next)
+        self.state.withLock { $0.configuration = next }
+    }
+
+    /// Lets the services flush and the connections say goodbye, each in its turn, and stops the services.
+    ///
+    /// - Parameter budget: how long that may take.
+    /// - Returns: what became of every service.
+    @discardableResult
+    public func stop(within budget: Duration = .seconds(8)) async -> ShutdownReport {
+        await self.services.stop(within: budget)
+    }
+}
+
+// MARK: - Channels of services
+
+extension Messaging {
+    /// What ``connect()`` connects to.
+    private var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
+
+    /// Gives each service that wants one a channel, if that has not been done.
+    ///
+    /// - Returns: whether it was done now.
+    private func introduceServices() throws(LinkspanError) -> Bool {
+        let known = self.services.services(of: (any ChannelUsing).self)
+        let isFirst = self.state.withLock { state in
+            guard state.waiting == nil else { return false }
+            state.waiting = known
+            return true
+        }
+        // One that throws is not asked again by the next call, but those behind it are.
+        while let service = self.state.withLock({ $0.waiting?.isEmpty == false ? $0.waiting?.removeFirst() : nil }) {
+            try self.introduce(service)
+        }
+        return isFirst
+    }
+
+    private func introduce(_ service: any ChannelUsing) throws(LinkspanError) {
+        try service.use(try self.manager.hold(self.configuration).handler)
+    }
+
+    /// Gives a service that is about to be added its channel, unless ``connect()`` will.
+    func introduce(added service: any LifecycleService) throws(LinkspanError) {
+        guard let service = service as? any ChannelUsing, self.state.withLock({ $0.waiting != nil }) else { return }
+        try self.introduce(service)
+    }
+}
+
+// MARK: - Changes of the plan
+
+extension Messaging {
+    /// Takes what runs, for one change at a time.
+    func beginChange() throws(LinkspanError) -> (running: RunningServices, configuration: ConnectionConfiguration) {
+        let taken = self.state.withLock { state in
+            defer { state.running = nil }
+            return state.running.map { ($0, state.configuration) }
+        }
+        guard let taken else { throw LinkspanError(.wrongState, "another change of the plan is being made") }
+        return taken
+    }
+
+    /// Puts back what runs now.
+    func endChange(_ running: RunningServices) { self.state.withLock { $0.running = running } }
+
+    /// Sets what ``connect()`` connects to.
+    func setConfiguration(_ next: ConnectionConfiguration) { self.state.withLock { $0.configuration = next } }
+}
+
+extension MessagingPlan {
+    /// Where to connect to, checked.
+    var configuration: ConnectionConfiguration {
+        get throws(LinkspanError) {
+            try ConnectionBuilder(self.url).transport(any: self.transport).credentials(self.credentials)
+                .options { $0 = self.options }.build()
+        }
+    }
+}

@@ -1,0 +1,60 @@
+public import Linkspan
+public import LinkspanLifecycle
+
+/// What to run: one endpoint over one transport, and the services around it.
+///
+/// A plain value, made from a file by `LinkspanConfiguration` or in code.
+public struct MessagingPlan: Sendable {
+    /// The endpoint.
+    public var url: String
+    /// What carries the traffic.
+    public var transport: any Transport
+    /// How the connection behaves.
+    public var options: ConnectionOptions
+    /// Where credentials come from.
+    public var credentials: CredentialSource
+    /// The services, in the order of their listing.
+    public var services: [PlannedService]
+
+    /// Makes a plan of services that stand as they say themselves.
+    public init(
+        url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
+        credentials: CredentialSource = .none, services: [any LifecycleService] = []
+    ) {
+        self.init(
+            url: url, transport: transport, options: options, credentials: credentials,
+            planned: services.map { PlannedService($0) })
+    }
+
+    /// Makes a plan of services with what is decided about them.
+    public init(
+        url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
+        credentials: CredentialSource = .none, planned services: [PlannedService]
+    ) {
+        self.url = url
+        self.transport = transport
+        self.options = options
+        self.credentials = credentials
+        self.services = services
+    }
+}
+
+extension MessagingPlan {
+    /// In which order the services start, and why; the SDK's own service `connections` is among them.
+    ///
+    /// - Throws: `RegistryError` with code `duplicateName`, or `invalidPlan` with all that is wrong with their needs.
+    public var startOrder: StartOrder {
+        get throws(RegistryError) { try Self.startOrder(of: self.services) }
+    }
+
+    /// In which order services would start in a plan.
+    package static func startOrder(of services: [PlannedService]) throws(RegistryError) -> StartOrder {
+        try StartOrder([(ConnectionsPlace(), ServiceSettings())] + services.map { ($0.service, $0.settings) })
+    }
+}
+
+/// Stands where ``ConnectionsService`` will.
+private struct ConnectionsPlace: LifecycleService {
+    let name: ServiceName = ConnectionsService.name
+    let placement: Placement = ConnectionsService.placement
+}

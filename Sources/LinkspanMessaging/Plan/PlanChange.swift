@@ -1,0 +1,130 @@
+public import Linkspan
+public import LinkspanLifecycle
+
+/// What has to be done so that one plan runs instead of another.
+///
+/// A value: it can be printed before ``Messaging/apply(_:)`` does it.
+///
+/// ```
+/// transport memory -> websocket
+/// + metrics
+/// - presence
+/// ~ logging.level info -> debug (hot)
+/// ```
+public struct PlanDifference: Sendable {
+    /// The changes in the order in which they are told: the connection's, then those of the services.
+    public var changes: [PlanChange]
+    /// The plan that holds afterwards.
+    public var plan: MessagingPlan
+
+    /// Makes a difference.
+    ///
+    /// - Parameters:
+    ///   - plan: the plan that holds afterwards, with new objects for the services that are started or restarted.
+    ///   - changes: what is different about it.
+    public init(to plan: MessagingPlan, _ changes: [PlanChange]) {
+        self.plan = plan
+        self.changes = changes
+    }
+
+    /// Whether there is nothing to do.
+    public var isEmpty: Bool { self.changes.isEmpty }
+
+    /// The services to which something happens, by the strongest of what does.
+    var services: [ServiceName: PlanChange.Effect] {
+        var effects: [ServiceName: PlanChange.Effect] = [:]
+        for change in self.changes {
+            guard case .service(let name) = change.subject else { continue }
+            effects[name] = effects[name] == .hot || effects[name] == nil ? change.effect : effects[name]
+        }
+        return effects
+    }
+
+    /// Whether something about the connection changes.
+    var changesConnection: Bool { self.changes.contains { $0.subject == .connection } }
+
+    /// Whether the connection needs another link for that.
+    var movesConnection: Bool { self.changes.contains { $0.subject == .connection && $0.effect == .reconnect } }
+}
+
+extension PlanDifference: CustomStringConvertible {
+    /// One line for each change, or `nothing changes`.
+    public var description: String {
+        self.isEmpty ? "nothing changes" : self.changes.map { $0.description }.joined(separator: "\n")
+    }
+}
+
+/// One thing that is different about another plan, and what it causes.
+public struct PlanChange: Sendable, Hashable {
+    /// What it is about.
+    public var subject: Subject
+    /// The key without the words that lead to it, such as `transport`, `endpoint`, `idleTimeout` or `logging.level`.
+    public var key: String
+    /// What held, redacted; nil for a service that comes.
+    public var old: String?
+    /// What is to hold, redacted; nil for a service that goes.
+    public var new: String?
+    /// What happens.
+    public var effect: Effect
+    /// Why it happens, when nothing about it is different itself.
+    public var reason: String?
+
+    /// Makes a change.
+    public init(
+        _ subject: Subject, _ key: String, old: String? = nil, new: String? = nil, _ effect: Effect,
+        reason: String? = nil
+    ) {
+        self.subject = subject
+        self.key = key
+        self.old = old
+        self.new = new
+        self.effect = effect
+        self.reason = reason
+    }
+
+    /// What a change is about.
+    public enum Subject: Sendable, Hashable {
+        /// Transport, endpoint or options of the connection.
+        case connection
+        /// A service.
+        case service(ServiceName)
+    }
+
+    /// What a change causes.
+    public enum Effect: String, Sendable, Hashable {
+        /// A service is started.
+        case start
+        /// A service is stopped.
+        case stop
+        /// A service is stopped and started.
+        case restart
+        /// A value is taken over, and everything runs on.
+        case hot
+        /// The connection moves to a new link.
+        case reconnect
+
+        /// What an option of this class causes.
+        public init(_ reload: ReloadClass) {
+            self =
+                switch reload {
+                case .hot: .hot
+                case .reconnect: .reconnect
+                case .restart: .restart
+                }
+        }
+    }
+}
+
+extension PlanChange: CustomStringConvertible {
+    /// The change in one line.
+    public var description: String {
+        if let reason = self.reason { return "~ \(self.key) (\(self.effect.rawValue): \(reason))" }
+        switch self.effect {
+        case .start: return "+ \(self.key)"
+        case .stop: return "- \(self.key)"
+        case .restart, .hot, .reconnect: ()
+        }
+        let values = "\(self.key) \(self.old ?? "(none)") -> \(self.new ?? "(none)")"
+        return self.key == "transport" ? values : "~ \(values) (\(self.effect.rawValue))"
+    }
+}

@@ -1,0 +1,49 @@
+public import Linkspan
+public import LinkspanLifecycle
+
+/// A service of a plan, with what whoever made the plan decides about it.
+public struct PlannedService: Sendable {
+    /// The service, not started.
+    public let service: any LifecycleService
+    /// Name, place, limits and importance, where they are not as the service says.
+    public var settings: ServiceSettings
+    /// What it was made from.
+    public let options: OptionValues
+    private let factory: ServiceFactory?
+
+    /// Plans a service that was made in code.
+    ///
+    /// Such a service is started again as the same object when a change of the plan is rolled back.
+    public init(_ service: any LifecycleService, settings: ServiceSettings = ServiceSettings()) {
+        self.service = service
+        self.settings = settings
+        self.options = .none
+        self.factory = nil
+    }
+
+    /// Makes a service by its factory, under the factory's name unless `settings` has another.
+    ///
+    /// - Parameters:
+    ///   - factory: makes the service, also once more when a change of the plan is rolled back.
+    ///   - options: the values, checked against the factory's declarations.
+    ///   - settings: what is decided about the service.
+    /// - Throws: what the factory throws.
+    public init(
+        _ factory: ServiceFactory, options: OptionValues = .none, settings: ServiceSettings = ServiceSettings()
+    ) throws(LinkspanError) {
+        self.service = try factory.make(options)
+        self.settings = settings
+        if self.settings.name == nil { self.settings.name = ServiceName(rawValue: factory.name) }
+        self.options = options
+        self.factory = factory
+    }
+
+    /// The name in the registry.
+    public var name: ServiceName { self.settings.name ?? self.service.name }
+
+    /// The same, to be started once more.
+    func renewed() throws(LinkspanError) -> Self {
+        guard let factory = self.factory else { return self }
+        return try Self(factory, options: self.options, settings: self.settings)
+    }
+}

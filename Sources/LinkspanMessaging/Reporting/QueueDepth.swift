@@ -1,0 +1,44 @@
+/// When the depth of a queue is worth telling: each time it has doubled or halved, and near its limit.
+struct QueueDepth: Sendable, Equatable {
+    enum News: Sendable, Equatable {
+        case level
+        case highWater
+        case lowWater
+        case flushed(count: Int, since: ContinuousClock.Instant)
+    }
+
+    /// Below this depth a queue counts as empty: what is merely under way is not worth telling.
+    private static let floor = 16
+
+    private var level = 0
+    private var isHigh = false
+    private var flush: Flush?
+
+    private struct Flush: Sendable, Equatable {
+        var count: Int
+        var since: ContinuousClock.Instant
+    }
+
+    mutating func beginFlush(_ depth: Int, now: ContinuousClock.Instant) {
+        self.flush = Flush(count: depth, since: now)
+    }
+
+    mutating func changed(to depth: Int, limit: Int) -> News? {
+        if !self.isHigh, depth * 5 >= limit * 4, limit > 1 {
+            self.isHigh = true
+            return .highWater
+        }
+        if self.isHigh, depth * 2 <= limit {
+            self.isHigh = false
+            return .lowWater
+        }
+        if let flush = self.flush, depth == 0 {
+            (self.flush, self.level) = (nil, 0)
+            return .flushed(count: flush.count, since: flush.since)
+        }
+        let level = depth < Self.floor ? 0 : Int.bitWidth - depth.leadingZeroBitCount
+        guard level != self.level else { return nil }
+        self.level = level
+        return .level
+    }
+}

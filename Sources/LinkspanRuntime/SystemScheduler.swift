@@ -1,0 +1,88 @@
+/// Real time: calls work on a thread of its own, which the process shares.
+///
+/// Deadlines are on the clock of `ContinuousClock`, which counts the time that the machine sleeps. The thread starts with
+/// the first deadline. Work runs on it one call at a time, in the order of the deadlines, so it must be short and must not
+/// block. Cancelled work is let go of at once.
+public final class SystemScheduler: Scheduler {
+    /// The scheduler of the process.
+    public static let shared = SystemScheduler()
+
+    private struct State: Sendable {
+        var deadlines = DeadlineHeap<@Sendable () -> Void>()
+        var timer: SystemTimer?
+        /// When the timer expires; nil while nothing is due.
+        var set: ContinuousClock.Instant?
+    }
+
+    private let state = Lock(State())
+
+    /// Makes a scheduler with a thread of its own, which lives as long as the process.
+    init() {}
+
+    /// The present moment.
+    public var now: ContinuousClock.Instant { .now }
+
+    /// How many calls are due, now or later.
+    var pendingCount: Int { self.state.withLock { $0.deadlines.count } }
+
+    /// Calls `work` once at `instant` or soon after it, on the scheduler's thread.
+    public func schedule(
+        at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        let (key, unstarted) = self.state.withLock { state -> (DeadlineHeap<@Sendable () -> Void>.Key, SystemTimer?) in
+            let key = state.deadlines.insert(work, at: instant)
+            let isFirst = state.timer == nil
+            let timer = state.timer ?? SystemTimer()
+            state.timer = timer
+            if state.set.map({ instant < $0 }) ?? true {
+                // Set while the lock is held, or two that schedule at a time could leave the later time.
+                timer.expire(in: ContinuousClock.now.duration(to: instant))
+                state.set = instant
+            }
+            return (key, isFirst ? timer : nil)
+        }
+        if let unstarted {
+            let isStarted = SystemThread.start(name: "linkspan.timer") { self.serve(unstarted) }
+            precondition(isStarted, "the system has no thread left for timers")
+        }
+        return SystemWork(key: key, scheduler: self)
+    }
+
+    /// Calls `work` by the executor's own timers, which are in real time as well.
+    public func schedule(
+        at instant: ContinuousClock.Instant, on executor: any JobExecutor, _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        executor.schedule(at: instant, work)
+    }
+
+    private func serve(_ timer: SystemTimer) {
+        while true {
+            while let work = self.nextDue(timer) { work() }
+            timer.wait()
+        }
+    }
+
+    /// The next call that is due; nil when none is, and the timer is set for the earliest.
+    private func nextDue(_ timer: SystemTimer) -> (@Sendable () -> Void)? {
+        self.state.withLock { state in
+            let now = ContinuousClock.now
+            if let work = state.deadlines.popDue(now) { return work }
+            state.set = state.deadlines.earliest
+            if let earliest = state.set { timer.expire(in: now.duration(to: earliest)) }
+            return nil
+        }
+    }
+
+    fileprivate func cancel(_ key: DeadlineHeap<@Sendable () -> Void>.Key) {
+        // Let go of outside the lock, because that may run foreign code.
+        let work = self.state.withLock { $0.deadlines.remove(key) }
+        _ = consume work
+    }
+}
+
+private struct SystemWork: ScheduledWork {
+    let key: DeadlineHeap<@Sendable () -> Void>.Key
+    let scheduler: SystemScheduler
+
+    func cancel() { self.scheduler.cancel(self.key) }
+}

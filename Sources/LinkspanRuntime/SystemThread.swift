@@ -1,0 +1,77 @@
+#if canImport(Darwin)
+private import Darwin
+#elseif canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+private import CLinkspanRuntime
+
+/// Starts threads of the system.
+public enum SystemThread {
+    /// How urgent the work of a thread is.
+    public enum Priority: Sendable, Hashable {
+        /// As urgent as other threads.
+        case normal
+        /// Behind everything else: nice 19 on Linux, quality of service `utility` on Apple's platforms.
+        case utility
+    }
+
+    private final class Body: Sendable {
+        let name: String
+        let priority: Priority
+        let run: @Sendable () -> Void
+
+        init(name: String, priority: Priority, run: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.priority = priority
+            self.run = run
+        }
+    }
+
+    /// Starts a detached thread, which ends when `run` returns.
+    ///
+    /// - Parameters:
+    ///   - name: the thread's name, for debuggers; Linux shows the first 15 bytes.
+    ///   - priority: how urgent its work is.
+    ///   - run: the work.
+    /// - Returns: whether there is a thread; false when the system has none left.
+    public static func start(
+        name: String, priority: Priority = .normal, _ run: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let body = Unmanaged.passRetained(Body(name: name, priority: priority, run: run))
+        #if canImport(Darwin)
+        var thread: pthread_t?
+        #else
+        var thread = pthread_t()
+        #endif
+        guard pthread_create(&thread, nil, { Self.enter($0) }, body.toOpaque()) == 0 else {
+            body.release()
+            return false
+        }
+        #if canImport(Darwin)
+        if let thread { pthread_detach(thread) }
+        #else
+        pthread_detach(thread)
+        #endif
+        return true
+    }
+
+    private static func enter(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let argument else { return nil }
+        let body = Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
+        clinkspan_name_thread(body.name)
+        if body.priority == .utility { Self.giveWay() }
+        body.run()
+        return nil
+    }
+
+    private static func giveWay() {
+        #if canImport(Darwin)
+        pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
+        #else
+        // On Linux 0 means the calling thread, not its process (setpriority(2), "C library/kernel differences").
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 19)
+        #endif
+    }
+}

@@ -1,0 +1,22 @@
+private import CLinkspanRuntime
+
+/// A timer of the system, on a clock that counts sleep; one thread waits for it, any may set it.
+struct SystemTimer: Sendable {
+    private let descriptor: Int32
+
+    /// Opens a timer, which is never closed.
+    init() {
+        self.descriptor = clinkspan_timer_open()
+        precondition(self.descriptor >= 0, "the system has no descriptor left for a timer")
+    }
+
+    /// Has the timer expire once, instead of when it would have.
+    func expire(in span: Duration) {
+        let (seconds, attoseconds) = min(max(span, .nanoseconds(1)), .seconds(1 << 32)).components
+        let result = clinkspan_timer_set(self.descriptor, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        precondition(result == 0, "the timer cannot be set")
+    }
+
+    /// Waits until the timer expires.
+    func wait() { clinkspan_timer_wait(self.descriptor) }
+}

@@ -1,0 +1,74 @@
+internal import DequeModule
+private import Dispatch
+public import LinkspanRuntime
+
+#if canImport(Darwin)
+private import Darwin
+#elseif canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+
+/// An executor for tests that call and then look: a job has run when ``execute(_:)`` returns, unless that is called from inside
+/// a job.
+///
+/// Jobs run one at a time and in order, on the thread that brings the first of them; another thread that brings one meanwhile
+/// waits until it has run. A job given from inside a job runs after it. With a ``VirtualScheduler``'s executor a test is
+/// deterministic.
+public final class InlineExecutor: JobExecutor {
+    private struct State: Sendable {
+        var jobs: Deque<@Sendable () -> Void> = []
+        var isRunning = false
+        var thread: UInt?
+    }
+
+    private let state = Lock(State())
+
+    /// Makes an executor without jobs.
+    public init() {}
+
+    /// Whether the calling thread is running one of this executor's jobs.
+    public var isCurrent: Bool { self.state.withLock { $0.isRunning && $0.thread == Self.thread } }
+
+    /// Runs `job` after all jobs given before it, and returns then, unless the caller is a job.
+    public func execute(_ job: @escaping @Sendable () -> Void) {
+        let isDone = DispatchSemaphore(value: 0)
+        let mustRun = self.state.withLock { state -> Bool? in
+            guard state.isRunning else {
+                state.jobs.append(job)
+                state.isRunning = true
+                state.thread = Self.thread
+                return true
+            }
+            guard state.thread != Self.thread else {
+                state.jobs.append(job)
+                return nil
+            }
+            state.jobs.append {
+                job()
+                isDone.signal()
+            }
+            return false
+        }
+        guard let mustRun else { return }
+        guard mustRun else { return isDone.wait() }
+        while let job = self.next() { job() }
+    }
+
+    private func next() -> (@Sendable () -> Void)? {
+        self.state.withLock { state in
+            let job = state.jobs.popFirst()
+            state.isRunning = job != nil
+            return job
+        }
+    }
+
+    private static var thread: UInt {
+        #if canImport(Darwin)
+        UInt(bitPattern: pthread_self())
+        #else
+        pthread_self()
+        #endif
+    }
+}

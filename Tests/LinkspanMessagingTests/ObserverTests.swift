@@ -1,0 +1,148 @@
+internal import Linkspan
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+/// What services and observers hear of connections, beyond messages.
+@Suite("Observers of connections", .timeLimit(.minutes(1)))
+struct ObserverTests {
+    /// An observer of one's own, without services.
+    private final class Notes: ConnectionObserver {
+        let lines = Lock<[String]>([])
+
+        final class Probe: ConnectionProbe {
+            private var connection: ObservedConnection
+            private let notes: Notes
+
+            init(_ connection: ObservedConnection, _ notes: Notes) {
+                self.connection = connection
+                self.notes = notes
+            }
+
+            func moved(to connection: ObservedConnection) { self.connection = connection }
+            func attempting(_ attempt: Int) { self.note("attempt \(attempt) \(self.connection.endpoint)") }
+            func changed(_ change: StateChange) { self.note("\(change.to.rawValue)") }
+            func queueChanged(depth: Int, limit: Int) { self.note("queue \(depth)") }
+            func leaving(_ command: Command) { self.note("leaving \(command.event)") }
+            func sent(_ command: Command) { self.note("sent \(command.event)") }
+            func received(_ event: String, bytes: Int) { self.note("received \(event) \(bytes)") }
+            func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
+                self.note("finished \(command.event)")
+            }
+
+            private func note(_ line: String) { self.notes.lines.withLock { $0.append(line) } }
+        }
+
+        func observe(_ connection: ObservedConnection) -> any ConnectionProbe { Probe(connection, self) }
+    }
+
+    @Test("an observer hears attempts, states, commands and messages in order")
+    func probe() throws {
+        let (scheduler, notes) = (VirtualScheduler(), Notes())
+        let transport = ScriptedTransport(scheduler: scheduler)
+        transport.onMessage { $0.reply($0.payload) }
+        let manager = ConnectionManager(observer: notes, scheduler: scheduler, random: { 0.5 })
+        let handler = try ConnectionBuilder("scripted://server?token=1").transport(transport).connect(by: manager)
+        try handler.perform(Command(.request, event: "early", payload: .empty))
+        scheduler.settle()
+        transport.openPeers.first?.emit("item", .json("12"))
+        scheduler.settle()
+        try handler.disconnect()
+        scheduler.settle()
+        let lines = notes.lines.withLock { $0 }
+        #expect(
+            lines == [
+                "attempt 1 scripted://server/", "queue 1", "connected", "leaving early", "sent early", "queue 0",
+                "finished early", "received item 2", "disconnected",
+            ])
+    }
+
+    @Test("after a move the observer is told the new endpoint before the next attempt")
+    func moved() throws {
+        let (scheduler, notes) = (VirtualScheduler(), Notes())
+        let transport = ScriptedTransport(scheduler: scheduler)
+        let manager = ConnectionManager(observer: notes, scheduler: scheduler, random: { 0.5 })
+        let handler = try ConnectionBuilder("scripted://one").transport(transport).connect(by: manager)
+        scheduler.advance(by: .seconds(1))
+        try manager.move(handler, to: ConnectionBuilder("scripted://two").transport(transport).build())
+        scheduler.advance(by: .seconds(1))
+        let attempts = notes.lines.withLock { $0.filter { $0.hasPrefix("attempt") } }
+        #expect(attempts == ["attempt 1 scripted://one/", "attempt 1 scripted://two/"])
+    }
+
+    private enum Trouble: Error { case trouble }
+
+    @Test("the core's own renewals are authentication events of the connection")
+    func renewals() async throws {
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler)
+        let services = ServiceRegistry()
+        let journal = Lock<[AuthenticationEvent]>([])
+        let manager = ConnectionManager(services: services, scheduler: scheduler, random: { 0 })
+        let holder = EventRecorder()
+        let registration = services.observe(weak: holder, AuthenticationEvent.self) { _, stamped in
+            journal.withLock { $0.append(stamped.event) }
+        }
+        let calls = Lock(0)
+        let handler = try ConnectionBuilder("scripted://server").transport(transport)
+            .credentials(
+                .provider { _ in
+                    let call = calls.withLock { calls in
+                        calls += 1
+                        return calls
+                    }
+                    if call == 2 { throw Trouble.trouble }
+                    return Credentials(validFor: .seconds(100))
+                }
+            ).connect(by: manager)
+        func heard(_ count: Int) async {
+            while journal.withLock({ $0.count }) < count {
+                scheduler.settle()
+                await Task.yield()
+            }
+        }
+        await heard(1)
+        // The link opens, and the renewal is due after 80 s.
+        while handler.state != .connected {
+            scheduler.settle()
+            await Task.yield()
+        }
+        scheduler.advance(by: .seconds(80))
+        await heard(2)
+        scheduler.advance(by: .seconds(5))
+        await heard(3)
+        let events = journal.withLock { $0 }
+        #expect(events.map(\.kind).first == .obtained(validFor: .seconds(100)))
+        guard case .refreshFailed(1, "credentialsUnavailable", let delay?) = events[1].kind else {
+            return #expect(Bool(false), "\(events)")
+        }
+        #expect(delay > .zero)
+        #expect(events[2].kind == .refreshed(validFor: .seconds(100), attempt: 2))
+        #expect(Set(events.map(\.connection)).count == 1)
+        #expect(events[0].connection != nil)
+        registration.cancel()
+        withExtendedLifetime((handler, holder)) {}
+    }
+
+    @Test("the facade takes clock, limits and options for its manager and registry")
+    func facade() async throws {
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler) { _ in .refusing(LinkspanError(.connectionLost, "no")) }
+        let plan = MessagingPlan(url: "scripted://server", transport: transport)
+        let attempts = AttemptLimits(spacing: .seconds(3_600))
+        let messaging = try await Messaging.start(
+            plan,
+            options: Messaging.Options(scheduler: scheduler) {
+                $0.attempts = attempts
+                $0.random = { 0.5 }
+                $0.registry.scheduler = SystemScheduler.shared
+            })
+        let handler = try messaging.connect()
+        scheduler.advance(by: .seconds(60))
+        #expect(transport.peers.count == 1, "the second attempt keeps its distance")
+        #expect(handler.scheduler.now == scheduler.now)
+        await messaging.stop()
+    }
+}

@@ -1,0 +1,123 @@
+@testable internal import LinkspanMessaging
+internal import Linkspan
+internal import LinkspanLifecycle
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Where signals come from", .timeLimit(.minutes(1)))
+struct SignalSourceTests {
+    private static let gone = NetworkEvent(status: .unsatisfied)
+    private static let wifi = NetworkEvent(status: .satisfied, interfaces: [.wifi])
+    private static let both = NetworkEvent(status: .satisfied, interfaces: [.wifi, .cellular])
+    private static let cellular = NetworkEvent(status: .satisfied, interfaces: [.cellular])
+
+    struct Story: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let events: [NetworkEvent]
+        let signals: [KeeperSignal]
+    }
+
+    @Test(arguments: [
+        Story(testDescription: "there at first", events: [wifi], signals: [.pathAvailable]),
+        Story(testDescription: "away at first", events: [gone], signals: [.pathLost]),
+        Story(testDescription: "said twice", events: [wifi, wifi, gone, gone], signals: [.pathAvailable, .pathLost]),
+        Story(
+            testDescription: "gone and back", events: [wifi, gone, wifi],
+            signals: [.pathAvailable, .pathLost, .pathAvailable]),
+        Story(
+            testDescription: "one way more", events: [wifi, both], signals: [.pathAvailable, .pathAvailable]),
+        Story(
+            testDescription: "the way in use has gone, another is there", events: [both, cellular],
+            signals: [.pathAvailable, .pathLost, .pathAvailable]),
+        Story(
+            testDescription: "only the price has changed",
+            events: [wifi, NetworkEvent(status: .satisfied, interfaces: [.wifi], isExpensive: true)],
+            signals: [.pathAvailable]),
+        Story(
+            testDescription: "there on demand", events: [gone, NetworkEvent(status: .needsConnection)],
+            signals: [.pathLost, .pathAvailable]),
+    ])
+    func `what is told of the path becomes what is news to a connection`(story: Story) {
+        var translation = PathTranslation()
+        #expect(story.events.flatMap { translation.signals(for: $0) } == story.signals)
+    }
+
+    @Test
+    func `what is told of the app becomes foreground, background or nothing`() {
+        #expect(KeeperSignal(.didBecomeActive) == .foreground)
+        #expect(KeeperSignal(.willEnterForeground(away: nil)) == .foreground)
+        #expect(KeeperSignal(.didEnterBackground(grace: nil)) == .background)
+        #expect(KeeperSignal(.willResignActive) == nil)
+    }
+
+    @Test
+    func `a manager hears what the sources of its registry tell`() async throws {
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler)
+        let services = ServiceRegistry()
+        let path = ManualSource<NetworkEvent>()
+        let app = ManualSource<AppEvent>()
+        try services.register(SourceService("path", path)).keep()
+        try services.register(SourceService("app", app)).keep()
+        try await services.start()
+        let manager = ConnectionManager(services: services, scheduler: scheduler, random: { 0.5 })
+        let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
+        scheduler.settle()
+        var changes = handler.stateChanges.makeAsyncIterator()
+        func next(_ state: ConnectionState) async {
+            while let change = await changes.next(), change.to != state {}
+        }
+        await next(.connected)
+        path.send(Self.gone)
+        await next(.reconnecting)
+        path.send(Self.wifi)
+        // The signal has come when the attempt is due soon.
+        while case .waiting(let until, _) = handler.progress, scheduler.now.duration(to: until) > .seconds(1) {
+            await Task.yield()
+        }
+        scheduler.advance(by: .seconds(2))
+        await next(.connected)
+        app.send(.didEnterBackground(grace: nil))
+        while handler.progress != .suspended {
+            scheduler.advance(by: .seconds(30))
+            await Task.yield()
+        }
+        await next(.disconnected)
+        #expect(handler.progress == .suspended)
+        app.send(.willEnterForeground(away: nil))
+        await next(.reconnecting)
+        _ = await services.stop()
+    }
+
+    @Test
+    func `a manager without a registry follows sources itself, until the task is cancelled`() async throws {
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler)
+        let manager = ConnectionManager(scheduler: scheduler, random: { 0.5 })
+        let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
+        scheduler.settle()
+        let path = ManualSource<NetworkEvent>()
+        let app = ManualSource<AppEvent>()
+        path.send(Self.gone)
+        let following = Task {
+            try await withThrowingDiscardingTaskGroup { group in
+                group.addTask { try await manager.follow(path) }
+                group.addTask { try await manager.follow(app) }
+            }
+        }
+        for await change in handler.stateChanges where change.to == .reconnecting { break }
+        #expect(transport.openPeers.isEmpty)
+        app.send(.didBecomeActive)
+        while case .waiting(let until, _) = handler.progress, scheduler.now.duration(to: until) > .seconds(1) {
+            await Task.yield()
+        }
+        scheduler.advance(by: .seconds(1))
+        #expect(handler.state == .connected)
+        following.cancel()
+        try await following.value
+        path.send(Self.wifi)
+        path.send(Self.gone)
+        #expect(handler.state == .connected)
+    }
+}

@@ -1,0 +1,21 @@
+internal import LinkspanRuntime
+internal import Testing
+
+@Suite("Promise", .timeLimit(.minutes(1)))
+struct PromiseTests {
+    @Test("a value that is there is returned, the first of several")
+    func first() async {
+        let promise = Promise<Int>()
+        promise.fulfill(1)
+        promise.fulfill(2)
+        #expect(await promise.value == 1)
+    }
+
+    @Test("a value that comes later ends the wait")
+    func later() async {
+        let promise = Promise<Int>()
+        async let value = promise.value
+        promise.fulfill(3)
+        #expect(await value == 3)
+    }
+}

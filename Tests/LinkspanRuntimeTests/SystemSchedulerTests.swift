@@ -1,0 +1,103 @@
+internal import Testing
+
+@testable internal import LinkspanRuntime
+
+@Suite("SystemScheduler", .timeLimit(.minutes(1)))
+struct SystemSchedulerTests {
+    private let scheduler = SystemScheduler()
+
+    /// An object whose lives are counted.
+    private final class Counted: Sendable {
+        static let alive = Lock(0)
+
+        init() { Self.alive.withLock { $0 += 1 } }
+        deinit { Self.alive.withLock { $0 -= 1 } }
+    }
+
+    @Test("work runs by deadline, equal deadlines in the order of scheduling")
+    func order() async {
+        let (start, done) = (self.scheduler.now + .milliseconds(50), Promise<Void>())
+        let taken = Lock<[Int]>([])
+        for (number, delay) in [(3, 20), (1, 0), (4, 20), (2, 10)] {
+            _ = self.scheduler.schedule(at: start + .milliseconds(delay)) { taken.withLock { $0.append(number) } }
+        }
+        _ = self.scheduler.schedule(at: start + .milliseconds(30)) { done.fulfill() }
+        await done.value
+        #expect(taken.withLock { $0 } == [1, 2, 3, 4])
+        #expect(self.scheduler.now >= start + .milliseconds(30))
+    }
+
+    @Test("a deadline earlier than the one waited for is met")
+    func earlier() async {
+        let done = Promise<Void>()
+        let late = self.scheduler.schedule(at: self.scheduler.now + .seconds(3_600)) {}
+        _ = self.scheduler.schedule(at: self.scheduler.now + .milliseconds(10)) { done.fulfill() }
+        await done.value
+        late.cancel()
+        #expect(self.scheduler.pendingCount == 0)
+    }
+
+    @Test("a deadline in the past is met at once, and not inside the call")
+    func past() async {
+        let inside = Lock(true)
+        let done = Promise<Bool>()
+        inside.withLock { isInside in
+            _ = self.scheduler.schedule(at: self.scheduler.now - .seconds(1)) {
+                done.fulfill(inside.withLock { $0 })
+            }
+            isInside = false
+        }
+        #expect(await done.value == false)
+    }
+
+    @Test("cancelled work does not run and is let go of at once, from any thread")
+    func cancellation() async {
+        let scheduler = self.scheduler
+        let ran = Lock(0)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<25_000 {
+                        let object = Counted()
+                        let work = scheduler.schedule(at: scheduler.now + .seconds(3_600)) {
+                            withExtendedLifetime(object) { ran.withLock { $0 += 1 } }
+                        }
+                        work.cancel()
+                    }
+                }
+            }
+        }
+        #expect(Counted.alive.withLock { $0 } == 0)
+        #expect(scheduler.pendingCount == 0)
+        #expect(ran.withLock { $0 } == 0)
+    }
+
+    @Test("work that is cancelled by earlier work does not run")
+    func cancelledByWork() async {
+        let done = Promise<Void>()
+        let ran = Lock(false)
+        let instant = self.scheduler.now + .milliseconds(20)
+        let victim = Lock<(any ScheduledWork)?>(nil)
+        _ = self.scheduler.schedule(at: instant) { victim.withLock { $0 }?.cancel() }
+        victim.withLock { $0 = self.scheduler.schedule(at: instant) { ran.withLock { $0 = true } } }
+        _ = self.scheduler.schedule(at: instant + .milliseconds(1)) { done.fulfill() }
+        await done.value
+        #expect(ran.withLock { $0 } == false)
+    }
+
+    @Test("work scheduled from inside work runs after it")
+    func nested() async {
+        let scheduler = self.scheduler
+        let taken = Lock<[Int]>([])
+        let done = Promise<Void>()
+        _ = scheduler.schedule(at: scheduler.now) {
+            _ = scheduler.schedule(at: scheduler.now) {
+                taken.withLock { $0.append(2) }
+                done.fulfill()
+            }
+            taken.withLock { $0.append(1) }
+        }
+        await done.value
+        #expect(taken.withLock { $0 } == [1, 2])
+    }
+}

@@ -1,0 +1,64 @@
+@testable import Linkspan
+internal import Dispatch
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+extension PooledConnection {
+    /// Asks the core, in a test whose executor runs jobs at once.
+    func ask<Answer: Sendable>(_ question: @escaping @Sendable (ConnectionCore) -> Answer) throws -> Answer {
+        let (answer, isAnswered) = (Lock<Answer?>(nil), DispatchSemaphore(value: 0))
+        self.inbox.post(
+            { core in
+                let given = question(core)
+                answer.withLock { $0 = given }
+                isAnswered.signal()
+            }, to: self.core)
+        // Another thread may be running the executor's jobs.
+        isAnswered.wait()
+        let given = answer.withLock { $0 }
+        return try #require(given)
+    }
+
+    /// When credentials are renewed ahead of their expiry.
+    var renewalDeadline: ContinuousClock.Instant? { (try? self.ask { $0.credentials.renewalDeadline }) ?? nil }
+
+    func isShown(generation: UInt64) -> Bool {
+        (try? self.ask { $0.credentials.isShown(generation: generation) }) ?? false
+    }
+}
+
+/// A router, as a test on one thread uses it.
+// Unchecked because the compiler cannot see that there is one thread.
+final class RouterDriver: @unchecked Sendable {
+    let router: EventRouter
+    private var lastID: UInt64 = 0
+
+    init(limits: EventRouter.HoldLimits = EventRouter.HoldLimits()) { self.router = EventRouter(limits: limits) }
+
+    func route(_ message: Message) { self.router.route(message) }
+
+    func add(event: String?, _ handler: @escaping EventListener.Handler) -> Subscription {
+        self.add(EventListener(id: self.nextID(), handler), event)
+    }
+
+    func addForItems(event: String?, _ handler: @escaping EventListener.ItemHandler) -> Subscription {
+        self.add(EventListener(id: self.nextID(), items: handler), event)
+    }
+
+    func addOnce(event: String, _ handler: @escaping EventListener.Handler) -> Subscription {
+        let listener = EventListener(id: self.nextID(), isOnce: true, handler)
+        if let held = self.router.addOnce(listener, event: event) { listener.hear(held) }
+        return Subscription { self.router.remove(listener.id, event: event) }
+    }
+
+    private func add(_ listener: EventListener, _ event: String?) -> Subscription {
+        if self.router.add(listener, event: event), let event { self.router.replay(event) }
+        return Subscription { self.router.remove(listener.id, event: event) }
+    }
+
+    private func nextID() -> UInt64 {
+        self.lastID += 1
+        return self.lastID
+    }
+}
