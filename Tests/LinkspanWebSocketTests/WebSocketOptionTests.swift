@@ -65,7 +65,7 @@ struct WebSocketOptionTests {
         }
         #expect(changed["headers"]?.hasPrefix("X-Key (") == true)
         #expect(changed.values.allSatisfy { !$0.contains("hidden") })
-        #expect(changed["compression"]?.contains("receiving 15 bits for each message") == true)
+        #expect(changed["compression"]?.contains("server 15 bits for each message") == true)
         #expect(changed["closing"] == "1001 bye")
         #expect(changed["closeMeanings"] == "4001-4001=closedByServer")
         #expect(options { $0.headers = [.init("X-Key", "other")] }["headers"] != changed["headers"])
