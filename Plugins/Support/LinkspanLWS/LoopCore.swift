@@ -151,18 +151,21 @@ extension LoopCore {
             host.lastUse = self.hostLookups
             return host
         }
-        self.evictHosts()
         let host = try VirtualHost(key, on: self.raw)
         host.lastUse = self.hostLookups
         self.hosts[key] = host
+        // As a job, because the library may be in the midst of an event of one of them.
+        self.loop.executeLocally { self.evictHosts() }
         return host
     }
 
     /// Gives up the vhosts that have been of no use for the longest.
     private func evictHosts() {
+        // The context takes them all along at its end.
+        guard !self.isStopping else { return }
         let idle = self.hosts.filter { $0.value.uses == 0 }
-        guard idle.count >= Self.idleHosts else { return }
-        for (key, host) in idle.sorted(by: { $0.value.lastUse < $1.value.lastUse }).dropLast(Self.idleHosts - 1) {
+        guard idle.count > Self.idleHosts else { return }
+        for (key, host) in idle.sorted(by: { $0.value.lastUse < $1.value.lastUse }).dropLast(Self.idleHosts) {
             self.hosts[key] = nil
             host.destroy()
         }
