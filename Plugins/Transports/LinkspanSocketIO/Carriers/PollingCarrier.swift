@@ -83,10 +83,15 @@ final class PollingCarrier: EngineCarrier {
     }
 
     func close() {
-        guard self.phase == .open else { return self.abort() }
-        self.session.close()
-        self.goodbye = self.loop.scheduleLocally(after: Self.closeDeadline) { self.end(Self.closedByUs) }
-        self.requestPump()
+        // As a job: the packets that came with the opening may be on their way up, and among them the handshake, without
+        // which there is nobody to say goodbye to.
+        self.loop.executeLocally {
+            guard self.phase == .open else { return self.end(Self.closedByUs) }
+            guard self.goodbye == nil else { return }
+            self.session.close()
+            self.goodbye = self.loop.scheduleLocally(after: Self.closeDeadline) { self.end(Self.closedByUs) }
+            self.pump()
+        }
     }
 
     func abort() { self.loop.executeLocally { self.end(Self.closedByUs) } }

@@ -46,8 +46,11 @@ final class UpgradingCarrier: EngineCarrier {
     }
 
     func close() {
-        self.act(self.probe.abandon())
-        self.current?.close()
+        // As a job, behind a handshake that is on its way up: what it begins is abandoned with the rest.
+        self.loop.executeLocally {
+            self.act(self.probe.abandon())
+            self.current?.close()
+        }
     }
 
     func abort() {
