@@ -1,5 +1,5 @@
-import LinkspanNetwork
 import LinkspanLWS
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 

@@ -1,6 +1,6 @@
-internal import LinkspanWebSocketProtocol
 internal import Linkspan
 internal import LinkspanWebSocket
+internal import LinkspanWebSocketProtocol
 internal import Testing
 
 @Suite("Options of a configuration file")

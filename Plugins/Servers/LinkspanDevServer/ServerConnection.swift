@@ -1,5 +1,5 @@
-internal import LinkspanRuntime
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// What speaks over a WebSocket that a connection has become.

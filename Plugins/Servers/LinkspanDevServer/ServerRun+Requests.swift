@@ -1,6 +1,6 @@
 internal import Linkspan
-internal import LinkspanSocketIO
 internal import LinkspanNetwork
+internal import LinkspanSocketIO
 
 /// Who serves a request: Engine.IO at `/socket.io/`, the JSON envelope at any other path.
 extension ServerRun {

@@ -1,6 +1,6 @@
 internal import LinkspanLWS
-internal import LinkspanRuntime
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// Runs every case that the server has.

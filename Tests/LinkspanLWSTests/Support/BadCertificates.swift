@@ -1,5 +1,5 @@
-import LinkspanNetwork
 import Foundation
+import LinkspanNetwork
 import Testing
 
 @testable import LinkspanLWS

@@ -1,5 +1,5 @@
-import LinkspanNetwork
 import Foundation
+import LinkspanNetwork
 import Testing
 
 /// Certificates made for one test, in a folder that goes away with it.

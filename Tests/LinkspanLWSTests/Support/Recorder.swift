@@ -1,6 +1,6 @@
 import Dispatch
-import LinkspanNetwork
 import LinkspanLWS
+import LinkspanNetwork
 import LinkspanRuntime
 
 /// A handler that hands its events to a test, in order, and can act within them.

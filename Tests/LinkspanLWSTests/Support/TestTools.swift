@@ -1,6 +1,6 @@
+import Dispatch
 import LinkspanNetwork
 import LinkspanRuntime
-import Dispatch
 
 @testable import LinkspanLWS
 

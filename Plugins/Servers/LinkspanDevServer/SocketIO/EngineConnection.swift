@@ -1,7 +1,7 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
-internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
 /// One Engine.IO session, with what carries it and the links of its namespaces.

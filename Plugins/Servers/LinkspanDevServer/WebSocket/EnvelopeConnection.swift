@@ -1,6 +1,6 @@
 internal import Linkspan
-internal import LinkspanRuntime
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// One client of a raw WebSocket, with its link to the hub.
