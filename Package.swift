@@ -68,6 +68,8 @@ let products: [Product] = [
     .library(name: "LinkspanJournal", targets: ["LinkspanJournal"]),
     .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
     .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
+    // What TLS, proxies and compression are configured with, and what another back end implements.
+    .library(name: "LinkspanNetwork", targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     // For apps that run sockets on loops of their own.
     .library(name: "LinkspanLWS", targets: ["LinkspanLWS"]),
 ]
@@ -86,17 +88,17 @@ let plugins: [Target] = [
     plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanRuntime", deque]),
     plugin(
         "Transports", "LinkspanWebSocket",
-        ["Linkspan", "LinkspanRuntime", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS"],
         packageAccess: true),
     plugin(
         "Transports", "LinkspanSocketIO",
-        ["Linkspan", "LinkspanRuntime", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS"],
         packageAccess: true),
     plugin(
         "Servers", "LinkspanDevServer",
         [
             "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLWS",
+            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS",
         ],
         packageAccess: true),
     plugin(
@@ -124,11 +126,9 @@ let plugins: [Target] = [
     .systemLibrary(
         name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanRuntime"]),
+    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanNetwork", "LinkspanRuntime"]),
     plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"]),
-    plugin(
-        "Support", "LinkspanWebSocketClient",
-        ["Linkspan", "LinkspanLWS", "LinkspanWebSocketProtocol", "LinkspanRuntime"]),
+    plugin("Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime"]),
 ]
 
 /// The README's first program; its top level needs macOS 15, which a package of one's own would say.
@@ -181,7 +181,7 @@ let tests: [Target] = [
     // What `make conformance` has judged by the Autobahn test suite.
     .executableTarget(
         name: "conformance-client",
-        dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanWebSocketClient", "LinkspanWebSocketProtocol"],
+        dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime"]),
@@ -256,17 +256,18 @@ let tests: [Target] = [
     test(
         "LinkspanCombine",
         ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", openCombine]),
-    test("LinkspanLWS", ["LinkspanLWS", "LinkspanRuntime"]),
+    test("LinkspanLWS", ["LinkspanLWS", "LinkspanNetwork", "LinkspanRuntime", "Linkspan"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
-    test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan"]),
+    test("LinkspanNetwork", ["LinkspanNetwork", "Linkspan", "LinkspanWebSocketProtocol"]),
+    test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan", "LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     test(
         "LinkspanDevServer",
         [
             "LinkspanDevServer", "Linkspan", "LinkspanMessaging", "LinkspanInMemory", "LinkspanSocketIO",
             "LinkspanWebSocket", "LinkspanRuntime", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol",
-            "LinkspanWebSocketClient", "EventJournal",
+            "LinkspanNetwork", "EventJournal",
         ]),
-    test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan"], exclude: ["Exchanges"]),
+    test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork"], exclude: ["Exchanges"]),
     .testTarget(
         name: "DocumentationTests",
         dependencies: [
@@ -287,7 +288,7 @@ let tests: [Target] = [
         name: "InteropTests",
         dependencies: [
             "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
-            "LinkspanWebSocketClient", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanMessaging",
+            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanMessaging",
             "LinkspanLogging", logging,
             "LinkspanDevServer", "LinkspanInMemory", "EventJournal",
         ],
@@ -299,7 +300,7 @@ let tests: [Target] = [
 /// Otherwise their oracles belong to a test target, which replays the stored inputs.
 let fuzzing: [Target]
 let oracles: [Target.Dependency] = [
-    "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanWebSocketClient",
+    "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanNetwork",
     "LinkspanLWS",
 ]
 if Context.environment["LINKSPAN_FUZZ"] == nil {

@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
 @testable internal import LinkspanWebSocket
 

@@ -1,5 +1,5 @@
 @testable internal import LinkspanSocketIO
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
 extension FuzzTarget {
     /// The body of an answer to a poll: the first byte says which version of Engine.IO reads it.

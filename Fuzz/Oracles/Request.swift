@@ -1,7 +1,6 @@
 internal import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
-@testable internal import LinkspanLWS
 @testable internal import LinkspanSocketIO
 
 extension FuzzTarget {

@@ -7,16 +7,22 @@ final class ConformanceRun<Fixture: TransportFixture>: Sendable {
     ///
     /// As the core does, it calls the link on the transport's executor.
     struct Line: Sendable {
-        let link: any Link
         let probe: LinkProbe
-        let executor: any JobExecutor
+        private let link: Confined<any Link>
+        private let executor: any JobExecutor
+
+        init(link: any Link, probe: LinkProbe, executor: any JobExecutor) {
+            self.probe = probe
+            self.link = Confined(link, to: executor)
+            self.executor = executor
+        }
 
         func open() { self.call { $0.open() } }
         func close() { self.call { $0.close() } }
         func abort() { self.call { $0.abort() } }
 
         func call(_ body: @escaping @Sendable (any Link) -> Void) {
-            self.executor.execute { self.probe.called { body(self.link) } }
+            self.executor.execute { self.probe.called { body(self.link.value) } }
         }
 
         func attempt(_ message: OutboundMessage) async -> SendAcceptance {

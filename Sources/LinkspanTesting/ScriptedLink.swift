@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 /// The client's end of a scripted link.
 ///
 /// Whatever it tells its receiver, it tells from inside the scheduler.
-final class ScriptedLink: Link {
+final class ScriptedLink: Link, Sendable {
     private enum Phase: Sendable {
         case idle
         case opening

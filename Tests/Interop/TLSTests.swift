@@ -1,6 +1,7 @@
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import Testing
@@ -134,6 +135,8 @@ extension Interop {
                         Command(.request, event: "unheard of", payload: Payload(Self.canary)) {
                             if case .failure(let error) = $0 { request.append(error) }
                         })
+                    // Answered behind the request, which is under way by then.
+                    _ = await client.handler.commands
                     await server.stop()
                     let lost = try #require(try await client.lost().error)
                     let failed = try await request.first(1)[0]

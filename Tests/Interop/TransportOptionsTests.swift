@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import Testing

@@ -1,6 +1,7 @@
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanLWS
+internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import Testing
@@ -29,12 +30,15 @@ extension Interop {
         /// Ends a link, opens it, and waits until it says that it has ended.
         private static func endThenOpen(_ transport: some Transport, _ url: String, _ ending: Ending) async throws {
             let receiver = Receiver()
-            let link = transport.makeLink(LinkRequest(url: try ConnectionURL(url)), receiver: receiver)
-            switch ending {
-            case .abort: link.abort()
-            case .close: link.close()
+            let request = LinkRequest(url: try ConnectionURL(url))
+            transport.executor.execute {
+                let link = transport.makeLink(request, receiver: receiver)
+                switch ending {
+                case .abort: link.abort()
+                case .close: link.close()
+                }
+                link.open()
             }
-            link.open()
             try await receiver.events.first(where: Self.isClosed)
             #expect(receiver.events.entries.count == 1)
         }

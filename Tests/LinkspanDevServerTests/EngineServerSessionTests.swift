@@ -1,4 +1,4 @@
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 internal import Testing
 
 @testable import LinkspanDevServer

@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 
@@ -153,7 +154,9 @@ struct AbortTests {
                     }
                     let stream = recorder.connect(server.request(), on: loop)
                     let isStarted = spawn {
-                        for _ in 0..<(round * 50) { _ = stream.pendingBytes }
+                        // Another moment in each round, from before the connection up to the midst of the bytes.
+                        let moment = ContinuousClock.now + .microseconds(10 * round)
+                        while ContinuousClock.now < moment {}
                         stream.abort()
                     }
                     #expect(isStarted)

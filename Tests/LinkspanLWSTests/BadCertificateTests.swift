@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 
@@ -20,8 +21,8 @@ struct BadCertificateTests {
         var host = "localhost"
         var certificate = "good"
         var maximum = "TLSv1_3"
-        var pins: Set<TLSOptions.KeyDigest> = []
-        var revokedPins: Set<TLSOptions.KeyDigest> = []
+        var pins: Set<PublicKeyPin> = []
+        var revokedPins: Set<PublicKeyPin> = []
         var code: ByteStreamError.Code
     }
 
@@ -29,37 +30,37 @@ struct BadCertificateTests {
     private func setting(_ kind: Case) throws -> Setting {
         let made = self.certificates
         switch kind {
-        case .expired: return Setting(certificate: "expired", code: .tlsExpired)
+        case .expired: return Setting(certificate: "expired", code: .tls(.expired))
         case .notYetValid:
             try made.makeEarly("bad")
-            return Setting(certificate: "bad", code: .tlsNotYetValid)
-        case .wrongHost: return Setting(certificate: "other", code: .tlsHostMismatch)
+            return Setting(certificate: "bad", code: .tls(.notYetValid))
+        case .wrongHost: return Setting(certificate: "other", code: .tls(.wrongHost))
         case .wildcard:
             try made.make("bad", extensions: "subjectAltName=DNS:*.example.test")
-            return Setting(host: "deep.sub.example.test", certificate: "bad", code: .tlsWildcardMisuse)
-        case .address: return Setting(host: "127.0.0.1", certificate: "other", code: .tlsAddressMismatch)
+            return Setting(host: "deep.sub.example.test", certificate: "bad", code: .tls(.wildcardMisuse))
+        case .address: return Setting(host: "127.0.0.1", certificate: "other", code: .tls(.wrongAddress))
         case .selfSigned:
             try made.make("bad", authority: nil)
-            return Setting(certificate: "bad", code: .tlsSelfSigned)
+            return Setting(certificate: "bad", code: .tls(.selfSigned))
         case .wrongRoot:
             try made.make("bad", authority: "strange", chain: ["strange"])
-            return Setting(certificate: "bad", code: .tlsUntrusted)
+            return Setting(certificate: "bad", code: .tls(.untrustedRoot))
         case .noIntermediate:
             try made.makeIntermediate("between", authority: "ca")
             try made.make("bad", authority: "between")
-            return Setting(certificate: "bad", code: .tlsIncompleteChain)
+            return Setting(certificate: "bad", code: .tls(.incompleteChain))
         case .weakKey:
             try made.make("bad", key: ["rsa:1024"])
-            return Setting(certificate: "bad", code: .tlsWeakKey)
+            return Setting(certificate: "bad", code: .tls(.weakKey))
         case .revokedKey:
             return Setting(
-                pins: [try made.digest("ca")], revokedPins: [try made.digest("good")], code: .tlsRevokedKey)
-        case .wrongPin: return Setting(pins: [try made.digest("strange")], code: .tlsPinMismatch)
-        case .oldVersion: return Setting(maximum: "TLSv1_1", code: .tlsVersion)
+                pins: [try made.digest("ca")], revokedPins: [try made.digest("good")], code: .tls(.revokedKey))
+        case .wrongPin: return Setting(pins: [try made.digest("strange")], code: .tls(.pinMismatch))
+        case .oldVersion: return Setting(maximum: "TLSv1_1", code: .tls(.versionTooOld))
         case .wrongPurpose:
             try made.make("bad", extensions: "subjectAltName=DNS:localhost\nextendedKeyUsage=clientAuth")
-            return Setting(certificate: "bad", code: .tlsWrongPurpose)
-        case .cut: return Setting(code: .tlsCut)
+            return Setting(certificate: "bad", code: .tls(.wrongPurpose))
+        case .cut: return Setting(code: .tls(.handshakeCut))
         }
     }
 
@@ -67,8 +68,8 @@ struct BadCertificateTests {
         UpgradeRequest(
             host: setting.host, port: port, isSecure: true, target: "/?token=secret",
             headers: [("Authorization", "Bearer secret")],
-            tls: TLSOptions(
-                trustRoots: .file(self.certificates.authority), pins: setting.pins, revokedPins: setting.revokedPins))
+            tls: TLSPolicy(
+                roots: .file(self.certificates.authority), pins: setting.pins, revokedPins: setting.revokedPins))
     }
 
     /// Ends what should not have come about, so that the test fails at once.
@@ -125,7 +126,7 @@ struct BadCertificateTests {
                     _ = recorder.connect(self.request(port: server.port, setting), on: loop)
                     let error = await recorder.ending()
                     // A replayed flight is not for this client: beyond its first message it makes no sense.
-                    #expect([setting.code, .tlsFailed].contains(error.code), "\(error)")
+                    #expect([setting.code, .tls(.other)].contains(error.code), "\(error)")
                 }
             }
         }
@@ -167,7 +168,7 @@ struct BadCertificateTests {
     func pinsOnReconnect() async throws {
         let made = self.certificates
         try await blocking { try made.make("second") }
-        let setting = Setting(pins: [try made.digest("good")], code: .tlsPinMismatch)
+        let setting = Setting(pins: [try made.digest("good")], code: .tls(.pinMismatch))
         let first = try await blocking { try TLSServer(made, certificate: "good") }
         try await withLoop(self.makeLoop()) { loop in
             let recorder = Recorder()
@@ -180,7 +181,7 @@ struct BadCertificateTests {
             defer { second.stop() }
             let again = self.refusedOrAborted()
             _ = again.connect(self.request(port: second.port, setting), on: loop)
-            #expect(await again.ending().code == .tlsPinMismatch)
+            #expect(await again.ending().code == .tls(.pinMismatch))
             let report = try await second.report()
             #expect(report.count == 0)
         }
@@ -190,12 +191,12 @@ struct BadCertificateTests {
     func minimumVersion() async throws {
         let server = try await blocking { try TLSServer(self.certificates, certificate: "good", maximum: "TLSv1_2") }
         defer { server.stop() }
-        var request = self.request(port: server.port, Setting(code: .tlsVersion))
+        var request = self.request(port: server.port, Setting(code: .tls(.versionTooOld)))
         request.tls.minimumVersion = .tls13
         try await withLoop(self.makeLoop()) { loop in
             let recorder = self.refusedOrAborted()
             _ = recorder.connect(request, on: loop)
-            #expect(await recorder.ending().code == .tlsVersion)
+            #expect(await recorder.ending().code == .tls(.versionTooOld))
             let report = try await server.report()
             #expect(report.count == 0)
         }

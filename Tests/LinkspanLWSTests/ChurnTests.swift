@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 
@@ -121,7 +122,7 @@ struct ChurnTests {
         let server = try await blocking { try TLSServer(certificates, certificate: "good") }
         var request = UpgradeRequest(
             host: "127.0.0.1", port: server.port, isSecure: true,
-            tls: TLSOptions(trustRoots: .file(certificates.authority), pins: [try certificates.digest("ca")]))
+            tls: TLSPolicy(roots: .file(certificates.authority), pins: [try certificates.digest("ca")]))
         let loop = EventLoop(name: "churn", idleLimit: .milliseconds(100))
         for hasPin in [true, false] {
             if !hasPin { request.tls.pins = [try certificates.digest("strange")] }
@@ -147,7 +148,7 @@ struct ChurnTests {
             for (host, proxyPort) in [("unknown.test", nil), ("known.test", nil), ("known.test", proxy.port)] {
                 var request = server.request()
                 request.host = host
-                request.proxy = proxyPort.map { ProxyOptions(host: "127.0.0.1", port: $0) }
+                request.proxy = proxyPort.map { HTTPProxy(host: "127.0.0.1", port: $0) }
                 let endings = await Self.run(Self.attempts / 20, request, on: loop)
                 #expect(endings.allSatisfy { $0 == 1 })
             }

@@ -1,3 +1,5 @@
+import Linkspan
+import LinkspanNetwork
 import Testing
 
 @testable import LinkspanLWS
@@ -20,7 +22,7 @@ struct ClientCertificateTests {
         }
     }
 
-    private func ending(_ identity: TLSOptions.Identity?, maximum: String) async throws -> ByteStreamError {
+    private func ending(_ identity: ClientCertificate?, maximum: String) async throws -> ByteStreamError {
         let made = self.certificates
         let server = try await blocking {
             try TLSServer(made, certificate: "good", maximum: maximum, clients: made.authority)
@@ -28,7 +30,7 @@ struct ClientCertificateTests {
         defer { server.stop() }
         let request = UpgradeRequest(
             host: "127.0.0.1", port: server.port, isSecure: true, target: "/?token=secret",
-            tls: TLSOptions(trustRoots: .file(made.authority), identity: identity))
+            tls: TLSPolicy(roots: .file(made.authority), clientCertificate: identity))
         return try await withLoop { loop in
             let recorder = Recorder { event, stream in if case .opened = event { stream?.finish() } }
             _ = recorder.connect(request, on: loop)
@@ -38,16 +40,17 @@ struct ClientCertificateTests {
         }
     }
 
-    private func text(_ name: String) throws -> HiddenText {
-        HiddenText(String(decoding: try self.certificates.bytes(name), as: UTF8.self))
+    private func text(_ name: String) throws -> Secret {
+        Secret(String(decoding: try self.certificates.bytes(name), as: UTF8.self))
     }
 
     @Test("lets a server that asks for one accept us, from files and from memory", arguments: ["TLSv1_2", "TLSv1_3"])
     func accepted(maximum: String) async throws {
         let path = self.certificates.path("client.pem")
-        let identities: [TLSOptions.Identity] = [
-            .file(path, key: .file(self.certificates.path("client.key"))),
-            .pem(try self.certificates.bytes("client.pem"), key: .pem(try self.text("client.key"))),
+        let identities: [ClientCertificate] = [
+            ClientCertificate(.file(path), key: .file(self.certificates.path("client.key"))),
+            ClientCertificate(
+                .pem(try self.certificates.bytes("client.pem")), key: .pem(try self.text("client.key"))),
         ]
         for identity in identities {
             #expect(try await self.ending(identity, maximum: maximum).code == .closedByUs)
@@ -59,11 +62,11 @@ struct ClientCertificateTests {
         arguments: [("TLSv1_2", "none"), ("TLSv1_2", "unknown"), ("TLSv1_3", "none"), ("TLSv1_3", "unknown")])
     func refused(maximum: String, name: String) async throws {
         let path = self.certificates.path("\(name).pem")
-        let identity = TLSOptions.Identity.file(path, key: .file(self.certificates.path("\(name).key")))
+        let identity = ClientCertificate(.file(path), key: .file(self.certificates.path("\(name).key")))
         let error = try await self.ending(name == "none" ? nil : identity, maximum: maximum)
         // TLS 1.2 has no alert for one that is missing: the server only says that the handshake failed.
         let isUnnamed = maximum == "TLSv1_2" && name == "none"
-        #expect(error.code == (isUnnamed ? .tlsFailed : .tlsIdentityRefused), "\(error)")
+        #expect(error.code == (isUnnamed ? .tls(.other) : .tls(.clientCertificateRefused)), "\(error)")
     }
 
     enum Fault: CaseIterable, Sendable { case missing, noCertificate, otherKey, lockedKey, noKey, weak }
@@ -71,20 +74,21 @@ struct ClientCertificateTests {
     @Test("that cannot be used ends the attempt before it begins", arguments: Fault.allCases)
     func unusable(_ fault: Fault) async throws {
         let path = { self.certificates.path($0) }
-        let identity: TLSOptions.Identity
+        let identity: ClientCertificate
         switch fault {
-        case .missing: identity = .file("/nonexistent", key: .file(path("client.key")))
-        case .noCertificate: identity = .pem(Array("no certificate".utf8), key: .file(path("client.key")))
-        case .otherKey: identity = .file(path("client.pem"), key: .file(path("good.key")))
-        case .lockedKey: identity = .file(path("client.pem"), key: .pem(try self.text("locked.key")))
-        case .noKey: identity = .file(path("client.pem"), key: .file("/nonexistent"))
-        case .weak: identity = .file(path("small.pem"), key: .file(path("small.key")))
+        case .missing: identity = ClientCertificate(.file("/nonexistent"), key: .file(path("client.key")))
+        case .noCertificate:
+            identity = ClientCertificate(.pem(Array("no certificate".utf8)), key: .file(path("client.key")))
+        case .otherKey: identity = ClientCertificate(.file(path("client.pem")), key: .file(path("good.key")))
+        case .lockedKey: identity = ClientCertificate(.file(path("client.pem")), key: .pem(try self.text("locked.key")))
+        case .noKey: identity = ClientCertificate(.file(path("client.pem")), key: .file("/nonexistent"))
+        case .weak: identity = ClientCertificate(.file(path("small.pem")), key: .file(path("small.key")))
         }
         try await withServer({ _ in Issue.record("there was a connection") }) { server in
             try await withLoop { loop in
                 var request = server.request()
                 request.isSecure = true
-                request.tls.identity = identity
+                request.tls.clientCertificate = identity
                 let recorder = Recorder()
                 _ = recorder.connect(request, on: loop)
                 let error = await recorder.ending()
@@ -97,7 +101,7 @@ struct ClientCertificateTests {
     @Test("never prints its key")
     func hidden() throws {
         let key = try self.text("client.key")
-        let options = TLSOptions(identity: .pem([], key: .pem(key)))
+        let options = TLSPolicy(clientCertificate: ClientCertificate(.pem([]), key: .pem(key)))
         var text = "\(options) \(String(reflecting: options)) \(key)"
         dump(options, to: &text)
         #expect(!text.contains("PRIVATE"))

@@ -1,4 +1,5 @@
 import LinkspanLWS
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 

@@ -1,3 +1,4 @@
+import LinkspanNetwork
 @testable import LinkspanLWS
 import LinkspanRuntime
 import Testing

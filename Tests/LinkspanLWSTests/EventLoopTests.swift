@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 
@@ -5,22 +6,6 @@ import Testing
 
 @Suite("An event loop", .timeLimit(.minutes(1)))
 struct EventLoopTests {
-    /// An actor that lives on a loop.
-    private actor Counter {
-        let loop: EventLoop
-        var count = 0
-
-        nonisolated var unownedExecutor: UnownedSerialExecutor { self.loop.asUnownedSerialExecutor() }
-
-        init(loop: EventLoop) { self.loop = loop }
-
-        func add() -> Int {
-            self.loop.checkIsolated()
-            self.count += 1
-            return self.count
-        }
-    }
-
     @Test("runs jobs of one thread in their order")
     func order() async throws {
         try await withLoop { loop in
@@ -92,27 +77,22 @@ struct EventLoopTests {
         }
     }
 
-    @Test("is an actor's executor, whose isolation it vouches for")
-    func executor() async throws {
+    @Test("knows whether the caller is on it")
+    func current() async throws {
         try await withLoop { loop in
-            let counter = Counter(loop: loop)
-            await withDiscardingTaskGroup { group in
-                for _ in 0..<100 { group.addTask { for _ in 0..<20 { _ = await counter.add() } } }
-            }
-            #expect(await counter.add() == 2_001)
-            #expect(loop.isIsolatingCurrentContext() == false)
-            let count = await withCheckedContinuation { continuation in
-                loop.execute { continuation.resume(returning: counter.assumeIsolated { $0.count }) }
-            }
-            #expect(count == 2_001)
+            #expect(!loop.isCurrent)
+            #expect(await loop.perform { loop.isCurrent })
+            let other = EventLoop(name: "other")
+            #expect(await other.perform { loop.isCurrent } == false)
+            other.shutdown()
         }
     }
 
-    @Test("refuses isolation on a foreign thread")
-    func isolation() async {
+    @Test("what is confined to it traps elsewhere in debug builds")
+    func confinement() async {
         await #expect(processExitsWith: .failure) {
-            let loop = EventLoop(name: "test")
-            loop.checkIsolated()
+            let number = Confined(1, to: EventLoop(name: "test"))
+            _ = number.value
         }
     }
 
@@ -134,13 +114,13 @@ struct EventLoopTests {
     @Test("runs what is given after its end on the caller's thread, one job at a time, and opens no more streams")
     func afterShutdown() async throws {
         let loop = EventLoop(name: "test")
-        let counter = Counter(loop: loop)
-        _ = await counter.add()
+        let count = Confined(0, to: loop)
+        await loop.perform { count.value += 1 }
         loop.shutdown()
         await withDiscardingTaskGroup { group in
-            for _ in 0..<50 { group.addTask { for _ in 0..<20 { _ = await counter.add() } } }
+            for _ in 0..<50 { group.addTask { for _ in 0..<20 { await loop.perform { count.value += 1 } } } }
         }
-        #expect(await counter.add() == 1_002)
+        #expect(await loop.perform { count.value } == 1_001)
         let recorder = Recorder()
         let stream = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: false), on: loop)
         #expect(await recorder.ending().code == .loopStopped)
@@ -226,7 +206,10 @@ struct EventLoopTests {
                         stream.finish()
                     }
                     _ = await recorder.ending()
-                    left.append(WeakPair(stream: stream, recorder: recorder))
+                    let pair = WeakPair()
+                    stream.withStream { pair.stream = $0 }
+                    pair.recorder = recorder
+                    left.append(pair)
                 }
                 // The library destroys a connection a turn after its end was reported.
                 for _ in 0..<10 where left.contains(where: { !$0.isGone }) {
@@ -239,8 +222,8 @@ struct EventLoopTests {
         }
     }
 
-    private struct WeakPair {
-        weak var stream: ByteStream?
+    private final class WeakPair: @unchecked Sendable {
+        weak var stream: (any ByteStream)?
         weak var recorder: Recorder?
 
         var isGone: Bool { self.stream == nil && self.recorder == nil }

@@ -1,3 +1,4 @@
+import LinkspanNetwork
 @testable import LinkspanLWS
 import LinkspanRuntime
 import Testing
@@ -16,8 +17,12 @@ struct ExchangeTests {
                 request.headers = headers
                 request.deadline = deadline
                 return await withCheckedContinuation { continuation in
-                    let exchange = loop.exchange(request, method, limit: limit) { continuation.resume(returning: $0) }
-                    if let delay { loop.schedule(after: delay) { exchange.cancel() } }
+                    loop.execute { [request] in
+                        let exchange = loop.exchange(request, method, limit: limit) {
+                            continuation.resume(returning: $0)
+                        }
+                        if let delay { loop.scheduleLocally(after: delay) { exchange.cancel() } }
+                    }
                 }
             }
         }
@@ -72,7 +77,7 @@ struct ExchangeTests {
     func parts() async throws {
         let size = 8 << 20
         let parts = Lock<[UInt8]>([])
-        let (exchanges, made) = AsyncStream.makeStream(of: HTTPExchange.self)
+        let (exchanges, made) = AsyncStream.makeStream(of: Void.self)
         try await withServer({ peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
@@ -80,7 +85,7 @@ struct ExchangeTests {
         }) { server in
             try await withLoop { loop in
                 let (pauses, paused) = AsyncStream.makeStream(of: Int.self)
-                let own = Lock<HTTPExchange?>(nil)
+                let own = Confined<HTTPExchange?>(nil, to: loop)
                 let (results, finish) = AsyncStream.makeStream(of: Result<HTTPExchange.Answer, ByteStreamError>.self)
                 loop.execute {
                     let exchange = loop.exchange(server.request(), .get, limit: size) { part in
@@ -89,22 +94,22 @@ struct ExchangeTests {
                             return (parts.count, parts.count + part.count)
                         }
                         guard before == 0 else { return }
-                        own.withLock { $0 }?.pauseReading()
+                        own.value?.pauseReading()
                         paused.yield(count)
                     } completion: {
                         finish.yield($0)
                     }
-                    own.withLock { $0 = exchange }
-                    made.yield(exchange)
+                    own.value = exchange
+                    made.yield()
                 }
-                let exchange = try #require(await exchanges.first { _ in true })
+                try #require(await exchanges.first { _ in true } != nil)
                 let count = try #require(await pauses.first { _ in true })
                 // Whatever the loop had to do before this, it has done.
                 for _ in 0..<50 {
                     await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
                 }
                 #expect(parts.withLock { $0.count } == count)
-                exchange.resumeReading()
+                await loop.perform { own.value?.resumeReading() }
                 let answer = try #require(await results.first { _ in true }).get()
                 #expect(answer.body.isEmpty)
                 #expect(parts.withLock { $0 } == pattern(size))
@@ -212,7 +217,7 @@ struct ExchangeTests {
         let nobody = try await withLoop { loop in
             let request = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: false)
             return await withCheckedContinuation { continuation in
-                _ = loop.exchange(request, .get, limit: 1) { continuation.resume(returning: $0) }
+                loop.execute { _ = loop.exchange(request, .get, limit: 1) { continuation.resume(returning: $0) } }
             }
         }
         #expect(nobody.code == .unreachable)
@@ -230,8 +235,10 @@ struct ExchangeTests {
                     for number in 0..<100 {
                         group.addTask {
                             let result = await withCheckedContinuation { continuation in
-                                _ = loop.exchange(server.request("/\(number)"), .get, limit: 100) {
-                                    continuation.resume(returning: $0)
+                                loop.execute {
+                                    _ = loop.exchange(server.request("/\(number)"), .get, limit: 100) {
+                                        continuation.resume(returning: $0)
+                                    }
                                 }
                             }
                             return (try? result.get().body) == Array("/\(number)".utf8)

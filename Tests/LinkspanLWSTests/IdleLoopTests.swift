@@ -1,4 +1,5 @@
 import Foundation
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 
@@ -69,7 +70,7 @@ struct IdleLoopTests {
                     for round in 0..<rounds {
                         await withCheckedContinuation { continuation in
                             loop.execute {
-                                #expect(loop.isIsolatingCurrentContext() == true)
+                                #expect(loop.isCurrent)
                                 #expect(
                                     inside.withLock {
                                         $0 += 1; return $0
@@ -83,7 +84,7 @@ struct IdleLoopTests {
                             }
                         }
                         // So that the loop often finds nothing to do, and often something at the last moment.
-                        for _ in 0..<(round % 64 * 8) { _ = loop.isIsolatingCurrentContext() }
+                        for _ in 0..<(round % 64 * 8) { _ = loop.isCurrent }
                     }
                 }
             }

@@ -1,4 +1,5 @@
 import LinkspanLWS
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 
@@ -73,10 +74,10 @@ struct ListenerTests {
 
 /// Answers the upgrade and then says what it hears; holds the peer up while too much waits.
 private final class EchoHandler: ByteStreamHandler {
-    private let stream: ByteStream
-    private let head = Lock<[UInt8]?>([])
+    private let stream: any ByteStream
+    private var head: [UInt8]? = []
 
-    init(_ stream: ByteStream) { self.stream = stream }
+    init(_ stream: any ByteStream) { self.stream = stream }
 
     func opened(_ head: ResponseHead) {}
     func readTurnEnded() {}
@@ -84,21 +85,15 @@ private final class EchoHandler: ByteStreamHandler {
     func drained() { self.stream.resumeReading() }
 
     func received(_ bytes: [UInt8]) {
-        let isUpgrade = self.head.withLock { head -> Bool? in
-            guard head != nil else { return nil }
-            head?.append(contentsOf: bytes)
-            guard head?.suffix(4) == [13, 10, 13, 10] else { return false }
-            head = nil
-            return true
-        }
-        switch isUpgrade {
-        case false?: ()
-        case true?:
-            let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
-            self.stream.write { $0 += answer.utf8 }
-        case nil:
+        guard self.head != nil else {
             let pending = self.stream.write { $0 += bytes } ?? 0
             if pending > 1 << 20 { self.stream.pauseReading() }
+            return
         }
+        self.head?.append(contentsOf: bytes)
+        guard self.head?.suffix(4) == [13, 10, 13, 10] else { return }
+        self.head = nil
+        let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        self.stream.write { $0 += answer.utf8 }
     }
 }

@@ -1,11 +1,13 @@
+import Linkspan
+import LinkspanNetwork
 import Testing
 
 @testable import LinkspanLWS
 
 @Suite("An HTTP proxy", .timeLimit(.minutes(1)))
 struct ProxyTests {
-    private static let user = HiddenText("ann")
-    private static let password = HiddenText("p@ss:word/=+secret")
+    private static let user = "ann"
+    private static let password = Secret("p@ss:word/=+secret")
 
     private func withProxy<Result>(
         _ address: String = "127.0.0.1", credentials: String = "", status: Int = 200,
@@ -34,7 +36,7 @@ struct ProxyTests {
             try await withServer(EchoTests.echo) { server in
                 var request = server.request()
                 request.host = "only.proxy.test"
-                request.proxy = ProxyOptions(
+                request.proxy = HTTPProxy(
                     host: address, port: proxy.port, user: credentials.isEmpty ? nil : Self.user,
                     password: credentials.isEmpty ? nil : Self.password)
                 try await withLoop { loop in
@@ -61,8 +63,8 @@ struct ProxyTests {
         try await self.withProxy { proxy in
             let request = UpgradeRequest(
                 host: "localhost", port: server.port, isSecure: true, target: "/?token=secret",
-                tls: TLSOptions(trustRoots: .file(certificates.authority), pins: [try certificates.digest("ca")]),
-                proxy: ProxyOptions(host: "127.0.0.1", port: proxy.port))
+                tls: TLSPolicy(roots: .file(certificates.authority), pins: [try certificates.digest("ca")]),
+                proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port))
             try await withLoop { loop in
                 let recorder = Recorder()
                 let stream = recorder.connect(request, on: loop)
@@ -74,7 +76,7 @@ struct ProxyTests {
                     let report = try await server.report()
                     #expect(report.name == "localhost")
                 } else {
-                    #expect(await recorder.ending().code == .tlsHostMismatch)
+                    #expect(await recorder.ending().code == .tls(.wrongHost))
                     let report = try await server.report()
                     #expect(report.count == 0)
                 }
@@ -90,7 +92,7 @@ struct ProxyTests {
             defer { server.stop() }
             var request = server.request()
             request.host = "::1"
-            request.proxy = ProxyOptions(host: "127.0.0.1", port: proxy.port)
+            request.proxy = HTTPProxy(host: "127.0.0.1", port: proxy.port)
             try await withLoop { loop in
                 let recorder = Recorder()
                 let stream = recorder.connect(request, on: loop)
@@ -108,7 +110,7 @@ struct ProxyTests {
             let error = try await self.ending(
                 UpgradeRequest(
                     host: "server.test", port: 80, isSecure: isSecure, target: "/?token=secret",
-                    proxy: ProxyOptions(host: "127.0.0.1", port: proxy.port)))
+                    proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port)))
             #expect(error.code == .proxyRefused, "\(error)")
             #expect(error.status == status)
         }
@@ -120,7 +122,7 @@ struct ProxyTests {
             let error = try await self.ending(
                 UpgradeRequest(
                     host: "server.test", port: 80, isSecure: isSecure,
-                    proxy: ProxyOptions(
+                    proxy: HTTPProxy(
                         host: "127.0.0.1", port: proxy.port, user: showsCredentials ? Self.user : nil,
                         password: showsCredentials ? Self.password : nil)))
             #expect(error.code == .proxyUnauthorized, "\(error)")
@@ -135,7 +137,7 @@ struct ProxyTests {
             let error = try await self.ending(
                 UpgradeRequest(
                     host: "server.test", port: 80, isSecure: false,
-                    proxy: ProxyOptions(host: host, port: try unusedPort())))
+                    proxy: HTTPProxy(host: host, port: try unusedPort())))
             #expect(error.code == .proxyUnreachable, "\(error)")
         }
     }
@@ -149,7 +151,7 @@ struct ProxyTests {
             let error = try await self.ending(
                 UpgradeRequest(
                     host: "server.test", port: 80, isSecure: false,
-                    proxy: ProxyOptions(host: "127.0.0.1", port: proxy.port)))
+                    proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port)))
             #expect(error.code == .proxyRefused, "\(error)")
         }
     }
@@ -159,7 +161,7 @@ struct ProxyTests {
         try await withServer({ _ = $0.readAll() }) { proxy in
             var request = UpgradeRequest(
                 host: "server.test", port: 80, isSecure: true, deadline: .milliseconds(300),
-                proxy: ProxyOptions(host: "127.0.0.1", port: proxy.port))
+                proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port))
             #expect(try await self.ending(request).code == .timedOut)
             request.deadline = .seconds(30)
             try await withLoop { loop in
@@ -175,13 +177,13 @@ struct ProxyTests {
     @Test(
         "cannot be one whose place or credentials would be cut or misread",
         arguments: [
-            ProxyOptions(host: "", port: 80), ProxyOptions(host: "a@b", port: 80), ProxyOptions(host: "a", port: 0),
-            ProxyOptions(host: "a", port: 80, user: HiddenText("a:b")),
-            ProxyOptions(host: "a", port: 80, user: HiddenText("a\r\nX: y")),
-            ProxyOptions(
-                host: "a", port: 80, user: HiddenText("a"), password: HiddenText(String(repeating: "p", count: 95))),
+            HTTPProxy(host: "", port: 80), HTTPProxy(host: "a@b", port: 80), HTTPProxy(host: "a", port: 0),
+            HTTPProxy(host: "a", port: 80, user: "a:b"),
+            HTTPProxy(host: "a", port: 80, user: "a\r\nX: y"),
+            HTTPProxy(
+                host: "a", port: 80, user: "a", password: Secret(String(repeating: "p", count: 95))),
         ])
-    func invalid(proxy: ProxyOptions) async throws {
+    func invalid(proxy: HTTPProxy) async throws {
         let error = try await self.ending(UpgradeRequest(host: "server.test", port: 80, isSecure: false, proxy: proxy))
         #expect([.invalidRequest, .requestTooLong].contains(error.code), "\(error)")
     }

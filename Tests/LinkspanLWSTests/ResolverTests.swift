@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 

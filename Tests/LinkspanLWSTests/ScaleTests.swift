@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import LinkspanRuntime
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @Suite("Many streams and great messages", .timeLimit(.minutes(2)))
 struct ScaleTests {
     /// Notes how many streams are open, got an answer, have ended; keeps no bytes.
-    private final class Tally: ByteStreamHandler {
+    private final class Tally: ByteStreamHandler, Sendable {
         struct Counts: Sendable { var (opened, received, closed) = (0, 0, 0) }
 
         let counts: Lock<Counts>
@@ -48,12 +49,12 @@ struct ScaleTests {
         let before = ProcessCounts.memory
         try await withLoop { loop in
             let tally = Tally()
-            var streams: [ByteStream] = []
+            var streams: [TestStream] = []
             let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
             // As many at a time as a server's queue holds.
             for start in stride(from: 0, to: count, by: 250) {
                 let end = min(start + 250, count)
-                streams += (start..<end).map { _ in loop.connect(request, handler: tally) }
+                streams += (start..<end).map { _ in loop.connect(request, tally) }
                 await tally.wait { $0.opened == end }
             }
             for stream in streams { stream.write { $0 += [7] } }
@@ -98,8 +99,7 @@ struct ScaleTests {
         let before = ProcessCounts.memory
         try await withLoop { loop in
             let tally = Tally()
-            let stream = loop.connect(
-                UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false), handler: tally)
+            let stream = loop.connect(UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false), tally)
             for round in 1...20 {
                 stream.write { $0 += pattern(size) }
                 await tally.wait { $0.received == round * size }

@@ -1,3 +1,4 @@
+import LinkspanNetwork
 @testable import LinkspanLWS
 import Testing
 
@@ -19,13 +20,13 @@ struct TLSTests {
         return try await body(server)
     }
 
-    private func request(_ server: TLSServer, host: String = "localhost", roots: TLSOptions.TrustRoots? = nil)
+    private func request(_ server: TLSServer, host: String = "localhost", roots: TLSPolicy.Roots? = nil)
         -> UpgradeRequest
     {
         let roots = roots ?? .file(self.certificates.authority)
         return UpgradeRequest(
             host: host, port: server.port, isSecure: true, target: "/?token=secret",
-            headers: [("Authorization", "Bearer secret")], tls: TLSOptions(trustRoots: roots))
+            headers: [("Authorization", "Bearer secret")], tls: TLSPolicy(roots: roots))
     }
 
     /// Resolves every name to the IPv4 loopback, so that a test's server is reached by any name.
@@ -93,15 +94,15 @@ struct TLSTests {
     @Test(
         "is refused before any byte is sent when the certificate is not trusted, for another host, or expired",
         arguments: [
-            ("stranger", ByteStreamError.Code.tlsIncompleteChain), ("other", .tlsHostMismatch),
-            ("expired", .tlsExpired),
+            ("stranger", ByteStreamError.Code.tls(.incompleteChain)), ("other", .tls(.wrongHost)),
+            ("expired", .tls(.expired)),
         ])
     func rejected(certificate: String, code: ByteStreamError.Code) async throws {
         try await self.withTLSServer(certificate) { server in
             let error = try await self.ending(self.request(server))
             #expect(error.code == code, "\(error)")
             let byAddress = try await self.ending(self.request(server, host: "127.0.0.1"))
-            #expect(byAddress.code == (certificate == "other" ? .tlsAddressMismatch : code), "\(byAddress)")
+            #expect(byAddress.code == (certificate == "other" ? .tls(.wrongAddress) : code), "\(byAddress)")
             #expect(try await server.report().count == 0)
             #expect(try await server.report().count == 0)
         }
@@ -111,7 +112,7 @@ struct TLSTests {
     func systemRoots() async throws {
         try await self.withTLSServer("good") { server in
             let error = try await self.ending(self.request(server, roots: .system))
-            #expect(error.code == .tlsIncompleteChain)
+            #expect(error.code == .tls(.incompleteChain))
             #expect(try await server.report().count == 0)
         }
     }
@@ -148,10 +149,35 @@ struct TLSTests {
             try await self.withTLSServer(certificate, address: "::1") { server in
                 let error = try await self.ending(self.request(server, host: host))
                 let codes: [String: ByteStreamError.Code] = [
-                    "other": .tlsAddressMismatch, "stranger": .tlsIncompleteChain, "expired": .tlsExpired,
+                    "other": .tls(.wrongAddress), "stranger": .tls(.incompleteChain), "expired": .tls(.expired),
                 ]
                 #expect(error.code == codes[certificate], "\(error)")
                 #expect(try await server.report().count == 0)
+            }
+        }
+    }
+
+    @Test("keeps a bounded number of contexts that no stream uses")
+    func contextsAreBounded() async throws {
+        let port = try unusedPort()
+        try await self.withTLSServer("good") { server in
+            try await withLoop(self.makeLoop()) { loop in
+                let used = Recorder()
+                let stream = used.connect(self.request(server), on: loop)
+                _ = try await used.opening()
+                for number in UInt8(0)..<40 {
+                    var request = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: true)
+                    request.tls.roots = .file(self.certificates.authority)
+                    request.tls.pins = [try #require(PublicKeyPin(digest: [UInt8](repeating: number, count: 32)))]
+                    let recorder = Recorder()
+                    _ = recorder.connect(request, on: loop)
+                    #expect(await recorder.ending().code == .unreachable)
+                }
+                // That of the stream, those kept for later, and one that was still closing when it was looked at.
+                #expect(loop.sync { loop.core.value?.hostCount ?? 0 } <= 10)
+                stream.write { $0 += [1, 2, 3] }
+                #expect(try await used.bytes(3) == [1, 2, 3])
+                stream.abort()
             }
         }
     }
@@ -162,7 +188,7 @@ struct TLSTests {
             try await withLoop(self.makeLoop()) { loop in
                 let strange = try self.certificates.bytes("strange.pem")
                 let both = try strange + self.certificates.bytes("ca.pem")
-                for roots in [TLSOptions.TrustRoots.pem(both), .file(self.certificates.authority)] {
+                for roots in [TLSPolicy.Roots.pem(both), .file(self.certificates.authority)] {
                     let recorder = Recorder()
                     let stream = recorder.connect(self.request(server, roots: roots), on: loop)
                     _ = try await recorder.opening()
@@ -170,7 +196,7 @@ struct TLSTests {
                 }
                 let recorder = Recorder()
                 _ = recorder.connect(self.request(server, roots: .pem(strange)), on: loop)
-                #expect(await recorder.ending().code == .tlsIncompleteChain)
+                #expect(await recorder.ending().code == .tls(.incompleteChain))
             }
         }
     }
@@ -178,12 +204,12 @@ struct TLSTests {
     @Test(
         "ends as failed when the trusted certificates cannot be read",
         arguments: [
-            TLSOptions.TrustRoots.file("/nonexistent/ca.pem"), .pem([]), .pem(Array("no certificate".utf8)),
+            TLSPolicy.Roots.file("/nonexistent/ca.pem"), .pem([]), .pem(Array("no certificate".utf8)),
             .pem(Array("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)),
         ])
-    func unusableRoots(roots: TLSOptions.TrustRoots) async throws {
+    func unusableRoots(roots: TLSPolicy.Roots) async throws {
         let error = try await self.ending(
-            UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: TLSOptions(trustRoots: roots)))
+            UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: TLSPolicy(roots: roots)))
         #expect(error.code == .tlsUnusable)
     }
 
@@ -199,7 +225,7 @@ struct TLSTests {
                     #expect(try await server.report().version == "TLSv1.2")
                 } else {
                     let error = await recorder.ending()
-                    #expect(error.code == .tlsVersion, "\(error)")
+                    #expect(error.code == .tls(.versionTooOld), "\(error)")
                     #expect(try await server.report().count == 0)
                 }
             }
@@ -216,7 +242,7 @@ struct TLSTests {
             }) { server in
                 let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: true, target: "/secret")
                 let error = try await self.ending(request)
-                #expect(error.code == (answer.isEmpty ? .tlsCut : .tlsFailed), "\(error)\(error)")
+                #expect(error.code == (answer.isEmpty ? .tls(.handshakeCut) : .tls(.other)), "\(error)\(error)")
                 let bytes = try #require(await reads.first { _ in true })
                 #expect(bytes.first == 0x16, "a TLS handshake record")
             }

@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import Testing
 
 @testable import LinkspanLWS

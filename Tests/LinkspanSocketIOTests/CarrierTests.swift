@@ -1,6 +1,5 @@
 internal import Linkspan
-internal import LinkspanLWS
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 internal import Testing
 
 @testable import LinkspanSocketIO

@@ -1,6 +1,6 @@
 public import Linkspan
 public import LinkspanInMemory
-internal import LinkspanLWS
+internal import LinkspanRuntime
 
 /// What goes wrong between an app and its server, at the moment that a test chooses.
 extension DevServer {

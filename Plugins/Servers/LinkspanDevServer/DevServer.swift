@@ -1,7 +1,7 @@
 internal import Dispatch
 public import Linkspan
 public import LinkspanInMemory
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// A server inside the process that speaks the real protocols: for tests of apps, for samples, for work without a backend.

@@ -19,15 +19,20 @@ final class HubRelay: LinkReceiver {
 
     /// A link to the hub, which is called on the hub's executor.
     private struct HubLink: Sendable {
-        let link: any Link
-        let executor: any JobExecutor
+        private let link: Confined<any Link>
+        private let executor: any JobExecutor
 
-        func call(_ body: @escaping @Sendable (any Link) -> Void) { self.executor.execute { body(self.link) } }
+        init(_ link: any Link, on executor: any JobExecutor) {
+            self.link = Confined(link, to: executor)
+            self.executor = executor
+        }
+
+        func call(_ body: @escaping @Sendable (any Link) -> Void) { self.executor.execute { body(self.link.value) } }
     }
 
-    private struct State: Sendable {
+    private struct State {
         var link: HubLink?
-        var handler: (@Sendable (LinkEvent) -> Void)?
+        var handler: ((LinkEvent) -> Void)?
         var isOpen = false
         /// What came before the hub let the client in.
         var early: [Saying] = []
@@ -35,26 +40,31 @@ final class HubRelay: LinkReceiver {
     }
 
     private let run: ServerRun
-    private let state: Lock<State>
+    private let state: Confined<State>
 
     /// Makes a relay that has not begun.
-    init(run: ServerRun, _ handler: @escaping @Sendable (LinkEvent) -> Void) {
+    init(run: ServerRun, _ handler: @escaping (LinkEvent) -> Void) {
         self.run = run
-        self.state = Lock(State(handler: handler))
+        self.state = Confined(State(handler: handler), to: run.loop)
+    }
+
+    /// Changes the state in place.
+    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        try body(&self.state.value)
     }
 
     /// Asks the hub to let the client in; its answer is an event.
     func enter(_ hub: InMemoryHub, _ request: LinkRequest) {
         if let refusal = self.run.faults.refusal { return self.receive([.closed(refusal)]) }
         let transport = InMemoryTransport(hub: hub)
-        let link = HubLink(link: transport.makeLink(request, receiver: self), executor: transport.executor)
-        self.state.withLock { $0.link = link }
+        let link = HubLink(transport.makeLink(request, receiver: self), on: transport.executor)
+        self.withState { $0.link = link }
         link.call { $0.open() }
     }
 
     /// Passes on what the client says; returns false when that is too much before it is let in.
     func say(_ saying: Saying) -> Bool {
-        let (link, isTaken) = self.state.withLock { state -> (HubLink?, Bool) in
+        let (link, isTaken) = self.withState { state -> (HubLink?, Bool) in
             if state.isOpen { return (state.link, true) }
             guard state.handler != nil else { return (nil, true) }
             state.early.append(saying)
@@ -67,7 +77,7 @@ final class HubRelay: LinkReceiver {
 
     /// The client has gone; nothing more is heard.
     func leave() {
-        let link = self.state.withLock { state in
+        let link = self.withState { state in
             defer { state = State() }
             return state.link
         }
@@ -75,11 +85,11 @@ final class HubRelay: LinkReceiver {
     }
 
     func receive(_ events: [LinkEvent]) {
-        self.run.perform { for event in events { self.heard(event) } }
+        self.run.loop.execute { self.run.performNow { for event in events { self.heard(event) } } }
     }
 
     private func heard(_ event: LinkEvent) {
-        let (handler, early, link) = self.state.withLock { state in
+        let (handler, early, link) = self.withState { state in
             let (handler, link) = (state.handler, state.link)
             var early: [Saying] = []
             switch event {

@@ -1,10 +1,9 @@
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 
 /// What speaks over a WebSocket that a connection has become.
-protocol WebSocketOwner: AnyObject, Sendable {
+protocol WebSocketOwner: AnyObject {
     func received(_ message: WebSocketMessage, on connection: ServerConnection)
     /// It has ended, in whichever way; called once.
     func ended(_ connection: ServerConnection)
@@ -12,17 +11,17 @@ protocol WebSocketOwner: AnyObject, Sendable {
 
 /// One accepted TCP connection: requests and answers, until it becomes a WebSocket or ends.
 ///
-/// Lives on the loop's thread; the lock is for the compiler.
+/// Lives on the loop.
 final class ServerConnection: ByteStreamHandler {
-    fileprivate enum Phase: Sendable {
+    fileprivate enum Phase {
         case idle
         /// A request is being served.
-        case busy(isPersistent: Bool, onLost: (@Sendable () -> Void)?)
+        case busy(isPersistent: Bool, onLost: (() -> Void)?)
         case webSocket(WebSocketSession, any WebSocketOwner)
         case ended
     }
 
-    fileprivate struct State: Sendable {
+    fileprivate struct State {
         var phase = Phase.idle
         var parser: HTTPRequestParser
         var isPumping = false
@@ -35,16 +34,18 @@ final class ServerConnection: ByteStreamHandler {
     /// How long a connection may rest between two requests.
     private static let restTimeout = Duration.seconds(75)
 
-    let stream: ByteStream
+    let stream: any ByteStream
     private let run: ServerRun
-    private let state: Lock<State>
+    private var state: State
 
-    init(stream: ByteStream, run: ServerRun) {
+    init(stream: any ByteStream, run: ServerRun) {
         self.stream = stream
         self.run = run
-        self.state = Lock(
-            State(parser: HTTPRequestParser(limits: .init(bodyBytes: run.configuration.maximumMessageBytes))))
+        self.state = State(parser: HTTPRequestParser(limits: .init(bodyBytes: run.configuration.maximumMessageBytes)))
     }
+
+    /// Changes the state in place.
+    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try body(&self.state) }
 
     /// Begins to count the time to the first request.
     func begin() { self.limit(run.configuration.requestTimeout) }
@@ -59,7 +60,7 @@ final class ServerConnection: ByteStreamHandler {
 
     func closed(_ reason: ByteStreamError) {
         self.run.remove(self)
-        let phase = self.state.withLock { state in
+        let phase = self.withState { state in
             defer { state.phase = .ended }
             return state.phase
         }
@@ -71,7 +72,7 @@ final class ServerConnection: ByteStreamHandler {
     }
 
     private func process(_ bytes: [UInt8]) {
-        let isWebSocket = self.state.withLock { state -> Bool? in
+        let isWebSocket = self.withState { state -> Bool? in
             switch state.phase {
             case .webSocket: return true
             case .ended: return nil
@@ -88,10 +89,10 @@ final class ServerConnection: ByteStreamHandler {
     }
 
     private func limit(_ limit: Duration) {
-        let requests = self.state.withLock { $0.requests }
+        let requests = self.withState { $0.requests }
         self.run.schedule(after: limit) { [weak self] in
             guard let self else { return }
-            let isOverdue = self.state.withLock { state in
+            let isOverdue = self.withState { state in
                 guard case .idle = state.phase else { return false }
                 return state.requests == requests
             }
@@ -105,24 +106,24 @@ final class ServerConnection: ByteStreamHandler {
 extension ServerConnection {
     /// Serves what has come, one request after the other.
     private func pump() {
-        guard self.state.withLock({ $0.beginPumping() }) else { return }
-        while let outcome = self.state.withLock({ $0.next() }) {
+        guard self.withState({ $0.beginPumping() }) else { return }
+        while let outcome = self.withState({ $0.next() }) {
             switch outcome {
             case .success(let request): self.run.serve(request, on: self)
             case .failure(let error): self.refuse(error)
             }
         }
-        self.state.withLock { $0.isPumping = false }
+        self.withState { $0.isPumping = false }
     }
 
     private func refuse(_ error: HTTPRequestError) {
-        self.state.withLock { $0.phase = .busy(isPersistent: false, onLost: nil) }
+        self.withState { $0.phase = .busy(isPersistent: false, onLost: nil) }
         self.respond(.refusal(status: error.status, error.message))
     }
 
     /// Answers the request that is being served.
     func respond(_ response: HTTPResponse) {
-        let isPersistent = self.state.withLock { state -> Bool? in
+        let isPersistent = self.withState { state -> Bool? in
             guard case .busy(let isPersistent, _) = state.phase else { return nil }
             state.phase = isPersistent ? .idle : .ended
             return isPersistent
@@ -135,8 +136,8 @@ extension ServerConnection {
     }
 
     /// Says what is to happen when the connection ends before the request is answered.
-    func onLost(_ onLost: @escaping @Sendable () -> Void) {
-        self.state.withLock { state in
+    func onLost(_ onLost: @escaping () -> Void) {
+        self.withState { state in
             guard case .busy(let isPersistent, _) = state.phase else { return }
             state.phase = .busy(isPersistent: isPersistent, onLost: onLost)
         }
@@ -160,7 +161,7 @@ extension ServerConnection {
             let answer = try ServerHandshake().accept(method: request.method, headers: request.values)
             let limits = WebSocketLimits.defaults { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
             let session = WebSocketSession(role: .server, limits: limits)
-            self.state.withLock { $0.phase = .webSocket(session, owner) }
+            self.withState { $0.phase = .webSocket(session, owner) }
             self.write {
                 HTTPResponse(status: answer.status, fields: answer.headers).append(to: &$0, isPersistent: true)
             }
@@ -169,7 +170,7 @@ extension ServerConnection {
             self.respond(HTTPResponse(status: answer.status, fields: answer.headers.filter { $0.name != "Connection" }))
             return false
         }
-        let rest = self.state.withLock { $0.parser.takeRest() }
+        let rest = self.withState { $0.parser.takeRest() }
         // After whoever asked knows that it is a WebSocket now.
         if !rest.isEmpty { self.run.perform { self.process(rest) } }
         return true
@@ -190,7 +191,7 @@ extension ServerConnection {
     func ping() { self.withSession { session, output in _ = session.ping(into: &output) } }
 
     var isAwaitingPong: Bool {
-        self.state.withLock { state in
+        self.withState { state in
             if case .webSocket(let session, _) = state.phase { session.isAwaitingPong } else { false }
         }
     }
@@ -203,7 +204,7 @@ extension ServerConnection {
 
     private func withSession(_ body: (inout WebSocketSession, inout [UInt8]) -> Void) {
         var output: [UInt8] = []
-        self.state.withLock { state in
+        self.withState { state in
             guard case .webSocket(var session, let owner) = state.phase else { return }
             // The session is taken out so that it is changed in place.
             state.phase = .ended
@@ -228,7 +229,7 @@ extension ServerConnection {
     private func nextEvent() -> (WebSocketSession.Event, any WebSocketOwner)? {
         var event: WebSocketSession.Event?
         self.withSession { session, output in event = session.next(into: &output) }
-        return self.state.withLock { state in
+        return self.withState { state in
             guard let event, case .webSocket(_, let owner) = state.phase else { return nil }
             return (event, owner)
         }

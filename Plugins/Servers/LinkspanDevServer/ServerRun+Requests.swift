@@ -1,6 +1,6 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanSocketIO
-internal import LinkspanWebSocketClient
 
 /// Who serves a request: Engine.IO at `/socket.io/`, the JSON envelope at any other path.
 extension ServerRun {

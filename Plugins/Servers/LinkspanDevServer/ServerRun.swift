@@ -1,19 +1,19 @@
 internal import Linkspan
 internal import LinkspanInMemory
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
 /// A server from one start to the next stop: its loop, its port, and everybody who is connected.
 final class ServerRun: Sendable {
-    fileprivate struct State: Sendable {
-        var listener: Listener?
+    fileprivate struct State {
+        var listener: (any ByteListener)?
         var connections: [ObjectIdentifier: ServerConnection] = [:]
         var sessions: [String: EngineConnection] = [:]
         /// What is to be done when the server is no longer stalled.
-        var held: [@Sendable () -> Void] = []
+        var held: [() -> Void] = []
         /// What is done with bytes that arrived and are looked at later, and when that is for the last of them.
-        var delayed: [@Sendable () -> Void] = []
+        var delayed: [() -> Void] = []
         var delayedUntil = ContinuousClock.now
         var isStopping = false
         var onEmpty: CheckedContinuation<Void, Never>?
@@ -24,35 +24,43 @@ final class ServerRun: Sendable {
     /// How long clients may take to hear that the server goes.
     private static let farewell = Duration.milliseconds(500)
 
-    let loop = EventLoop(name: "linkspan-dev-server")
+    let loop: any NetworkLoop = ServerLoop.make()
     let configuration: DevServer.Configuration
     let hubs: [String: InMemoryHub]
     let faults: FaultSwitches
-    private let state = Lock(State())
+    private let state: Confined<State>
 
     init(_ configuration: DevServer.Configuration, hubs: [String: InMemoryHub], faults: FaultSwitches) {
         self.configuration = configuration
         self.hubs = hubs
         self.faults = faults
+        self.state = Confined(State(), to: self.loop)
+    }
+
+    /// Changes the state in place.
+    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result {
+        try body(&self.state.value)
     }
 
     /// Begins to listen; returns the port.
     func start(port: Int) async throws(ByteStreamError) -> Int {
-        let listener = try await self.loop.listen(address: self.configuration.address, port: port) {
-            [weak self] stream in
-            self?.accept(stream)
+        try await self.loop.perform { self.listen(port: port) }.get()
+    }
+
+    private func listen(port: Int) -> Result<Int, ByteStreamError> {
+        Result { () throws(ByteStreamError) in
+            let request = ListenRequest(address: self.configuration.address, port: port)
+            let listener = try self.loop.listen(request) { [weak self] stream in self?.accept(stream) }
+            self.withState { $0.listener = listener }
+            return listener.port
         }
-        self.state.withLock { $0.listener = listener }
-        return listener.port
     }
 
     /// Says goodbye to everybody, and returns when the loop has ended.
     func stop(gracefully: Bool) async {
-        let listener = self.state.withLock { state in
-            state.isStopping = true
-            return state.listener
+        await withCheckedContinuation { continuation in
+            self.loop.execute { self.stopListening { continuation.resume() } }
         }
-        await listener?.close()
         if gracefully, !self.faults.isStalled {
             self.loop.execute { self.sayGoodbye() }
             await self.emptied()
@@ -60,33 +68,44 @@ final class ServerRun: Sendable {
             self.loop.execute { self.drop() }
         }
         await blocking { self.loop.shutdown() }
-        // The hub is to hear of those who were there to the end.
-        for session in self.state.withLock({ $0.sessions.values }) { session.drop() }
-        self.state.withLock { $0 = State(isStopping: true) }
+        self.loop.execute {
+            // The hub is to hear of those who were there to the end.
+            for session in self.withState({ $0.sessions.values }) { session.drop() }
+            self.withState { $0 = State(isStopping: true) }
+        }
+    }
+
+    private func stopListening(_ onStopped: @escaping () -> Void) {
+        let listener = self.withState { state in
+            state.isStopping = true
+            return state.listener
+        }
+        guard let listener else { return onStopped() }
+        listener.close(onStopped)
     }
 
     /// What clients connect to, for the hub.
     func url(path: String) -> ConnectionURL? {
         let host =
             self.configuration.address.contains(":") ? "[\(self.configuration.address)]" : self.configuration.address
-        let port = self.state.withLock { $0.listener?.port } ?? self.configuration.port
+        let port = self.withState { $0.listener?.port } ?? self.configuration.port
         return (try? ConnectionURL("http://\(host):\(port)\(path)")) ?? (try? ConnectionURL("http://\(host):\(port)/"))
     }
 
     // MARK: Jobs
 
     /// Does something on the loop's thread, or when the server is no longer stalled.
-    func perform(_ job: @escaping @Sendable () -> Void) { self.loop.execute { self.performNow(job) } }
+    func perform(_ job: @escaping () -> Void) { self.loop.executeLocally { self.performNow(job) } }
 
     /// Does something later.
-    func schedule(after delay: Duration, _ job: @escaping @Sendable () -> Void) {
-        self.loop.schedule(after: delay) { [weak self] in self?.performNow(job) }
+    func schedule(after delay: Duration, _ job: @escaping () -> Void) {
+        self.loop.scheduleLocally(after: delay) { [weak self] in self?.performNow(job) }
     }
 
     /// Looks at bytes that have arrived: now, or when the delay is over.
-    func arrive(_ job: @escaping @Sendable () -> Void) {
+    func arrive(_ job: @escaping () -> Void) {
         let delay = self.faults.delay
-        let wait = self.state.withLock { state -> Duration? in
+        let wait = self.withState { state -> Duration? in
             guard delay > .zero || !state.delayed.isEmpty else { return nil }
             state.delayed.append(job)
             // Never before what arrived earlier.
@@ -94,15 +113,15 @@ final class ServerRun: Sendable {
             return ContinuousClock.now.duration(to: state.delayedUntil)
         }
         guard let wait else { return self.performNow(job) }
-        self.loop.schedule(after: max(wait, .zero)) {
+        self.loop.scheduleLocally(after: max(wait, .zero)) {
             // One job for each timer, the oldest first: timers that are due together come in any order.
-            guard let job = self.state.withLock({ $0.takeDelayed() }) else { return }
+            guard let job = self.withState({ $0.takeDelayed() }) else { return }
             self.performNow(job)
         }
     }
 
-    private func performNow(_ job: @escaping @Sendable () -> Void) {
-        let held = self.state.withLock { state -> Int? in
+    func performNow(_ job: @escaping () -> Void) {
+        let held = self.withState { state -> Int? in
             // What is held back goes first, also when the server has just come to life.
             guard self.faults.isStalled || !state.held.isEmpty else { return nil }
             state.held.append(job)
@@ -116,7 +135,7 @@ final class ServerRun: Sendable {
     func stallingChanged() {
         self.loop.execute {
             let isStalled = self.faults.isStalled
-            let (connections, held) = self.state.withLock { state in
+            let (connections, held) = self.withState { state in
                 defer { if !isStalled { state.held = [] } }
                 return (Array(state.connections.values), isStalled ? [] : state.held)
             }
@@ -129,9 +148,9 @@ final class ServerRun: Sendable {
 
     // MARK: Who is there
 
-    private func accept(_ stream: ByteStream) -> ServerConnection? {
+    private func accept(_ stream: any ByteStream) -> ServerConnection? {
         let connection = ServerConnection(stream: stream, run: self)
-        let isTaken = self.state.withLock { state in
+        let isTaken = self.withState { state in
             guard !state.isStopping, state.connections.count < self.configuration.maximumConnections else {
                 return false
             }
@@ -139,16 +158,13 @@ final class ServerRun: Sendable {
             return true
         }
         guard isTaken else { return nil }
-        if self.faults.isStalled {
-            // The stream is not on the loop yet.
-            self.loop.execute { if self.faults.isStalled { stream.pauseReading() } }
-        }
+        if self.faults.isStalled { stream.pauseReading() }
         connection.begin()
         return connection
     }
 
     func remove(_ connection: ServerConnection) {
-        let waiter = self.state.withLock { state in
+        let waiter = self.withState { state in
             state.connections[ObjectIdentifier(connection)] = nil
             return state.takeWaiter()
         }
@@ -157,22 +173,22 @@ final class ServerRun: Sendable {
 
     /// Adds a session; false when there are too many.
     func add(_ session: EngineConnection) -> Bool {
-        self.state.withLock { state in
+        self.withState { state in
             guard state.sessions.count < self.configuration.maximumConnections else { return false }
             state.sessions[session.sid] = session
             return true
         }
     }
 
-    func session(_ sid: String) -> EngineConnection? { self.state.withLock { $0.sessions[sid] } }
+    func session(_ sid: String) -> EngineConnection? { self.withState { $0.sessions[sid] } }
 
     func remove(_ session: EngineConnection) {
-        self.state.withLock { _ = $0.sessions.removeValue(forKey: session.sid) }
+        self.withState { _ = $0.sessions.removeValue(forKey: session.sid) }
     }
 
     /// Drops every connection and forgets every session, as if the process had died.
     func drop() {
-        let (connections, sessions) = self.state.withLock { state in
+        let (connections, sessions) = self.withState { state in
             state.held = []
             return (Array(state.connections.values), Array(state.sessions.values))
         }
@@ -181,30 +197,32 @@ final class ServerRun: Sendable {
     }
 
     private func sayGoodbye() {
-        let connections = self.state.withLock { Array($0.connections.values) }
+        let connections = self.withState { Array($0.connections.values) }
         for connection in connections { connection.close(.goingAway, reason: "the server is going away") }
     }
 
     private func emptied() async {
         await withCheckedContinuation { continuation in
-            let waiter = self.state.withLock { state in
-                state.onEmpty = continuation
-                return state.takeWaiter()
-            }
-            waiter?.resume()
-            self.loop.schedule(after: Self.farewell) {
-                let late = self.state.withLock { state in
-                    defer { state.onEmpty = nil }
-                    return state.onEmpty
+            self.loop.execute {
+                let waiter = self.withState { state in
+                    state.onEmpty = continuation
+                    return state.takeWaiter()
                 }
-                late?.resume()
+                waiter?.resume()
+                self.loop.scheduleLocally(after: Self.farewell) {
+                    let late = self.withState { state in
+                        defer { state.onEmpty = nil }
+                        return state.onEmpty
+                    }
+                    late?.resume()
+                }
             }
         }
     }
 }
 
 extension ServerRun.State {
-    fileprivate mutating func takeDelayed() -> (@Sendable () -> Void)? {
+    fileprivate mutating func takeDelayed() -> (() -> Void)? {
         self.delayed.isEmpty ? nil : self.delayed.removeFirst()
     }
 

@@ -1,9 +1,10 @@
 internal import CLibwebsockets
+internal import LinkspanNetwork
 
 /// Our own look at a server's certificate, within OpenSSL's verification and before any request is sent.
 struct CertificateCheck {
     let host: String
-    let options: TLSOptions
+    let policy: TLSPolicy
 
     /// What a step of the verification comes to.
     enum Verdict {
@@ -33,25 +34,25 @@ struct CertificateCheck {
         switch clws_certificate_problem_of(certificate) {
         case .none: return certificate.pointee.depth > 0 || isFor ? nil : self.mismatch(certificate)
         case .name: return self.mismatch(certificate)
-        case .expired: return ByteStreamError(.tlsExpired, text)
-        case .early: return ByteStreamError(.tlsNotYetValid, text)
-        case .self_signed: return ByteStreamError(.tlsSelfSigned, text)
-        case .weak: return ByteStreamError(.tlsWeakKey, text)
-        case .purpose: return ByteStreamError(.tlsWrongPurpose, text)
-        case .authority: return ByteStreamError(.tlsUntrusted, text)
+        case .expired: return ByteStreamError(.tls(.expired), text)
+        case .early: return ByteStreamError(.tls(.notYetValid), text)
+        case .self_signed: return ByteStreamError(.tls(.selfSigned), text)
+        case .weak: return ByteStreamError(.tls(.weakKey), text)
+        case .purpose: return ByteStreamError(.tls(.wrongPurpose), text)
+        case .authority: return ByteStreamError(.tls(.untrustedRoot), text)
         case .incomplete:
             let hint = "an intermediate certificate was not sent, or its authority is not trusted"
-            return ByteStreamError(.tlsIncompleteChain, "\(text) (\(hint))")
+            return ByteStreamError(.tls(.incompleteChain), "\(text) (\(hint))")
         }
     }
 
     private func mismatch(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError {
-        if self.isAddress { return ByteStreamError(.tlsAddressMismatch, "the certificate is not for this address") }
+        if self.isAddress { return ByteStreamError(.tls(.wrongAddress), "the certificate is not for this address") }
         guard clws_certificate_misuses_wildcard(certificate, self.host) else {
-            return ByteStreamError(.tlsHostMismatch, "the certificate is for another host")
+            return ByteStreamError(.tls(.wrongHost), "the certificate is for another host")
         }
         let rule = "an asterisk stands for one whole label, the first"
-        return ByteStreamError(.tlsWildcardMisuse, "the certificate's wildcard does not cover the host: \(rule)")
+        return ByteStreamError(.tls(.wildcardMisuse), "the certificate's wildcard does not cover the host: \(rule)")
     }
 
     /// Compares the keys of the whole verified chain with the pins, as RFC 7469 section 2.6 does.
@@ -59,20 +60,20 @@ struct CertificateCheck {
     /// A pin may then be of an authority's key, which outlives those of its servers. The chain that OpenSSL built is looked
     /// at, not the one that was sent.
     private func pinProblem(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError? {
-        guard !self.options.pins.isEmpty || !self.options.revokedPins.isEmpty else { return nil }
-        var digests: Set<TLSOptions.KeyDigest> = []
+        guard !self.policy.pins.isEmpty || !self.policy.revokedPins.isEmpty else { return nil }
+        var pins: Set<PublicKeyPin> = []
         for index in 0..<clws_chain_count(certificate) {
             var bytes = [UInt8](repeating: 0, count: Int(clws_key_digest_size))
-            guard clws_chain_key_digest(certificate, index, &bytes), let digest = TLSOptions.KeyDigest(bytes) else {
-                return ByteStreamError(.tlsPinMismatch, "a key of the server's chain cannot be compared")
+            guard clws_chain_key_digest(certificate, index, &bytes), let pin = PublicKeyPin(digest: bytes) else {
+                return ByteStreamError(.tls(.pinMismatch), "a key of the server's chain cannot be compared")
             }
-            digests.insert(digest)
+            pins.insert(pin)
         }
-        guard digests.isDisjoint(with: self.options.revokedPins) else {
-            return ByteStreamError(.tlsRevokedKey, "a key of the server's chain is among the revoked pins")
+        guard pins.isDisjoint(with: self.policy.revokedPins) else {
+            return ByteStreamError(.tls(.revokedKey), "a key of the server's chain is among the revoked pins")
         }
-        guard self.options.pins.isEmpty || !digests.isDisjoint(with: self.options.pins) else {
-            return ByteStreamError(.tlsPinMismatch, "no key of the server's chain is pinned")
+        guard self.policy.pins.isEmpty || !pins.isDisjoint(with: self.policy.pins) else {
+            return ByteStreamError(.tls(.pinMismatch), "no key of the server's chain is pinned")
         }
         return nil
     }

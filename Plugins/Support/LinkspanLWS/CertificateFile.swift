@@ -6,6 +6,8 @@ private import Glibc
 private import Musl
 #endif
 
+internal import LinkspanNetwork
+
 /// Reads a file of certificates.
 enum CertificateFile {
     /// More than any bundle of authorities has, in bytes.

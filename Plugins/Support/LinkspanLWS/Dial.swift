@@ -13,8 +13,12 @@ final class Dial {
     /// Whether the connection is going down by itself, so that it must not be touched any more.
     private var isOver = false
 
-    init(stream: LoopStream) {
+    private let host: VirtualHost
+
+    init(stream: LoopStream, host: VirtualHost) {
         self.stream = stream
+        self.host = host
+        host.uses += 1
     }
 
     /// The reference for the library.
@@ -24,6 +28,7 @@ final class Dial {
     func release() {
         guard !self.isReleased else { return }
         self.isReleased = true
+        self.host.uses -= 1
         Unmanaged.passUnretained(self).release()
     }
 

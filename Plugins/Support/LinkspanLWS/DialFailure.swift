@@ -1,4 +1,5 @@
 internal import CLibwebsockets
+internal import LinkspanNetwork
 
 /// Why the library gave a connection up: from its text, which is all that it tells, and from what OpenSSL told us.
 enum DialFailure {
@@ -52,11 +53,12 @@ enum DialFailure {
 
     private static func error(_ failure: clws_tls_failure, _ text: String) -> ByteStreamError {
         switch failure {
-        case .cut: ByteStreamError(.tlsCut, "the connection ended in the middle of the TLS handshake")
-        case .version: ByteStreamError(.tlsVersion, "the server speaks no version of TLS that is allowed")
-        case .identity: ByteStreamError(.tlsIdentityRefused, "the server does not accept our certificate or wants one")
-        case .foreign: ByteStreamError(.tlsFailed, "TLS failed: what the server speaks is not TLS")
-        case .unknown: ByteStreamError(.tlsFailed, "TLS failed: \(text)")
+        case .cut: ByteStreamError(.tls(.handshakeCut), "the connection ended in the middle of the TLS handshake")
+        case .version: ByteStreamError(.tls(.versionTooOld), "the server speaks no version of TLS that is allowed")
+        case .identity:
+            ByteStreamError(.tls(.clientCertificateRefused), "the server does not accept our certificate or wants one")
+        case .foreign: ByteStreamError(.tls(.other), "TLS failed: what the server speaks is not TLS")
+        case .unknown: ByteStreamError(.tls(.other), "TLS failed: \(text)")
         }
     }
 }

@@ -1,23 +1,20 @@
+internal import LinkspanNetwork
+
 extension EventLoop {
     /// What other threads left for the loop, and whether it has to be woken for more.
     ///
     /// The loop says that it sleeps in the same critical section in which it saw the mailbox empty, so no wake-up is lost,
     /// and whoever takes that mark away wakes it: one wake-up for each sleep.
     struct Mailbox: Sendable {
-        enum Job: Sendable {
-            case closure(@Sendable () -> Void)
-            case executor(UnownedJob)
-        }
+        typealias Job = @Sendable () -> Void
 
         /// What is done in one turn; its arrays are swapped with the mailbox's, so that both keep their room.
         struct Work: Sendable {
             var jobs: [Job] = []
-            var writers: [ByteStream] = []
             var timers: [LoopTimer] = []
 
             mutating func removeAll() {
                 self.jobs.removeAll(keepingCapacity: true)
-                self.writers.removeAll(keepingCapacity: true)
                 self.timers.removeAll(keepingCapacity: true)
             }
         }
@@ -40,7 +37,6 @@ extension EventLoop {
         private var idleSince: ContinuousClock.Instant?
         private var isAsleep = false
         private var jobs: [Job] = []
-        private var writers: [ByteStream] = []
         private var timers = TimerQueue()
 
         init(idleLimit: Duration?) {
@@ -68,7 +64,7 @@ extension EventLoop.Mailbox {
         case stop
     }
 
-    mutating func add(_ job: Job) -> OnAdd {
+    mutating func add(_ job: @escaping Job) -> OnAdd {
         self.jobs.append(job)
         switch self.phase {
         case .running, .stopping: return self.noticed()
@@ -78,12 +74,6 @@ extension EventLoop.Mailbox {
             self.phase = .stopped(isDraining: true)
             return .drain
         }
-    }
-
-    mutating func add(_ writer: ByteStream) -> OnAdd {
-        guard case .running = self.phase else { return .nothing }
-        self.writers.append(writer)
-        return self.noticed()
     }
 
     mutating func add(_ timer: LoopTimer, due: ContinuousClock.Instant) -> OnAdd {
@@ -119,12 +109,11 @@ extension EventLoop.Mailbox {
         self.isAsleep = false
         if case .stopping = self.phase { return .stop }
         swap(&self.jobs, &work.jobs)
-        swap(&self.writers, &work.writers)
         let now = self.timers.isEmpty ? nil : ContinuousClock.now
         if let now {
             while let timer = self.timers.removeDue(now) { work.timers.append(timer) }
         }
-        guard work.jobs.isEmpty, work.writers.isEmpty, work.timers.isEmpty else {
+        guard work.jobs.isEmpty, work.timers.isEmpty else {
             self.idleSince = nil
             return .work
         }
@@ -189,7 +178,6 @@ extension EventLoop.Mailbox {
 
     /// Ends the loop's time: from now on whoever adds a job runs it, and so do the jobs that are left.
     mutating func stopped() -> OnAdd {
-        self.writers = []
         self.timers = TimerQueue()
         self.phase = .stopped(isDraining: !self.jobs.isEmpty)
         return self.jobs.isEmpty ? .nothing : .drain

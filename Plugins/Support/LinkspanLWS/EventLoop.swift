@@ -1,12 +1,13 @@
 internal import Dispatch
+public import LinkspanNetwork
 public import LinkspanRuntime
 
 /// One thread that runs a libwebsockets context, its streams and its jobs.
 ///
 /// libwebsockets allows one call from other threads only, a wake-up. So everything else is a job that the loop's thread
-/// runs: an actor whose executor is this loop has the library to itself, proved by the compiler. The loop lives until
-/// ``shutdown()``, and so does its thread, unless the loop was made with a limit to its idleness.
-public final class EventLoop: SerialExecutor, JobExecutor, Sendable {
+/// runs, and what has to do with its streams lives there. The loop lives until ``shutdown()``, and so does its thread, unless
+/// the loop was made with a limit to its idleness.
+public final class EventLoop: NetworkLoop {
     /// The loop that streams share unless they are given another.
     ///
     /// Its thread starts when the loop is first used, and ends when it has not been used for 10 seconds; the next use starts
@@ -51,51 +52,40 @@ public final class EventLoop: SerialExecutor, JobExecutor, Sendable {
     ///
     /// After ``shutdown()`` the job runs on the caller's thread, still one job at a time.
     public func execute(_ job: @escaping @Sendable () -> Void) {
-        self.add(.closure(job))
+        self.act(self.mailbox.withLock { $0.add(job) })
     }
 
-    /// Runs a job on the loop's thread after a while, unless the timer is cancelled.
-    ///
-    /// A timer that is not due by the time of ``shutdown()`` never runs.
-    @discardableResult
-    public func schedule(after delay: Duration, _ job: @escaping @Sendable () -> Void) -> LoopTimer {
-        let timer = LoopTimer(job)
-        let due = ContinuousClock.now + delay
-        self.act(self.mailbox.withLock { $0.add(timer, due: due) })
-        return timer
-    }
-
-    /// Whether the calling thread is the loop's.
+    /// Whether the calling thread is the loop's, or runs a job in its name after its end.
     public var isCurrent: Bool { self.identity.isCurrent }
 
-    /// Runs a job on the loop's thread at an instant, unless it is cancelled.
+    /// Runs a job on the loop's thread at an instant, unless the timer is cancelled.
+    ///
+    /// A timer that is not due by the time of ``shutdown()`` never runs.
     @discardableResult
     public func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        self.schedule(after: max(.zero, ContinuousClock.now.duration(to: instant)), job)
+        let timer = LoopTimer(job)
+        self.act(self.mailbox.withLock { $0.add(timer, due: instant) })
+        return timer
     }
 
-    /// Begins an attempt to open a stream, and returns at once.
-    ///
-    /// Whatever comes of it, `handler` hears ``ByteStreamHandler/closed(_:)`` exactly once, last. Handler and stream live
-    /// until then, even if nobody else holds them.
-    public func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> ByteStream {
-        self.connect(request, sending: [], handler: handler)
-    }
-
-    /// The same, with bytes that wait to be sent from the start.
-    func connect(_ request: UpgradeRequest, sending body: [UInt8], handler: any ByteStreamHandler) -> ByteStream {
-        let stream = ByteStream(loop: self, lowWaterMark: request.lowWaterMark)
-        if !body.isEmpty { stream.write { $0.append(contentsOf: body) } }
-        self.execute {
-            guard let core = self.core.value else {
-                stream.end()
-                return handler.closed(self.reason)
-            }
-            core.open(stream, request, handler)
+    /// Begins to send a request; its stream is open once the answer allows it.
+    public func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+        guard let core = self.core.value, !core.isStopping else {
+            let reason = self.reason
+            self.executeLocally { handler.closed(reason) }
+            return EndedStream()
         }
-        return stream
+        return core.connect(request, handler)
+    }
+
+    /// Begins to listen, until the listener is closed or the loop ends.
+    public func listen(
+        _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
+    ) throws(ByteStreamError) -> any ByteListener {
+        guard let core = self.core.value, !core.isStopping else { throw self.reason }
+        return try ListeningSocket.open(request, on: core, accept: accept)
     }
 
     /// Ends every stream with `loopStopped`, then the thread; returns when it has ended.
@@ -109,16 +99,7 @@ public final class EventLoop: SerialExecutor, JobExecutor, Sendable {
     /// What a stream or a listener is told that finds no library.
     var reason: ByteStreamError { self.mailbox.withLock { $0.reason } }
 
-    /// Has the loop ask for a chance to write to `stream`; the one call made for sends.
-    func requestWrite(_ stream: ByteStream) {
-        self.act(self.mailbox.withLock { $0.add(stream) })
-    }
-
     func wake() { self.waker.wake() }
-
-    func add(_ job: Mailbox.Job) {
-        self.act(self.mailbox.withLock { $0.add(job) })
-    }
 
     private func act(_ action: Mailbox.OnAdd) {
         switch action {
@@ -176,15 +157,19 @@ public final class EventLoop: SerialExecutor, JobExecutor, Sendable {
             while true {
                 let jobs = self.mailbox.withLock { $0.takeLeft() }
                 guard !jobs.isEmpty else { return }
-                for job in jobs { self.run(job) }
+                for job in jobs { job() }
             }
         }
     }
+}
 
-    func run(_ job: Mailbox.Job) {
-        switch job {
-        case .closure(let body): body()
-        case .executor(let job): job.runSynchronously(on: self.asUnownedSerialExecutor())
-        }
-    }
+/// What is opened on a loop that has ended.
+private final class EndedStream: ByteStream {
+    let pendingBytes = 0
+
+    func write(_ fill: (inout [UInt8]) -> Void) -> Int? { nil }
+    func finish(readingAtMost limit: Int) {}
+    func abort() {}
+    func pauseReading() {}
+    func resumeReading() {}
 }

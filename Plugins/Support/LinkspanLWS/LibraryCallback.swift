@@ -1,4 +1,5 @@
 internal import CLibwebsockets
+internal import LinkspanNetwork
 
 /// Forwards an event of the library to the stream it belongs to; decides nothing.
 ///

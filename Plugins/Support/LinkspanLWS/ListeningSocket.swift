@@ -1,16 +1,13 @@
 internal import CLibwebsockets
+internal import LinkspanNetwork
+internal import LinkspanRuntime
 
-/// The half of a listener that lives on the loop's thread.
+/// A port at which a loop accepts streams.
 ///
 /// It is the library's user data: retained once when the socket is given to the library, and released once when the library
 /// says that it closed it.
-final class ListeningSocket {
-    struct Request: Sendable {
-        var address: String
-        var port: Int
-        var backlog: Int
-        var lowWaterMark: Int
-    }
+final class ListeningSocket: ByteListener {
+    let port: Int
 
     /// The most connections that are accepted in one go: others are served in between.
     private static let turnLimit = 64
@@ -19,25 +16,25 @@ final class ListeningSocket {
 
     private let core: LoopCore
     private let lowWaterMark: Int
-    private let accept: Listener.Acceptor
+    private let accept: (any ByteStream) -> (any ByteStreamHandler)?
     private var connection: OpaquePointer?
     private var isReleased = false
     private var onClosed: [() -> Void] = []
-    /// How jobs of the loop reach it, which is no more to be reached once it is closed.
-    private let box: LoopConfined<ListeningSocket?>
 
-    private init(core: LoopCore, lowWaterMark: Int, accept: @escaping Listener.Acceptor) {
+    private init(
+        core: LoopCore, port: Int, lowWaterMark: Int,
+        accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
+    ) {
         self.core = core
+        self.port = port
         self.lowWaterMark = lowWaterMark
         self.accept = accept
-        self.box = LoopConfined(nil, on: core.loop.identity)
-        self.box.value = self
     }
 
     /// Opens a socket and has the library watch it.
     static func open(
-        _ request: Request, on core: LoopCore, accept: @escaping Listener.Acceptor
-    ) throws(ByteStreamError) -> Listener {
+        _ request: ListenRequest, on core: LoopCore, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
+    ) throws(ByteStreamError) -> ListeningSocket {
         guard (0...65_535).contains(request.port) else {
             throw ByteStreamError(.unlistenable, "\(request.port) is not a port")
         }
@@ -47,21 +44,19 @@ final class ListeningSocket {
             throw ByteStreamError(
                 .unlistenable, "port \(request.port) of \(request.address) is not to be had: \(problem)")
         }
-        let port = Int(clws_bound_port(descriptor))
-        let half = ListeningSocket(core: core, lowWaterMark: request.lowWaterMark, accept: accept)
-        try half.adopt(descriptor)
-        return Listener(loop: core.loop, port: port, half: half.box)
+        let socket = ListeningSocket(
+            core: core, port: Int(clws_bound_port(descriptor)), lowWaterMark: request.lowWaterMark, accept: accept)
+        try socket.adopt(descriptor)
+        return socket
     }
 
     private func adopt(_ descriptor: CInt) throws(ByteStreamError) {
         guard let host = self.core.listeningHost else {
-            self.box.value = nil
             clws_discard(descriptor)
             throw ByteStreamError(.unavailable, "the library could not make a vhost")
         }
         let user = Unmanaged.passRetained(self).toOpaque()
         guard let connection = clws_adopt_listener(host, descriptor, user) else {
-            self.box.value = nil
             self.release()
             throw ByteStreamError(.unavailable, "the library could not take a listening socket")
         }
@@ -70,7 +65,7 @@ final class ListeningSocket {
     }
 
     func close(_ onClosed: @escaping () -> Void) {
-        guard let connection = self.connection else { return onClosed() }
+        guard let connection = self.connection else { return self.core.loop.executeLocally(onClosed) }
         self.onClosed.append(onClosed)
         clws_kill(connection)
     }
@@ -90,7 +85,6 @@ final class ListeningSocket {
     func destroyed() {
         self.connection = nil
         self.core.remove(self)
-        self.box.value = nil
         let waiting = self.onClosed
         self.onClosed = []
         for tell in waiting { tell() }
@@ -101,8 +95,7 @@ final class ListeningSocket {
     private func pause() {
         guard let connection = self.connection else { return }
         lws_rx_flow_control(connection, 0)
-        let box = self.box
-        self.core.loop.schedule(after: Self.exhaustionPause) { box.value?.resume() }
+        self.core.loop.scheduleLocally(after: Self.exhaustionPause) { self.resume() }
     }
 
     private func resume() {

@@ -1,4 +1,5 @@
 internal import CLibwebsockets
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// What belongs to the loop's thread alone: the library's context, its vhosts, the open streams.
@@ -12,26 +13,25 @@ final class LoopCore {
     let loop: EventLoop
     let context: OpaquePointer
     let raw: UnsafeMutablePointer<clws_loop>
-    private var hosts: [HostKey: Host] = [:]
+    private var hosts: [VirtualHost.Key: VirtualHost] = [:]
+    private var hostLookups: UInt64 = 0
     private var streams: [ObjectIdentifier: LoopStream] = [:]
     private var listeners: [ObjectIdentifier: ListeningSocket] = [:]
     /// Where sockets listen, made when the first one does.
     private(set) lazy var listeningHost = clws_listen_vhost_create(self.raw, listenCallback)
     private var touched: [LoopStream] = []
     private var work = EventLoop.Mailbox.Work()
+    /// Whether nothing new is begun any more.
+    private(set) var isStopping = false
     private var armed: ContinuousClock.Instant?
 
-    private struct HostKey: Hashable {
-        let tls: TLSOptions?
-        let proxy: ProxyOptions?
-    }
+    /// The most vhosts that are kept for later without being in use; each with TLS has the authorities in memory, a megabyte.
+    private static let idleHosts = 8
+    /// How often handlers may write within the flush of a turn before the rest waits for the library's chance.
+    private static let flushPasses = 4
+    /// The streams that have written in this turn.
+    private var unflushed: [LoopStream] = []
 
-    private struct Host {
-        let pointer: OpaquePointer
-        let tls: OpaquePointer?
-    }
-
-    /// Makes the context; nil when the library cannot.
     init?(loop: EventLoop) {
         LibraryLog.prepare()
         guard let raw = clws_loop_create(libraryCallback, Self.libraryTimeout) else { return nil }
@@ -49,6 +49,7 @@ final class LoopCore {
             case .stop, .retire: return
             case .work:
                 self.performWork()
+                self.flush()
                 turns += 1
                 guard turns == Self.turnLimit else { continue }
                 lws_service(self.context, -1)
@@ -58,28 +59,24 @@ final class LoopCore {
             }
             turns = 0
             self.endReadTurn()
+            self.flush()
         }
     }
 
     /// Ends every stream and destroys the context, which ends every connection.
     func stop() {
+        self.isStopping = true
         let error = ByteStreamError(.loopStopped, "the loop has been shut down")
         for stream in Array(self.streams.values) { stream.abort(error) }
         clws_loop_destroy(self.raw)
-        for host in self.hosts.values { SSL_CTX_free(host.tls) }
+        for host in self.hosts.values { host.freeContext() }
     }
 
-    func open(_ stream: ByteStream, _ request: UpgradeRequest, _ handler: any ByteStreamHandler) {
-        let half = LoopStream(stream: stream, request: request, handler: handler, core: self)
-        self.streams[ObjectIdentifier(stream)] = half
-        stream.half.value = half
-        half.start()
-    }
-
-    func listen(_ request: ListeningSocket.Request, _ accept: @escaping Listener.Acceptor) -> Result<
-        Listener, ByteStreamError
-    > {
-        Result { () throws(ByteStreamError) in try ListeningSocket.open(request, on: self, accept: accept) }
+    func connect(_ request: UpgradeRequest, _ handler: any ByteStreamHandler) -> LoopStream {
+        let stream = LoopStream(request, handler: handler, core: self)
+        self.streams[ObjectIdentifier(stream)] = stream
+        stream.start()
+        return stream
     }
 
     func add(_ listener: ListeningSocket) { self.listeners[ObjectIdentifier(listener)] = listener }
@@ -87,31 +84,40 @@ final class LoopCore {
     func remove(_ listener: ListeningSocket) { self.listeners.removeValue(forKey: ObjectIdentifier(listener)) }
 
     /// Makes a stream of a connection that has come in, if somebody wants it.
-    func adopt(_ descriptor: CInt, lowWaterMark: Int, accept: Listener.Acceptor) {
+    func adopt(
+        _ descriptor: CInt, lowWaterMark: Int, accept: (any ByteStream) -> (any ByteStreamHandler)?
+    ) {
         guard let host = try? self.host(tls: nil, proxy: nil) else { return clws_discard(descriptor) }
-        let stream = ByteStream(loop: self.loop, lowWaterMark: lowWaterMark)
-        guard let handler = accept(stream) else {
-            stream.end()
-            return clws_discard(descriptor)
-        }
-        let half = LoopStream(accepted: stream, handler: handler, core: self)
-        self.streams[ObjectIdentifier(stream)] = half
-        stream.half.value = half
-        half.begin(descriptor, on: host)
+        let stream = LoopStream(acceptedWith: lowWaterMark, core: self)
+        guard let handler = accept(stream), stream.machine.isOpen else { return clws_discard(descriptor) }
+        self.streams[ObjectIdentifier(stream)] = stream
+        stream.begin(descriptor, on: host, handler: handler)
     }
 
-    func remove(_ stream: ByteStream) {
+    func remove(_ stream: LoopStream) {
         self.streams.removeValue(forKey: ObjectIdentifier(stream))
     }
+
+    func flushLater(_ stream: LoopStream) { self.unflushed.append(stream) }
 
     /// Remembers a stream that was given bytes in this turn.
     func touch(_ stream: LoopStream) { self.touched.append(stream) }
 
     private func performWork() {
-        for job in self.work.jobs { self.loop.run(job) }
+        for job in self.work.jobs { job() }
         for timer in self.work.timers { timer.take()?() }
-        for writer in self.work.writers { writer.half.value?.requestWritable() }
         self.work.removeAll()
+    }
+
+    /// Sends what the streams have written since the last time.
+    private func flush() {
+        var passes = 0
+        while !self.unflushed.isEmpty {
+            let streams = self.unflushed
+            self.unflushed = []
+            passes += 1
+            for stream in streams { passes > Self.flushPasses ? stream.flushByChance() : stream.flush() }
+        }
     }
 
     private func endReadTurn() {
@@ -134,19 +140,37 @@ final class LoopCore {
 extension LoopCore {
     /// The vhost for a request: one for all plain streams, one for each TLS configuration, and again for each
     /// proxy, made when first needed.
-    func host(for request: UpgradeRequest) throws(ByteStreamError) -> OpaquePointer {
+    func host(for request: UpgradeRequest) throws(ByteStreamError) -> VirtualHost {
         try self.host(tls: request.isSecure ? request.tls : nil, proxy: request.proxy)
     }
 
-    private func host(tls: TLSOptions?, proxy: ProxyOptions?) throws(ByteStreamError) -> OpaquePointer {
-        let key = HostKey(tls: tls, proxy: proxy)
-        if let host = self.hosts[key] { return host.pointer }
-        let tls = try key.tls.map { options throws(ByteStreamError) in try TLSContext.make(options) }
-        guard let pointer = clws_vhost_create(self.raw, tls) else {
-            SSL_CTX_free(tls)
-            throw ByteStreamError(.unavailable, "the library could not make a vhost")
+    private func host(tls: TLSPolicy?, proxy: HTTPProxy?) throws(ByteStreamError) -> VirtualHost {
+        let key = VirtualHost.Key(tls: tls, proxy: proxy)
+        self.hostLookups += 1
+        if let host = self.hosts[key] {
+            host.lastUse = self.hostLookups
+            return host
         }
-        self.hosts[key] = Host(pointer: pointer, tls: tls)
-        return pointer
+        let host = try VirtualHost(key, on: self.raw)
+        host.lastUse = self.hostLookups
+        self.hosts[key] = host
+        // As a job, because the library may be in the midst of an event of one of them.
+        self.loop.executeLocally { self.evictHosts() }
+        return host
     }
+
+    /// Gives up the vhosts that have been of no use for the longest.
+    private func evictHosts() {
+        // The context takes them all along at its end.
+        guard !self.isStopping else { return }
+        let idle = self.hosts.filter { $0.value.uses == 0 }
+        guard idle.count > Self.idleHosts else { return }
+        for (key, host) in idle.sorted(by: { $0.value.lastUse < $1.value.lastUse }).dropLast(Self.idleHosts) {
+            self.hosts[key] = nil
+            host.destroy()
+        }
+    }
+
+    /// How many vhosts there are, for tests.
+    var hostCount: Int { self.hosts.count }
 }

@@ -1,77 +1,91 @@
 internal import CLibwebsockets
+internal import LinkspanNetwork
+internal import LinkspanRuntime
 
-/// The half of a stream that lives on the loop's thread: it carries out what the state machine decides.
-final class LoopStream {
+/// A stream of libwebsockets: it carries out what the state machine decides.
+final class LoopStream: ByteStream {
     /// The most that ``UpgradeRequest/deadline`` may be.
     private static let longestDeadline = Duration.seconds(60)
     /// The same for an exchange: long polls are held back by the server.
     private static let longestExchange = Duration.seconds(1800)
-    private static let finishDeadline = Duration.seconds(5)
+    static let finishDeadline = Duration.seconds(5)
     /// The most that one address is given while there are others: two tries of TCP's.
     private static let longestAddress = Duration.seconds(2)
 
     let core: LoopCore
-    let stream: ByteStream
     let request: UpgradeRequest
-    var machine: ByteStream.StateMachine
+    var machine: StateMachine
     private(set) var dial: Dial?
-    private var handler: (any ByteStreamHandler)?
-    private var writer = StreamWriter()
-    private var deadline: LoopTimer?
-    private var addressDeadline: LoopTimer?
+    var handler: (any ByteStreamHandler)?
+    var outbox: Outbox
+    /// Whether the loop will send what waits at the end of the turn.
+    var isFlushDue = false
+    /// Whether the library was asked for a chance to write.
+    var isChanceDue = false
+    /// What all dials have in common; in use until the end.
+    private var host: VirtualHost?
+    private var deadline: (any ScheduledWork)?
+    private var addressDeadline: (any ScheduledWork)?
     private var deadlineTime = ContinuousClock.now
     private var isTouched = false
-    private var isPaused = false
+    var isPaused = false
     private var isChunked = false
-    private var probe: ByteStream?
+    private var probe: (any ByteStream)?
     /// How much more is read and dropped before a stream that is being finished is given up.
-    private var dropRoom = Int.max
+    var dropRoom = Int.max
 
-    init(stream: ByteStream, request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
-        self.stream = stream
+    init(_ request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
         self.request = request
-        self.machine = ByteStream.StateMachine(isExchange: request.exchange != nil)
+        self.machine = StateMachine(isExchange: request.isExchange)
         self.handler = handler
         self.core = core
+        self.outbox = Outbox(lowWaterMark: request.lowWaterMark)
     }
 
-    /// Makes the half of a stream that the other side opened, which asks for nothing.
-    convenience init(accepted stream: ByteStream, handler: any ByteStreamHandler, core: LoopCore) {
-        let nothing = UpgradeRequest(host: "", port: 0, isSecure: false)
-        self.init(stream: stream, request: nothing, handler: handler, core: core)
+    /// Makes a stream that the other side opened, which asks for nothing.
+    init(acceptedWith lowWaterMark: Int, core: LoopCore) {
+        self.request = UpgradeRequest(host: "", port: 0, isSecure: false)
         self.machine = .accepted
+        self.core = core
+        self.outbox = Outbox(lowWaterMark: lowWaterMark)
     }
 
     /// Has the library carry the connection that came in.
-    func begin(_ descriptor: CInt, on host: OpaquePointer) {
-        let dial = Dial(stream: self)
+    func begin(_ descriptor: CInt, on host: VirtualHost, handler: any ByteStreamHandler) {
+        self.handler = handler
+        self.use(host)
+        let dial = Dial(stream: self, host: host)
         self.dial = dial
-        guard let connection = clws_adopt_stream(host, descriptor, dial.retained()) else {
+        guard let connection = clws_adopt_stream(host.pointer, descriptor, dial.retained()) else {
             dial.release()
-            return self.abort(ByteStreamError(.unavailable, "the library could not take an accepted connection"))
+            return self.abortLater(ByteStreamError(.unavailable, "the library could not take an accepted connection"))
         }
         dial.noticed(connection)
         clws_clear_timeout(connection)
         self.applyPause()
-        if self.stream.withOutbox({ $0.open() }) { lws_callback_on_writable(connection) }
+        self.requestFlush()
     }
 
     /// Checks the request and looks the host up.
     func start() {
         do throws(ByteStreamError) {
             try self.request.validated()
-            _ = try self.core.host(for: self.request)
+            self.use(try self.core.host(for: self.request))
         } catch {
-            return self.abort(error)
+            return self.abortLater(error)
         }
-        let longest = self.request.exchange == nil ? Self.longestDeadline : Self.longestExchange
+        let longest = self.request.isExchange ? Self.longestExchange : Self.longestDeadline
         self.setDeadline(min(self.request.deadline, longest))
         let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
-        let stream = self.stream
-        self.core.loop.resolver.resolve(host) { result in
-            stream.loop.execute { stream.half.value?.resolved(result) }
-        }
+        let loop = self.core.loop
+        let stream = Confined(self, to: loop)
+        loop.resolver.resolve(host) { result in loop.execute { stream.value.resolved(result) } }
+    }
+
+    private func use(_ host: VirtualHost) {
+        host.uses += 1
+        self.host = host
     }
 
     func resolved(_ result: Result<[String], ByteStreamError>) {
@@ -82,35 +96,9 @@ final class LoopStream {
         if let error = self.machine.abort(error) { self.end(error) }
     }
 
-    /// As `abort`, from within a callback of the handler's: `closed` follows once that has returned.
-    func abortWithin(_ error: ByteStreamError) {
-        guard let error = self.machine.abort(error), let handler = self.handler else { return }
-        self.tearDown()
-        self.core.loop.execute { handler.closed(error) }
-        self.core.loop.wake()
-    }
-
-    func finish(readingAtMost limit: Int) {
-        switch self.machine.finish() {
-        case .flush:
-            self.dropRoom = limit
-            self.setDeadline(Self.finishDeadline)
-            self.setPaused(false)
-            self.requestWritable()
-        case .end(let error): self.end(error)
-        case .ignore: ()
-        }
-    }
-
-    func setPaused(_ isPaused: Bool) {
-        self.isPaused = isPaused
-        self.applyPause()
-    }
-
-    /// Asks the library for a chance to write.
-    func requestWritable() {
-        guard self.machine.isOpen || self.machine.isFinishing, let connection = self.dial?.connection else { return }
-        lws_callback_on_writable(connection)
+    /// As `abort`, from within a call of the owner: the handler hears of it once that has returned.
+    func abortLater(_ error: ByteStreamError) {
+        if let error = self.machine.abort(error) { self.endLater(error) }
     }
 
     func endReadTurn() {
@@ -143,24 +131,6 @@ extension LoopStream {
         return false
     }
 
-    func writable(_ dial: Dial) -> Bool {
-        guard dial === self.dial, let connection = dial.connection else { return true }
-        guard self.machine.isOpen || self.machine.isFinishing || self.machine.isSendingBody else { return true }
-        switch self.writer.write(to: connection, from: self.stream) {
-        case .failed:
-            self.closed(dial)
-            return false
-        case .sent(isMore: true, let isDrained):
-            lws_callback_on_writable(connection)
-            if isDrained { self.handler?.drained() }
-        case .sent(isMore: false, let isDrained):
-            if self.machine.isSendingBody { clws_set_body_pending(connection, false) }
-            if isDrained { self.handler?.drained() }
-            if self.machine.flushed() { clws_half_close(connection) }
-        }
-        return true
-    }
-
     func writeRequest(_ dial: Dial, into room: UnsafeMutablePointer<clws_room>) -> Bool {
         guard dial === self.dial, let connection = dial.connection, self.machine.sendsRequest() else { return false }
         // Never in the clear what was to be secret, whatever the library makes of a configuration.
@@ -168,19 +138,16 @@ extension LoopStream {
         self.addressDeadline?.cancel()
         let lines = self.request.headerLines
         guard clws_room_append(room, lines, lines.count) else { return false }
-        if let exchange = self.request.exchange { self.begin(exchange, over: connection) }
-        return true
-    }
-
-    private func begin(_ exchange: UpgradeRequest.Exchange, over connection: OpaquePointer) {
-        if exchange.bodyLength > 0 {
+        switch self.request.purpose {
+        case .upgrade, .connect: ()
+        case .post(let bodyLength) where bodyLength > 0:
             clws_set_body_pending(connection, true)
             lws_callback_on_writable(connection)
-        } else {
+        case .get, .post:
             // The library's own patience is shorter than a long poll. It sets it after this call.
-            let stream = self.stream
-            self.core.loop.execute { stream.half.value?.awaitAnswer() }
+            self.core.loop.executeLocally { self.awaitAnswer() }
         }
+        return true
     }
 
     private func awaitAnswer() {
@@ -194,10 +161,10 @@ extension LoopStream {
         switch self.machine.received(answer) {
         case .open:
             self.isChunked = answer.isChunked
-            if self.request.exchange == nil { self.deadline?.cancel() }
+            if !self.request.isExchange { self.deadline?.cancel() }
             clws_clear_timeout(connection)
             self.applyPause()
-            if self.stream.withOutbox({ $0.open() }) { lws_callback_on_writable(connection) }
+            self.requestFlush()
             self.handler?.opened(answer.head)
             return true
         case .end(let error):
@@ -209,7 +176,7 @@ extension LoopStream {
 
     func checkCertificate(_ dial: Dial, _ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
         guard dial === self.dial else { return false }
-        switch CertificateCheck(host: self.request.bareHost, options: self.request.tls).verdict(certificate) {
+        switch CertificateCheck(host: self.request.bareHost, policy: self.request.tls).verdict(certificate) {
         case .next: return true
         case .good:
             dial.isVerified = true
@@ -251,34 +218,33 @@ extension LoopStream {
 // MARK: - Actions
 
 extension LoopStream {
-    private func act(_ action: ByteStream.StateMachine.OnDial) {
+    private func act(_ action: StateMachine.OnDial) {
         switch action {
         case .dial(let address, let others):
             // As a job, because the library must not be entered again from within its own callbacks.
-            let stream = self.stream
-            self.core.loop.execute { stream.half.value?.dial(address, others: others) }
+            self.core.loop.executeLocally { self.dial(address, others: others) }
         case .end(let error): self.end(error)
         case .ignore: ()
         }
     }
 
     private func dial(_ address: String, others: Int) {
-        let host: OpaquePointer
-        do throws(ByteStreamError) { host = try self.core.host(for: self.request) } catch { return self.abort(error) }
+        // Its turn may come after the end.
+        guard self.machine.isDialing, let host = self.host else { return }
         self.drop()
         if others > 0 { self.limitAddress(others: others) }
-        let dial = Dial(stream: self)
+        let dial = Dial(stream: self, host: host)
         self.dial = dial
         var place = address
         if let proxy = self.request.proxy {
             // The library goes to the proxy, which looks the server's name up.
-            let isSet = lws_set_proxy(host, proxy.text(at: address)) == 0
+            let isSet = lws_set_proxy(host.pointer, proxy.text(at: address)) == 0
             guard isSet else { return self.abort(ByteStreamError(.invalidRequest, "the proxy cannot be used")) }
             place = NumericAddress.isIPv6(self.request.bareHost) ? "[\(self.request.bareHost)]" : self.request.bareHost
         }
         let connection = clws_connect(
-            self.core.raw, host, dial.retained(), place, CInt(self.request.port), self.request.hostHeader,
-            self.request.target, self.request.method, self.request.exchange == nil, self.request.isSecure)
+            self.core.raw, host.pointer, dial.retained(), place, CInt(self.request.port), self.request.hostHeader,
+            self.request.target, self.request.method, !self.request.isExchange, self.request.isSecure)
         guard let connection else {
             // Some failures are told by events within the call and destroy the connection, others are not.
             dial.release()
@@ -288,19 +254,17 @@ extension LoopStream {
     }
 
     /// Finds out why the proxy refused, and ends with that.
-    private func ask(_ proxy: ProxyOptions) {
+    private func ask(_ proxy: HTTPProxy) {
         guard self.machine.isDialing, self.probe == nil else { return }
-        let stream = self.stream
-        let probe = ProxyProbe { error in stream.half.value?.abort(error) }
+        let probe = ProxyProbe { error in self.abort(error) }
         self.probe = self.core.loop.connect(ProxyProbe.request(proxy, for: self.request), handler: probe)
     }
 
     /// Gives an address its part of the time that is left.
     private func limitAddress(others: Int) {
         let part = min(ContinuousClock.now.duration(to: self.deadlineTime) / (others + 1), Self.longestAddress)
-        let stream = self.stream
         self.addressDeadline?.cancel()
-        self.addressDeadline = self.core.loop.schedule(after: part) { stream.half.value?.addressTimedOut() }
+        self.addressDeadline = self.core.loop.scheduleLocally(after: part) { self.addressTimedOut() }
     }
 
     private func addressTimedOut() {
@@ -308,18 +272,17 @@ extension LoopStream {
         self.act(self.machine.addressTimedOut(isConnected: isConnected))
     }
 
-    private func setDeadline(_ delay: Duration) {
-        let stream = self.stream
+    func setDeadline(_ delay: Duration) {
         self.deadline?.cancel()
         self.deadlineTime = ContinuousClock.now + delay
-        self.deadline = self.core.loop.schedule(after: delay) { stream.half.value?.deadlinePassed() }
+        self.deadline = self.core.loop.scheduleLocally(after: delay) { self.deadlinePassed() }
     }
 
     private func deadlinePassed() {
         if let error = self.machine.deadlinePassed() { self.end(error) }
     }
 
-    private func applyPause() {
+    func applyPause() {
         guard self.machine.isOpen || self.machine.isFinishing, let connection = self.dial?.connection else { return }
         lws_rx_flow_control(connection, self.isPaused ? 0 : 1)
     }
@@ -332,6 +295,15 @@ extension LoopStream {
         handler.closed(self.request.proxy == nil ? error : error.ofProxy)
     }
 
+    func endLater(_ error: ByteStreamError) {
+        guard let handler = self.handler else { return }
+        self.tearDown()
+        let error = self.request.proxy == nil ? error : error.ofProxy
+        self.core.loop.executeLocally { handler.closed(error) }
+        // Within an event of the library, which may go on to sleep without asking for our jobs.
+        self.core.loop.wake()
+    }
+
     private func tearDown() {
         self.deadline?.cancel()
         self.addressDeadline?.cancel()
@@ -340,14 +312,16 @@ extension LoopStream {
         self.drop()
         self.handler = nil
         self.isTouched = false
-        self.stream.end()
-        self.stream.half.value = nil
-        self.core.remove(self.stream)
+        self.outbox.end()
+        self.host?.uses -= 1
+        self.host = nil
+        self.core.remove(self)
     }
 
     /// Has the library close the connection; its last events are ignored.
     private func drop() {
         if let connection = self.dial?.connection { clws_kill(connection) }
         self.dial = nil
+        self.isChanceDue = false
     }
 }

@@ -1,7 +1,7 @@
-public import LinkspanRuntime
+internal import LinkspanRuntime
 
 /// A job that a loop runs once, later, unless it is cancelled before.
-public final class LoopTimer: ScheduledWork {
+final class LoopTimer: ScheduledWork {
     private let job: Lock<(@Sendable () -> Void)?>
 
     init(_ job: @escaping @Sendable () -> Void) {
@@ -9,7 +9,7 @@ public final class LoopTimer: ScheduledWork {
     }
 
     /// Gives the job up, from any thread; on the loop's own thread it will not run after this.
-    public func cancel() { _ = self.take() }
+    func cancel() { _ = self.take() }
 
     /// The job, once.
     func take() -> (@Sendable () -> Void)? {

@@ -1,19 +1,21 @@
+internal import LinkspanNetwork
+
 /// Asks a proxy once more that did not let a connection through, as a plain request whose answer can be read.
 ///
 /// The library only says that a proxy did not answer 200, and forgets what it answered.
 final class ProxyProbe: ByteStreamHandler {
-    private let report: @Sendable (ByteStreamError) -> Void
+    private let report: (ByteStreamError) -> Void
 
     /// Calls `report` once, on the loop's thread.
-    init(_ report: @escaping @Sendable (ByteStreamError) -> Void) { self.report = report }
+    init(_ report: @escaping (ByteStreamError) -> Void) { self.report = report }
 
     /// The request to ask with.
-    static func request(_ proxy: ProxyOptions, for request: UpgradeRequest) -> UpgradeRequest {
+    static func request(_ proxy: HTTPProxy, for request: UpgradeRequest) -> UpgradeRequest {
         let place = NumericAddress.isIPv6(request.bareHost) ? "[\(request.bareHost)]" : request.bareHost
         var probe = UpgradeRequest(
             host: proxy.host, port: proxy.port, isSecure: false, target: "\(place):\(request.port)",
             headers: proxy.header.map { [$0] } ?? [], deadline: request.deadline)
-        probe.isProxyProbe = true
+        probe.purpose = .connect
         return probe
     }
 

@@ -8,6 +8,7 @@ private import Glibc
 private import Musl
 #endif
 
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// Turns host names into numeric addresses on threads of its own, because the system's look-up blocks.

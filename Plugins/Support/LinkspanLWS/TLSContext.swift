@@ -1,4 +1,5 @@
 internal import CLibwebsockets
+internal import LinkspanNetwork
 
 /// Makes OpenSSL's form of the options for TLS.
 enum TLSContext {
@@ -11,13 +12,13 @@ enum TLSContext {
     }
 
     /// The caller frees what it gets.
-    static func make(_ options: TLSOptions) throws(ByteStreamError) -> OpaquePointer {
-        guard Self.note >= 0, let tls = clws_tls_create(options.minimumVersion == .tls13, Self.progress) else {
+    static func make(_ policy: TLSPolicy) throws(ByteStreamError) -> OpaquePointer {
+        guard Self.note >= 0, let tls = clws_tls_create(policy.minimumVersion == .tls13, Self.progress) else {
             throw ByteStreamError(.unavailable, "TLS could not be set up")
         }
         do throws(ByteStreamError) {
-            try Self.addRoots(options, to: tls)
-            if let identity = options.identity { try Self.use(identity, in: tls) }
+            try Self.addRoots(policy, to: tls)
+            if let certificate = policy.clientCertificate { try Self.use(certificate, in: tls) }
         } catch {
             SSL_CTX_free(tls)
             throw error
@@ -25,40 +26,41 @@ enum TLSContext {
         return tls
     }
 
-    private static func addRoots(_ options: TLSOptions, to tls: OpaquePointer) throws(ByteStreamError) {
-        if options.addsSystemRoots || options.trustRoots.source == nil {
+    private static func addRoots(_ policy: TLSPolicy, to tls: OpaquePointer) throws(ByteStreamError) {
+        if policy.addsSystemRoots || policy.roots == .system {
             guard clws_tls_add_system_roots(tls) else {
                 throw ByteStreamError(.tlsUnusable, "the system's trusted certificates cannot be read")
             }
         }
-        guard let source = options.trustRoots.source else { return }
-        let bytes = try Self.bytes(of: source)
+        let bytes: [UInt8]
+        switch policy.roots {
+        case .system: return
+        case .file(let path): bytes = try CertificateFile.read(path)
+        case .pem(let pem): bytes = pem
+        }
         guard bytes.withUnsafeBytes({ clws_tls_add_roots(tls, $0.baseAddress, $0.count) }) > 0 else {
             throw ByteStreamError(.tlsUnusable, "the trusted certificates are not usable PEM")
         }
     }
 
-    private static func use(_ identity: TLSOptions.Identity, in tls: OpaquePointer) throws(ByteStreamError) {
-        let bytes = try Self.bytes(of: identity.certificate)
+    private static func use(_ identity: ClientCertificate, in tls: OpaquePointer) throws(ByteStreamError) {
+        let bytes =
+            switch identity.certificate {
+            case .file(let path): try CertificateFile.read(path)
+            case .pem(let pem): pem
+            }
         guard bytes.withUnsafeBytes({ clws_tls_use_certificate(tls, $0.baseAddress, $0.count) }) else {
             throw ByteStreamError(.tlsUnusable, "the client certificate is not usable PEM, or too weak")
         }
         let isUsable: Bool
-        switch identity.key.source {
+        switch identity.key {
         case .file(let path): isUsable = clws_tls_use_key_file(tls, path)
-        case .pem(let hidden):
-            var text = hidden.text
+        case .pem:
+            var text = identity.key.exposed ?? ""
             isUsable = text.withUTF8 { clws_tls_use_key(tls, $0.baseAddress, $0.count) }
         }
         guard isUsable else {
             throw ByteStreamError(.tlsUnusable, "the client certificate's key is not usable PEM, or not its key")
-        }
-    }
-
-    private static func bytes(of source: TLSOptions.Source) throws(ByteStreamError) -> [UInt8] {
-        switch source {
-        case .file(let path): try CertificateFile.read(path)
-        case .pem(let bytes): bytes
         }
     }
 }

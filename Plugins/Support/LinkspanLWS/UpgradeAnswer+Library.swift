@@ -1,4 +1,5 @@
 internal import CLibwebsockets
+internal import LinkspanNetwork
 
 extension UpgradeAnswer {
     /// Copies what is needed of the head that the library has just parsed, and that it forgets soon.
@@ -14,14 +15,13 @@ extension UpgradeAnswer {
                     as: UTF8.self)
             }
         }
-        self.head = ResponseHead(
-            status: Int(clws_status(connection)), upgrade: header(.upgrade),
-            connection: header(.connection), accept: header(.accept),
-            subprotocol: header(.protocol), extensions: header(.extensions))
-        self.location = header(.location)
-        self.retryAfter = header(.retry_after)
-        self.isChunked = header(.transfer_encoding) != nil
-        self.hasBody = header(.content_length) != nil || self.isChunked
+        let isChunked = header(.transfer_encoding) != nil
+        self.init(
+            head: ResponseHead(
+                status: Int(clws_status(connection)), upgrade: header(.upgrade), connection: header(.connection),
+                accept: header(.accept), subprotocol: header(.protocol), extensions: header(.extensions)),
+            location: header(.location), retryAfter: header(.retry_after),
+            hasBody: header(.content_length) != nil || isChunked, isChunked: isChunked)
         self.head.cookies = Self.cookies(connection)
         self.head.retryAfter = self.delay
         self.head.hasBody = self.hasBody

@@ -14,7 +14,7 @@ public enum Base64 {
     public static func length(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
     /// The text of `bytes`.
-    static func encode(_ bytes: [UInt8]) -> String {
+    public static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         Self.append(bytes[...], to: &text)
         return String(decoding: text, as: UTF8.self)

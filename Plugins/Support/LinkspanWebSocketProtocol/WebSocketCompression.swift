@@ -72,3 +72,13 @@ public struct WebSocketCompression: Sendable, Hashable {
         precondition(range.contains(value), "a \(name) of \(value) is not between \(range)")
     }
 }
+
+extension WebSocketCompression: CustomStringConvertible {
+    /// Everything in it, for comparing and explaining.
+    public var description: String {
+        func window(_ bits: Int, _ isFresh: Bool) -> String { "\(bits) bits\(isFresh ? " for each message" : "")" }
+        return "level \(self.level), memory \(self.memoryLevel), from \(self.threshold) bytes, "
+            + "ratio up to \(self.maximumRatio), client \(window(self.clientMaxWindowBits, self.clientNoContextTakeover)), "
+            + "server \(window(self.serverMaxWindowBits, self.serverNoContextTakeover))"
+    }
+}

@@ -1,18 +1,6 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
-
-extension SocketIOEngine {
-    /// What senders look at: apart from the session, so that they do not wait for a chunk to be decoded.
-    struct Gate: Sendable {
-        var carrier: (any EngineCarrier)?
-        var heartbeatDeadline: ContinuousClock.Instant?
-        var maximumPayload = Int.max
-    }
-}
-
-// MARK: - On any thread
 
 extension SocketIOEngine {
     func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
@@ -35,13 +23,13 @@ extension SocketIOEngine {
     private func admit(
         largest: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
     ) -> SendAcceptance {
-        let (carrier, deadline, maximum) = self.gate.withLock { ($0.carrier, $0.heartbeatDeadline, $0.maximumPayload) }
-        guard let carrier else { return .refused }
+        guard self.takesMessages, let carrier = self.carrier else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
-        if let deadline, deadline <= .now {
-            self.engines.loop.execute { self.timerFired() }
+        if let deadline = self.heartbeatDeadline, deadline <= .now {
+            self.engines.loop.executeLocally { self.timerFired() }
             return .refused
         }
+        let maximum = self.maximumPayload
         guard largest <= maximum else {
             return .rejected(
                 LinkspanError(.messageTooLarge, "the message is larger than the \(maximum) bytes the server takes"))

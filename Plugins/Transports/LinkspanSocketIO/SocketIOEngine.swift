@@ -1,32 +1,30 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
 
 /// One Engine.IO session with what carries it, and the links of the namespaces on it.
 ///
-/// ``SocketIOSession`` decides; this class brings it frames and time, and carries out what it wants. Everything but
-/// sending happens on the loop's thread, so the session's lock is never waited for.
-final class SocketIOEngine: Sendable {
-    private enum Phase: Sendable {
+/// ``SocketIOSession`` decides; this class brings it frames and time, and carries out what it wants. It lives on its loop.
+final class SocketIOEngine {
+    private enum Phase {
         /// The carrier is not up yet; these links join when it is.
         case connecting([SocketIOLink])
         case open(SocketIOSession, links: [Int: SocketIOLink])
         case closed
     }
 
-    private struct State: Sendable {
-        var phase = Phase.connecting([])
-        var choice = CarrierChoice.polling
-        var carrier: (any EngineCarrier)?
-        var timer: (due: ContinuousClock.Instant, timer: LoopTimer)?
-    }
-
     let key: SocketIOEngines.Key
     private let request: LinkRequest
     let engines: SocketIOEngines
-    private let state = Lock(State())
-    let gate = Lock(Gate())
+    private var phase = Phase.connecting([])
+    private var choice = CarrierChoice.polling
+    /// What has the session, or is to have it.
+    private(set) var carrier: (any EngineCarrier)?
+    private var timer: (due: ContinuousClock.Instant, timer: any ScheduledWork)?
+    /// Whether messages may be sent: the carrier is up, and the session is not about to end.
+    private(set) var takesMessages = false
+    private(set) var heartbeatDeadline: ContinuousClock.Instant?
+    private(set) var maximumPayload = Int.max
 
     init(key: SocketIOEngines.Key, request: LinkRequest, engines: SocketIOEngines) {
         self.key = key
@@ -55,24 +53,17 @@ final class SocketIOEngine: Sendable {
         case .polling: carrier = PollingCarrier(request, loop: loop, handler: self)
         case .upgrade: carrier = UpgradingCarrier(request, loop: loop, handler: self)
         }
-        self.state.withLock { state in
-            state.choice = choice
-            state.carrier = carrier
-        }
+        self.choice = choice
+        self.carrier = carrier
         carrier.open()
     }
 
-    /// What has the session, or is to have it.
-    var carrier: (any EngineCarrier)? { self.state.withLock { $0.carrier } }
-
     /// What a link needs to resume its namespace elsewhere.
     func recovery(of link: SocketIOLink) -> SocketIORecovery? {
-        self.state.withLock { state in
-            guard case .open(let session, let links) = state.phase,
-                let index = links.first(where: { $0.value === link })?.key
-            else { return nil }
-            return session.recovery(of: index)
-        }
+        guard case .open(let session, let links) = self.phase,
+            let index = links.first(where: { $0.value === link })?.key
+        else { return nil }
+        return session.recovery(of: index)
     }
 }
 
@@ -80,7 +71,7 @@ final class SocketIOEngine: Sendable {
 
 extension SocketIOEngine {
     /// What becomes of a link that wants in.
-    private enum Joining: Sendable {
+    private enum Joining {
         case taken
         /// It can join nowhere: it has ended.
         case unacceptable(LinkspanError)
@@ -91,21 +82,17 @@ extension SocketIOEngine {
     /// Takes a link, or says that it cannot be had on this engine.
     func join(_ link: SocketIOLink) -> Bool {
         var output = SocketIOOutput()
-        let joining = self.state.withLock { state -> Joining in
-            switch state.phase {
-            case .connecting(let links):
-                guard !links.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else {
-                    return .unavailable
-                }
-                state.phase = .connecting(links + [link])
-                return .taken
-            case .open(var session, var links):
-                state.phase = .closed  // So that session and links have one owner while they change.
-                defer { state.phase = .open(session, links: links) }
-                return Self.join(link, &session, &links, output: &output)
-            case .closed:
-                return .unavailable
-            }
+        let joining: Joining
+        switch self.phase {
+        case .connecting(let links):
+            guard !links.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else { return false }
+            self.phase = .connecting(links + [link])
+            joining = .taken
+        case .open(var session, var links):
+            self.phase = .closed  // So that session and links have one owner while they change.
+            joining = Self.join(link, &session, &links, output: &output)
+            self.phase = .open(session, links: links)
+        case .closed: return false
         }
         switch joining {
         case .taken: link.isJoined(to: self)
@@ -119,27 +106,22 @@ extension SocketIOEngine {
     func leave(_ link: SocketIOLink, politely: Bool) {
         let reason = LinkspanError(.connectionLost, "closed by this side")
         var output = SocketIOOutput()
-        let wasWaiting = self.state.withLock { state in
-            switch state.phase {
-            case .connecting(let links):
-                state.phase = .connecting(links.filter { $0 !== link })
-                return true
-            case .open(var session, let links):
-                guard let index = links.first(where: { $0.value === link })?.key else { return false }
-                if politely || session.activeNamespaces > 1 {
-                    session.leave(index, reason: reason, output: &output)
-                } else {
-                    // Given up without a word: the server may let the next link resume.
-                    session.streamClosed(reason, output: &output)
-                    Self.keepRecoveries(session, links)
-                }
-                state.phase = .open(session, links: links)
-                return false
-            case .closed:
-                return false
+        switch self.phase {
+        case .connecting(let links):
+            self.phase = .connecting(links.filter { $0 !== link })
+            link.deliver([.closed(reason)])
+        case .open(var session, let links):
+            guard let index = links.first(where: { $0.value === link })?.key else { break }
+            if politely || session.activeNamespaces > 1 {
+                session.leave(index, reason: reason, output: &output)
+            } else {
+                // Given up without a word: the server may let the next link resume.
+                session.streamClosed(reason, output: &output)
+                Self.keepRecoveries(session, links)
             }
+            self.phase = .open(session, links: links)
+        case .closed: ()
         }
-        if wasWaiting { link.deliver([.closed(reason)]) }
         self.carryOut(output)
         self.closeIfUnused(politely: politely)
     }
@@ -162,37 +144,34 @@ extension SocketIOEngine {
 
     /// Ends the socket when no namespace is left on it (checklist S25).
     private func closeIfUnused(politely: Bool) {
-        let carrier = self.state.withLock { state -> (any EngineCarrier)? in
-            switch state.phase {
-            case .connecting(let links): links.isEmpty ? state.carrier : nil
-            case .open(let session, _): session.activeNamespaces > 0 ? nil : state.carrier
-            case .closed: nil
+        let isUnused =
+            switch self.phase {
+            case .connecting(let links): links.isEmpty
+            case .open(let session, _): session.activeNamespaces == 0
+            case .closed: false
             }
-        }
-        guard let carrier else { return }
+        guard isUnused, let carrier = self.carrier else { return }
         self.engines.remove(self)
-        self.gate.withLock { $0.carrier = nil }
+        self.takesMessages = false
         politely ? carrier.close() : carrier.abort()
     }
 }
 
-// MARK: - What the carrier reports, on the loop's thread
+// MARK: - What the carrier reports
 
 extension SocketIOEngine: EngineCarrierHandler {
     func carrierOpened() {
         var output = SocketIOOutput()
         var joinings: [(link: SocketIOLink, joining: Joining)] = []
-        self.state.withLock { state in
-            guard case .connecting(let waiting) = state.phase else { return }
+        if case .connecting(let waiting) = self.phase {
             var session = SocketIOSession(
                 limits: self.limits, openTimeout: self.request.deadline, version: self.configuration.protocol.engineIO,
                 codec: self.configuration.codec, now: .now)
             var links: [Int: SocketIOLink] = [:]
             for link in waiting { joinings.append((link, Self.join(link, &session, &links, output: &output))) }
-            state.phase = .open(session, links: links)
+            self.phase = .open(session, links: links)
         }
-        let carrier = self.carrier
-        self.gate.withLock { $0.carrier = carrier }
+        self.takesMessages = true
         self.carryOut(output)
         for (link, joining) in joinings {
             switch joining {
@@ -219,43 +198,31 @@ extension SocketIOEngine: EngineCarrierHandler {
     }
 
     func carrierDrained() {
-        let links = self.state.withLock { state -> [SocketIOLink] in
-            if case .open(_, let links) = state.phase { Array(links.values) } else { [] }
-        }
-        for link in links { link.deliver([.writable]) }
+        guard case .open(_, let links) = self.phase else { return }
+        for link in links.values { link.deliver([.writable]) }
     }
 
     func carrierClosed(_ error: LinkspanError) {
-        let failed = self.state.withLock { state -> CarrierChoice? in
-            if case .connecting(let links) = state.phase, !links.isEmpty { state.choice } else { nil }
-        }
+        var failed: CarrierChoice?
+        if case .connecting(let links) = self.phase, !links.isEmpty { failed = self.choice }
         if let failed, let other = self.engines.otherChoice(insteadOf: failed, for: self.key, after: error) {
             return self.open(by: other)
         }
         self.engines.remove(self)
-        self.gate.withLock { $0.carrier = nil }
-        var output = SocketIOOutput()
-        let (waiting, links, timer) = self.state.withLock {
-            state -> ([SocketIOLink], [Int: SocketIOLink], LoopTimer?) in
-            defer {
-                state.phase = .closed
-                state.carrier = nil
-                state.timer = nil
-            }
-            switch state.phase {
-            case .connecting(let waiting):
-                return (waiting, [:], state.timer?.timer)
-            case .open(var session, let links):
-                session.streamClosed(error, output: &output)
-                Self.keepRecoveries(session, links)
-                return ([], links, state.timer?.timer)
-            case .closed:
-                return ([], [:], state.timer?.timer)
-            }
+        self.takesMessages = false
+        self.timer?.timer.cancel()
+        let phase = self.phase
+        (self.phase, self.carrier, self.timer) = (.closed, nil, nil)
+        switch phase {
+        case .connecting(let waiting):
+            for link in waiting { link.deliver([.closed(error)]) }
+        case .open(var session, let links):
+            var output = SocketIOOutput()
+            session.streamClosed(error, output: &output)
+            Self.keepRecoveries(session, links)
+            Self.deliver(output.deliveries, to: links)
+        case .closed: ()
         }
-        timer?.cancel()
-        for link in waiting { link.deliver([.closed(error)]) }
-        Self.deliver(output.deliveries, to: links)
     }
 }
 
@@ -264,23 +231,18 @@ extension SocketIOEngine: EngineCarrierHandler {
 extension SocketIOEngine {
     /// Lets the session take something in, and carries out what comes of it.
     private func advance(_ body: (inout SocketIOSession, inout SocketIOOutput) -> Void) {
+        guard case .open(var session, let links) = self.phase else { return }
         var output = SocketIOOutput()
-        var opened: EngineIOHandshake?
-        let isUnused = self.state.withLock { state in
-            guard case .open(var session, let links) = state.phase else { return false }
-            state.phase = .closed  // So that the session has one owner while it changes.
-            let wasOpen = session.handshake != nil
-            body(&session, &output)
-            if !wasOpen { opened = session.handshake }
-            let isUnused = session.activeNamespaces == 0
-            if isUnused { Self.keepRecoveries(session, links) }
-            state.phase = .open(session, links: links)
-            return isUnused
-        }
+        self.phase = .closed  // So that the session has one owner while it changes.
+        let wasOpen = session.handshake != nil
+        body(&session, &output)
+        let opened = wasOpen ? nil : session.handshake
+        let isUnused = session.activeNamespaces == 0
+        if isUnused { Self.keepRecoveries(session, links) }
+        self.phase = .open(session, links: links)
         if let opened {
-            let (choice, carrier) = self.state.withLock { ($0.choice, $0.carrier) }
-            self.engines.worked(choice, for: self.key)
-            carrier?.sessionOpened(opened)
+            self.engines.worked(self.choice, for: self.key)
+            self.carrier?.sessionOpened(opened)
         }
         self.carryOut(output)
         // The server may have ended or refused the last namespace.
@@ -290,13 +252,12 @@ extension SocketIOEngine {
 
     private func carryOut(_ output: SocketIOOutput) {
         guard !output.isEmpty else { return }
-        let (carrier, links) = self.state.withLock { state -> ((any EngineCarrier)?, [Int: SocketIOLink]) in
-            guard case .open(_, let links) = state.phase else { return (state.carrier, [:]) }
-            return (state.carrier, links)
-        }
+        let carrier = self.carrier
+        var links: [Int: SocketIOLink] = [:]
+        if case .open(_, let joined) = self.phase { links = joined }
         for frame in output.frames.frames { carrier?.send(frame) }
         for packet in output.frames.messages { _ = carrier?.send(packet) }
-        if output.close != nil { self.gate.withLock { $0.carrier = nil } }
+        if output.close != nil { self.takesMessages = false }
         Self.deliver(output.deliveries, to: links)
         if output.close != nil {
             self.engines.remove(self)
@@ -320,31 +281,18 @@ extension SocketIOEngine {
         }
     }
 
-    /// Makes sure that a timer runs for the session's next deadline, and tells senders of the heartbeat's.
+    /// Makes sure that a timer runs for the session's next deadline, and notes what senders look at.
     private func arm() {
-        let found = self.state.withLock { state -> (due: ContinuousClock.Instant, gate: (inout Gate) -> Void)? in
-            guard case .open(let session, _) = state.phase, let due = session.nextDeadline else { return nil }
-            let heartbeat = session.heartbeatDeadline
-            let maximum = session.handshake?.maxPayload ?? .max
-            return (
-                due,
-                {
-                    $0.heartbeatDeadline = heartbeat; $0.maximumPayload = maximum
-                }
-            )
+        guard case .open(let session, _) = self.phase, let due = session.nextDeadline else { return }
+        self.heartbeatDeadline = session.heartbeatDeadline
+        self.maximumPayload = session.handshake?.maxPayload ?? .max
+        guard self.timer.map({ due < $0.due }) ?? true else { return }
+        self.timer?.timer.cancel()
+        let timer = self.engines.loop.scheduleLocally(after: ContinuousClock.now.duration(to: due)) {
+            self.timer = nil
+            self.timerFired()
         }
-        guard let (due, update) = found else { return }
-        self.gate.withLock { update(&$0) }
-        guard self.state.withLock({ $0.timer.map { due < $0.due } ?? true }) else { return }
-        let timer = self.engines.loop.schedule(after: ContinuousClock.now.duration(to: due)) { [weak self] in
-            self?.state.withLock { $0.timer = nil }
-            self?.timerFired()
-        }
-        let former = self.state.withLock { state in
-            defer { state.timer = (due, timer) }
-            return state.timer?.timer
-        }
-        former?.cancel()
+        self.timer = (due, timer)
     }
 
     func timerFired() {

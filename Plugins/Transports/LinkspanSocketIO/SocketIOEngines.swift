@@ -1,12 +1,9 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
-/// The engines in use, so that namespaces of one server can share one.
+/// The engines in use, so that namespaces of one server can share one; its methods are called on the loop.
 final class SocketIOEngines: Sendable {
-    /// Those of the shared loop.
-    static let shared = SocketIOEngines(loop: .shared)
-
     /// What links must agree on to share an engine.
     struct Key: Sendable, Hashable {
         var host: String
@@ -26,47 +23,45 @@ final class SocketIOEngines: Sendable {
         }
     }
 
-    let loop: EventLoop
-    private let engines = Lock<[Key: SocketIOEngine]>([:])
-    private let memory = Lock(CarrierMemory())
+    let loop: any NetworkLoop
+    private let engines: Confined<[Key: SocketIOEngine]>
+    private let memory: Confined<CarrierMemory>
 
-    init(loop: EventLoop) { self.loop = loop }
+    init(loop: any NetworkLoop) {
+        self.loop = loop
+        self.engines = Confined([:], to: loop)
+        self.memory = Confined(CarrierMemory(), to: loop)
+    }
 
     /// Joins a link to the engine for its key, or to a new one when there is none that takes it.
-    ///
-    /// On the loop's thread.
     func join(_ link: SocketIOLink) {
         let key = link.key
-        if link.configuration.isMultiplexed, let engine = self.engines.withLock({ $0[key] }), engine.join(link) {
+        if link.configuration.isMultiplexed, let engine = self.engines.value[key], engine.join(link) {
             return
         }
         let engine = SocketIOEngine(key: key, request: link.request, engines: self)
-        if link.configuration.isMultiplexed { self.engines.withLock { $0[key] = engine } }
+        if link.configuration.isMultiplexed { self.engines.value[key] = engine }
         _ = engine.join(link)
         engine.open()
     }
 
     /// What a new engine begins with.
     func choice(for key: Key) -> CarrierChoice {
-        self.memory.withLock { $0.choice(for: key.place, key.configuration.carriers, now: .now) }
+        self.memory.value.choice(for: key.place, key.configuration.carriers, now: .now)
     }
 
     /// What an engine goes on with when its carrier could not be opened; nil when it has to give up.
     func otherChoice(insteadOf choice: CarrierChoice, for key: Key, after error: LinkspanError) -> CarrierChoice? {
-        self.memory.withLock {
-            $0.otherChoice(for: key.place, key.configuration.carriers, insteadOf: choice, after: error)
-        }
+        self.memory.value.otherChoice(for: key.place, key.configuration.carriers, insteadOf: choice, after: error)
     }
 
     /// An engine's carrier has brought a session about.
     func worked(_ choice: CarrierChoice, for key: Key) {
-        self.memory.withLock { $0.worked(choice, for: key.place, now: .now) }
+        self.memory.value.worked(choice, for: key.place, now: .now)
     }
 
     /// An engine takes no more links.
     func remove(_ engine: SocketIOEngine) {
-        self.engines.withLock { engines in
-            if engines[engine.key] === engine { engines[engine.key] = nil }
-        }
+        if self.engines.value[engine.key] === engine { self.engines.value[engine.key] = nil }
     }
 }

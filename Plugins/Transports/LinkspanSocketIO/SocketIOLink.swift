@@ -1,11 +1,10 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
 
-/// A link over one namespace of an engine.
+/// A link over one namespace of an engine; lives on the engine's loop.
 final class SocketIOLink: Link {
-    private enum State: Sendable {
+    private enum State {
         case idle
         case joined(SocketIOEngine)
         case open(SocketIOEngine)
@@ -18,11 +17,11 @@ final class SocketIOLink: Link {
     private let receiver: any LinkReceiver
     private let namespace: Result<SocketIONamespace, LinkspanError>
     private let limits: SocketIOLimits
-    private let state = Lock(State.idle)
+    private var state = State.idle
     /// What the next link resumes from, unless this one is left on purpose.
-    private let recovery: Lock<Recovery>
+    private var recovery: Recovery
 
-    private enum Recovery: Sendable {
+    private enum Recovery {
         /// What the link was made with, later what the engine left when the namespace ended with it.
         case kept(SocketIORecovery?)
         case renounced
@@ -36,7 +35,7 @@ final class SocketIOLink: Link {
         self.configuration = configuration
         self.engines = engines
         self.receiver = receiver
-        self.recovery = Lock(.kept(request.resumption.flatMap(SocketIORecovery.init)))
+        self.recovery = .kept(request.resumption.flatMap(SocketIORecovery.init))
         let path = request.url.path
         self.namespace = Result { () throws(LinkspanError) in try SocketIONamespace(path) }
         var limits = SocketIOLimits()
@@ -52,9 +51,9 @@ final class SocketIOLink: Link {
     }
 
     func open() {
-        self.engines.loop.execute {
+        self.engines.loop.executeLocally {
             // A link that was ended before it could begin must not join: nobody would ever have it leave.
-            guard case .idle = self.state.withLock({ $0 }) else { return }
+            guard case .idle = self.state else { return }
             switch self.namespace {
             case .success: self.engines.join(self)
             case .failure(let error): self.deliver([.closed(error)])
@@ -101,62 +100,47 @@ final class SocketIOLink: Link {
     func resumeReading() { self.openEngine?.engine.resumeReading() }
 
     var resumption: Resumption? {
-        guard case .kept(let kept) = self.recovery.withLock({ $0 }) else { return nil }
-        let engine = self.state.withLock { state -> SocketIOEngine? in
-            if case .open(let engine) = state { engine } else { nil }
-        }
-        return (engine.map { $0.recovery(of: self) } ?? kept)?.exported
+        guard case .kept(let kept) = self.recovery else { return nil }
+        guard case .open(let engine) = self.state else { return kept?.exported }
+        return engine.recovery(of: self)?.exported
     }
 
+    /// As a job, because the receiver may hear of it at once.
     private func leave(politely: Bool) {
-        if politely { self.recovery.withLock { $0 = .renounced } }
-        self.engines.loop.execute {
-            let engine = self.state.withLock { state -> SocketIOEngine? in
-                switch state {
-                case .joined(let engine), .open(let engine): return engine
-                case .idle, .ended: return nil
-                }
-            }
-            if let engine {
-                engine.leave(self, politely: politely)
-            } else {
-                self.deliver([.closed(LinkspanError(.connectionLost, "closed by this side"))])
+        if politely { self.recovery = .renounced }
+        self.engines.loop.executeLocally {
+            switch self.state {
+            case .joined(let engine), .open(let engine): engine.leave(self, politely: politely)
+            case .idle, .ended: self.deliver([.closed(LinkspanError(.connectionLost, "closed by this side"))])
             }
         }
     }
 
     private var openEngine: (engine: SocketIOEngine, namespace: SocketIONamespace)? {
-        guard case .success(let namespace) = self.namespace else { return nil }
-        return self.state.withLock { state in
-            if case .open(let engine) = state { (engine, namespace) } else { nil }
-        }
+        guard case .success(let namespace) = self.namespace, case .open(let engine) = self.state else { return nil }
+        return (engine, namespace)
     }
 
-    // MARK: For the engine, on the loop's thread
+    // MARK: For the engine
 
     /// The namespace; only links that have one get as far as an engine.
     var joinedNamespace: SocketIONamespace { (try? self.namespace.get()) ?? .main }
 
     func keep(_ recovery: SocketIORecovery?) {
-        self.recovery.withLock { if case .kept = $0 { $0 = .kept(recovery) } }
+        if case .kept = self.recovery { self.recovery = .kept(recovery) }
     }
 
     func isJoined(to engine: SocketIOEngine) {
-        self.state.withLock { state in
-            if case .idle = state { state = .joined(engine) }
-        }
+        if case .idle = self.state { self.state = .joined(engine) }
     }
 
     /// Hands events over, unless the link has ended.
     ///
     /// Follows what they mean for its own state.
     func deliver(_ events: [LinkEvent]) {
-        let mayDeliver = self.state.withLock { state in
-            if case .ended = state { return false }
-            if case .joined(let engine) = state, case .opened = events.first { state = .open(engine) }
-            if case .closed = events.last { state = .ended }
-            return true
-        }
-        if mayDeliver { self.receiver.receive(events) }
+        if case .ended = self.state { return }
+        if case .joined(let engine) = self.state, case .opened = events.first { self.state = .open(engine) }
+        if case .closed = events.last { self.state = .ended }
+        self.receiver.receive(events)
     }
 }

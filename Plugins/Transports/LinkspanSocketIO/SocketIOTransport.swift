@@ -1,7 +1,7 @@
 public import Linkspan
-public import LinkspanLWS
+public import LinkspanNetwork
 public import LinkspanRuntime
-internal import LinkspanWebSocketClient
+public import LinkspanWebSocketProtocol
 
 /// Carries messages over Socket.IO, on WebSocket or HTTP long polling.
 ///
@@ -19,14 +19,18 @@ public struct SocketIOTransport: Transport {
 
     /// Makes a transport.
     ///
-    /// Links of one transport share sockets; so do all with the default `loop`.
+    /// Links of one transport share sockets.
     ///
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .defaults(), loop: EventLoop = .shared) {
+    public init(_ configuration: Configuration = .defaults(), loop: any NetworkLoop) {
+        self.init(configuration, engines: SocketIOEngines(loop: loop))
+    }
+
+    init(_ configuration: Configuration, engines: SocketIOEngines) {
         self.configuration = configuration
-        self.engines = loop === EventLoop.shared ? .shared : SocketIOEngines(loop: loop)
+        self.engines = engines
     }
 
     /// The loop.
@@ -102,7 +106,7 @@ extension SocketIOTransport {
         /// How messages are compressed, if the server takes part.
         ///
         /// Default nil: they are not.
-        public var compression: CompressionPolicy?
+        public var compression: WebSocketCompression?
         /// The most bytes of a received message.
         ///
         /// Default 16 MiB.

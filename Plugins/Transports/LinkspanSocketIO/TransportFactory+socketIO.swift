@@ -1,5 +1,6 @@
 public import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
+internal import LinkspanWebSocketProtocol
 
 extension TransportFactory {
     /// The Socket.IO transport for a catalog: options `path`, `protocol`, `carriers`, `multiplex`, `compression`,

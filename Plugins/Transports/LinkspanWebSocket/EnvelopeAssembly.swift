@@ -1,5 +1,5 @@
 package import Linkspan
-package import LinkspanWebSocketClient
+package import LinkspanNetwork
 
 /// Puts envelopes and the binary messages of their attachments together again.
 package struct EnvelopeAssembly: Sendable {

@@ -1,5 +1,6 @@
 public import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
+internal import LinkspanWebSocketProtocol
 
 extension TransportFactory {
     /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `closeCodes`, `pingInterval`,

@@ -1,12 +1,11 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 
-/// A link over a WebSocket of its own.
+/// A link over a WebSocket of its own; lives on its loop.
 final class WebSocketLink: Link {
-    private enum State: Sendable {
+    private enum State {
         case idle
         case opening(WebSocketChannel)
         case open(WebSocketChannel)
@@ -15,14 +14,13 @@ final class WebSocketLink: Link {
 
     private let request: LinkRequest
     private let configuration: WebSocketTransport.Configuration
-    private let loop: EventLoop
+    private let loop: any NetworkLoop
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
-    private let state = Lock(State.idle)
-    /// Touched on the loop's thread only.
-    private let assembly: Lock<EnvelopeAssembly>
-    /// Whether a timer runs that looks for attachments that are overdue.
-    private let isWatching = Lock(false)
+    private var state = State.idle
+    private var assembly: EnvelopeAssembly
+    /// Looks for attachments that are overdue; nil when none are awaited.
+    private var watch: (any ScheduledWork)?
 
     /// Makes a link.
     ///
@@ -33,7 +31,7 @@ final class WebSocketLink: Link {
     ///   - receiver: hears what happens.
     ///   - attachmentsTimeout: how long the attachments of one message may take to come; the default is Socket.IO's.
     init(
-        request: LinkRequest, configuration: WebSocketTransport.Configuration, loop: EventLoop,
+        request: LinkRequest, configuration: WebSocketTransport.Configuration, loop: any NetworkLoop,
         receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
     ) {
         self.request = request
@@ -41,8 +39,8 @@ final class WebSocketLink: Link {
         self.loop = loop
         self.receiver = receiver
         self.attachmentsTimeout = attachmentsTimeout
-        self.assembly = Lock(
-            EnvelopeAssembly(codec: configuration.codec, maximumBytes: configuration.maximumMessageBytes))
+        self.assembly = EnvelopeAssembly(
+            codec: configuration.codec, maximumBytes: configuration.maximumMessageBytes)
     }
 
     func open() {
@@ -53,21 +51,18 @@ final class WebSocketLink: Link {
         let request = WebSocketRequest(
             upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
             limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
-            compression: self.configuration.compression.map { WebSocketCompression($0) },
+            compression: self.configuration.compression,
             keepAlive: self.configuration.keepAlive.map { .init(interval: $0.interval, timeout: $0.timeout) },
             highWaterMark: self.configuration.highWaterMark)
+        // Otherwise it was ended before it could begin.
+        guard case .idle = self.state else { return }
         do {
             let channel = try WebSocketChannel(request, on: self.loop, handler: self)
-            let mayOpen = self.state.withLock { state in
-                guard case .idle = state else { return false }
-                state = .opening(channel)
-                return true
-            }
-            // Otherwise it was ended before it could begin.
-            if mayOpen { channel.open() }
+            self.state = .opening(channel)
+            channel.open()
         } catch {
             let failure = LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error)
-            self.loop.execute { self.end(failure) }
+            self.loop.executeLocally { self.end(failure) }
         }
     }
 
@@ -87,31 +82,26 @@ final class WebSocketLink: Link {
 
     func abort() { self.leave { $0.abort() } }
 
-    /// Ends the channel, which then reports its end; without one the link has ended here and now.
+    /// Ends the channel, which then reports its end; without one the link reports it.
     private func leave(_ endChannel: (WebSocketChannel) -> Void) {
-        let (channel, wasIdle) = self.state.withLock { state -> (WebSocketChannel?, Bool) in
-            switch state {
-            case .open(let channel), .opening(let channel):
-                return (channel, false)
-            case .idle:
-                state = .ended
-                return (nil, true)
-            case .ended:
-                return (nil, false)
-            }
+        switch self.state {
+        case .open(let channel), .opening(let channel): endChannel(channel)
+        case .idle:
+            self.state = .ended
+            let receiver = self.receiver
+            self.loop.executeLocally { receiver.receive([.closed(LinkspanError(WebSocketEnd.aborted))]) }
+        case .ended: ()
         }
-        if let channel { endChannel(channel) }
-        if wasIdle { self.loop.execute { self.receiver.receive([.closed(LinkspanError(WebSocketEnd.aborted))]) } }
     }
 
     func pauseReading() { self.openChannel?.pauseReading() }
 
     func resumeReading() { self.openChannel?.resumeReading() }
 
+    var resumption: Resumption? { nil }
+
     private var openChannel: WebSocketChannel? {
-        self.state.withLock { state in
-            if case .open(let channel) = state { channel } else { nil }
-        }
+        if case .open(let channel) = self.state { channel } else { nil }
     }
 
     private func send(_ envelope: Envelope, _ payload: Payload) -> SendAcceptance {
@@ -140,22 +130,18 @@ final class WebSocketLink: Link {
     }
 }
 
-// MARK: - What the channel reports, on the loop's thread
+// MARK: - What the channel reports
 
 extension WebSocketLink: WebSocketChannelHandler {
     func opened(subprotocol: String?) {
-        let channel = self.state.withLock { state -> WebSocketChannel? in
-            guard case .opening(let channel) = state else { return nil }
-            return channel
-        }
-        guard let channel else { return }
+        guard case .opening(let channel) = self.state else { return }
         if let auth = self.request.credentials.auth {
             if case .rejected(let error) = self.send(.auth(auth), .empty, over: channel) {
                 self.end(error)
                 return channel.abort()
             }
         }
-        self.state.withLock { $0 = .open(channel) }
+        self.state = .open(channel)
         var facts = ["protocol": "WebSocket", "codec": self.configuration.codec.name]
         facts["subprotocol"] = subprotocol
         self.receiver.receive([.opened(LinkInfo(facts: facts))])
@@ -165,14 +151,12 @@ extension WebSocketLink: WebSocketChannelHandler {
         var events: [LinkEvent] = []
         events.reserveCapacity(messages.count)
         var failure: LinkspanError?
-        self.assembly.withLock { assembly in
-            do throws(LinkspanError) {
-                for message in messages {
-                    if let event = try assembly.receive(message) { events.append(event) }
-                }
-            } catch {
-                failure = error
+        do throws(LinkspanError) {
+            for message in messages {
+                if let event = try self.assembly.receive(message) { events.append(event) }
             }
+        } catch {
+            failure = error
         }
         if !events.isEmpty, self.openChannel != nil { self.receiver.receive(events) }
         self.watchAttachments()
@@ -181,19 +165,11 @@ extension WebSocketLink: WebSocketChannelHandler {
 
     /// Makes sure that a message which lacks attachments is looked at again.
     private func watchAttachments() {
-        let begun = self.assembly.withLock { $0.isCollecting ? $0.begun : nil }
-        guard let begun else { return }
-        let wasWatching = self.isWatching.withLock { isWatching in
-            defer { isWatching = true }
-            return isWatching
-        }
-        guard !wasWatching else { return }
-        self.loop.schedule(after: self.attachmentsTimeout) { [weak self] in
-            guard let self else { return }
-            self.isWatching.withLock { $0 = false }
-            guard self.assembly.withLock({ $0.isCollecting && $0.begun == begun }) else {
-                return self.watchAttachments()
-            }
+        guard self.watch == nil, self.assembly.isCollecting, self.openChannel != nil else { return }
+        let begun = self.assembly.begun
+        self.watch = self.loop.scheduleLocally(after: self.attachmentsTimeout) {
+            self.watch = nil
+            guard self.assembly.isCollecting, self.assembly.begun == begun else { return self.watchAttachments() }
             self.fail(
                 LinkspanError(.protocolViolation, "the attachments of a message did not come in time"),
                 .policyViolation)
@@ -222,11 +198,10 @@ extension WebSocketLink: WebSocketChannelHandler {
     }
 
     private func end(_ error: LinkspanError) {
-        let isFirst = self.state.withLock { state in
-            if case .ended = state { return false }
-            state = .ended
-            return true
-        }
-        if isFirst { self.receiver.receive([.closed(error)]) }
+        if case .ended = self.state { return }
+        self.state = .ended
+        self.watch?.cancel()
+        self.watch = nil
+        self.receiver.receive([.closed(error)])
     }
 }

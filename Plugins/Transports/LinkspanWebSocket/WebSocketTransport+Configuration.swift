@@ -1,5 +1,6 @@
-public import Linkspan
-internal import LinkspanWebSocketProtocol
+internal import Linkspan
+public import LinkspanNetwork
+public import LinkspanWebSocketProtocol
 
 extension WebSocketTransport {
     /// How the transport behaves.
@@ -39,7 +40,7 @@ extension WebSocketTransport {
         /// How messages are compressed, if the server takes part.
         ///
         /// Default nil: they are not.
-        public var compression: CompressionPolicy?
+        public var compression: WebSocketCompression?
         /// The most bytes of a received message.
         ///
         /// Default 16 MiB.

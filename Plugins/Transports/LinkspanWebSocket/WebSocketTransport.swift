@@ -1,7 +1,7 @@
 public import Linkspan
-public import LinkspanLWS
+public import LinkspanNetwork
 public import LinkspanRuntime
-internal import LinkspanWebSocketClient
+internal import LinkspanWebSocketProtocol
 
 /// Carries messages over a raw WebSocket (RFC 6455), wrapped by an envelope codec.
 public struct WebSocketTransport: Transport {
@@ -11,14 +11,14 @@ public struct WebSocketTransport: Transport {
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
     /// How it behaves.
     public let configuration: Configuration
-    private let loop: EventLoop
+    private let loop: any NetworkLoop
 
     /// Makes a transport.
     ///
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .defaults(), loop: EventLoop = .shared) {
+    public init(_ configuration: Configuration = .defaults(), loop: any NetworkLoop) {
         self.configuration = configuration
         self.loop = loop
     }

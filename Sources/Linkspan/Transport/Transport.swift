@@ -92,8 +92,9 @@ public struct LinkRequest: Sendable {
 
 /// One lifetime of a transport connection, from opening to its end.
 ///
-/// All methods are called on the transport's executor, and must neither block nor call the receiver before they return.
-public protocol Link: AnyObject, Sendable {
+/// It lives on the transport's executor: all methods are called there, and must neither block nor call the receiver before
+/// they return. So its state needs no lock.
+public protocol Link: AnyObject {
     /// Begins to open. The outcome is ``LinkEvent/opened(_:)`` or ``LinkEvent/closed(_:)``.
     func open()
 

@@ -1,6 +1,6 @@
 internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 
 /// Runs every case that the server has.
@@ -33,7 +33,7 @@ struct Runner: Sendable {
     }
 
     private func runCase(_ number: Int) async -> String? {
-        let conversation = Conversation(echoes: true)
+        let conversation = Conversation(echoes: true, on: self.loop)
         switch await conversation.run("/runCase?case=\(number)&agent=\(self.options.agent)", self) {
         // The server drops the connection in the midst of some cases: that is for it to judge.
         case .closed, .stream: return nil
@@ -43,7 +43,7 @@ struct Runner: Sendable {
     }
 
     private func ask(_ target: String) async throws -> String {
-        let conversation = Conversation(echoes: false)
+        let conversation = Conversation(echoes: false, on: self.loop)
         let end = await conversation.run(target, self)
         guard let answer = conversation.answer else {
             throw Options.Failure(message: "the server does not answer \(target): \(end)")
@@ -53,7 +53,7 @@ struct Runner: Sendable {
 
     /// What a connection for `target` is made with.
     func request(_ target: String) -> WebSocketRequest {
-        let tls = self.options.authority.map { TLSOptions(trustRoots: .file($0)) } ?? TLSOptions()
+        let tls = self.options.authority.map { TLSPolicy(roots: .file($0)) } ?? .system
         return WebSocketRequest(
             upgrade: UpgradeRequest(
                 host: self.options.host, port: self.options.port, isSecure: self.options.authority != nil,
@@ -68,55 +68,55 @@ struct Runner: Sendable {
 }
 
 /// One connection, which returns what it gets, or keeps it.
-final class Conversation: WebSocketChannelHandler {
+final class Conversation: WebSocketChannelHandler, Sendable {
     /// How long a case may take.
     private static let deadline = Duration.seconds(480)
 
-    private struct State: Sendable {
-        var channel: WebSocketChannel?
-        var end: WebSocketEnd?
-        var waiter: CheckedContinuation<WebSocketEnd, Never>?
-        var answer: String?
+    private let echoes: Bool
+    private let loop: EventLoop
+    private let channel: Confined<WebSocketChannel?>
+    private let lastText = Lock<String?>(nil)
+    private let waiter: Confined<CheckedContinuation<WebSocketEnd, Never>?>
+
+    init(echoes: Bool, on loop: EventLoop) {
+        self.echoes = echoes
+        self.loop = loop
+        self.channel = Confined(nil, to: loop)
+        self.waiter = Confined(nil, to: loop)
     }
 
-    private let echoes: Bool
-    private let state = Lock(State())
-
-    init(echoes: Bool) { self.echoes = echoes }
-
     /// The last text that came.
-    var answer: String? { self.state.withLock { $0.answer } }
+    var answer: String? { self.lastText.withLock { $0 } }
 
     /// Connects, and waits for the end.
     func run(_ target: String, _ runner: Runner) async -> WebSocketEnd {
-        let channel: WebSocketChannel
-        do {
-            channel = try WebSocketChannel(runner.request(target), on: runner.loop, handler: self)
-        } catch {
-            return .handshake(error)
-        }
-        self.state.withLock { $0.channel = channel }
-        channel.open()
-        let timer = runner.loop.schedule(after: Self.deadline) { channel.abort() }
+        let timer = self.loop.schedule(after: Self.deadline) { self.channel.value?.abort() }
         let end = await withCheckedContinuation { waiter in
-            let end = self.state.withLock { state in
-                if state.end == nil { state.waiter = waiter }
-                return state.end
-            }
-            if let end { waiter.resume(returning: end) }
+            self.loop.execute { self.open(runner.request(target), waiter) }
         }
         timer.cancel()
         return end
     }
 
+    private func open(_ request: WebSocketRequest, _ waiter: CheckedContinuation<WebSocketEnd, Never>) {
+        do throws(WebSocketProtocolError) {
+            let channel = try WebSocketChannel(request, on: self.loop, handler: self)
+            self.channel.value = channel
+            self.waiter.value = waiter
+            channel.open()
+        } catch {
+            waiter.resume(returning: .handshake(error))
+        }
+    }
+
     func opened(subprotocol: String?) {}
 
     func received(_ messages: [WebSocketMessage]) {
-        let channel = self.state.withLock { $0.channel }
+        let channel = self.channel.value
         for message in messages {
             switch message {
             case .text(let text) where !self.echoes:
-                self.state.withLock { $0.answer = String(decoding: text, as: UTF8.self) }
+                self.lastText.withLock { $0 = String(decoding: text, as: UTF8.self) }
             case .text(let text):
                 _ = channel?.send(.text, expectedLength: text.count) { $0.append(contentsOf: text) }
             case .binary(let bytes):
@@ -128,10 +128,8 @@ final class Conversation: WebSocketChannelHandler {
     func drained() {}
 
     func closed(_ end: WebSocketEnd) {
-        let waiter = self.state.withLock { state in
-            defer { state = State(end: end, answer: state.answer) }
-            return state.waiter
-        }
+        let waiter = self.waiter.value
+        (self.waiter.value, self.channel.value) = (nil, nil)
         waiter?.resume(returning: end)
     }
 }

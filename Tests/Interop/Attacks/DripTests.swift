@@ -1,14 +1,15 @@
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanLWS
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 internal import Testing
 
 extension Interop {
     /// Messages that come drop by drop.
     @Suite struct DripTests {
-        private final class Ears: WebSocketChannelHandler {
+        private final class Ears: WebSocketChannelHandler, Sendable {
             let ends = Journal<WebSocketEnd>("the end of the channel")
             let openings = Journal<Void>("the opening of the channel")
 
@@ -19,15 +20,20 @@ extension Interop {
         }
 
         /// Opens a channel to a server that drips, whose messages have so long to make progress.
-        private static func channel(_ bench: Bench, _ server: PythonServer, _ deadline: Duration, _ ears: Ears) throws
-            -> WebSocketChannel
-        {
+        private static func channel(
+            _ bench: Bench, _ server: PythonServer, _ deadline: Duration, _ ears: Ears
+        ) async throws -> Confined<WebSocketChannel> {
             let upgrade = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
             var request = WebSocketRequest(upgrade: upgrade)
             request.messageDeadline = deadline
-            let channel = try WebSocketChannel(request, on: bench.loop, handler: ears)
-            channel.open()
-            return channel
+            let loop = bench.loop
+            return try await loop.perform { [request] in
+                Result {
+                    let channel = try WebSocketChannel(request, on: loop, handler: ears)
+                    channel.open()
+                    return Confined(channel, to: loop)
+                }
+            }.get()
         }
 
         @Test("a message that makes no progress ends the connection, and at once for its owner")
@@ -36,7 +42,7 @@ extension Interop {
             try await server.start()
             try await Bench.use { bench in
                 let ears = Ears()
-                let channel = try Self.channel(bench, server, .milliseconds(300), ears)
+                let channel = try await Self.channel(bench, server, .milliseconds(300), ears)
                 try await server.says("limit")
                 let start = ContinuousClock.now
                 guard case .closed(let event) = try await ears.ends.first(1)[0] else {
@@ -46,7 +52,7 @@ extension Interop {
                 #expect(event.violation?.code == .messageOverdue)
                 #expect(event.code == .policyViolation)
                 #expect(start.duration(to: .now) < .milliseconds(1300))
-                #expect(channel.send(.text, expectedLength: 0) { _ in } == .notOpen)
+                #expect(await bench.loop.perform { channel.value.send(.text, expectedLength: 0) { _ in } } == .notOpen)
             }
             await server.stop()
         }
@@ -57,11 +63,11 @@ extension Interop {
             try await server.start()
             try await Bench.use { bench in
                 let ears = Ears()
-                let channel = try Self.channel(bench, server, .milliseconds(200), ears)
+                let channel = try await Self.channel(bench, server, .milliseconds(200), ears)
                 // The server says so once it has sent for a second.
                 try await server.says("limit")
                 #expect(ears.ends.entries.isEmpty)
-                channel.abort()
+                await bench.loop.perform { channel.value.abort() }
                 _ = try await ears.ends.first(1)
             }
             await server.stop()

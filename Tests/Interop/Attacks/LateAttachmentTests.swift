@@ -1,6 +1,8 @@
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanLWS
+internal import LinkspanNetwork
+internal import LinkspanRuntime
 internal import Testing
 
 @testable internal import LinkspanWebSocket
@@ -17,13 +19,14 @@ extension Interop {
         }
 
         private static func open(_ bench: Bench, _ server: PythonServer, _ timeout: Duration) throws
-            -> (link: WebSocketLink, receiver: Receiver)
+            -> (link: Confined<WebSocketLink>, receiver: Receiver)
         {
             let receiver = Receiver()
-            let link = WebSocketLink(
+            let made = WebSocketLink(
                 request: LinkRequest(url: try ConnectionURL("ws://127.0.0.1:\(server.port)/")),
                 configuration: .defaults(), loop: bench.loop, receiver: receiver, attachmentsTimeout: timeout)
-            link.open()
+            let link = Confined(made, to: bench.loop)
+            bench.loop.execute { link.value.open() }
             return (link, receiver)
         }
 
@@ -56,7 +59,7 @@ extension Interop {
                     // After 900 milliseconds.
                     try await server.says("limit")
                     #expect(!receiver.events.entries.contains { Self.error($0) != nil })
-                    link.abort()
+                    bench.loop.execute { link.value.abort() }
                     try await receiver.events.first { Self.error($0) != nil }
                 }
             }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Linkspan
+internal import LinkspanNetwork
 
 /// Secrets of one run, which must turn up at servers and nowhere else.
 struct Canaries: Sendable {

@@ -3,6 +3,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
+internal import LinkspanWebSocketProtocol
 internal import Testing
 
 extension Interop {
@@ -19,14 +20,14 @@ extension Interop {
         /// A server's options, a client's policy, and what they lead to.
         struct Setting: Sendable, CustomTestStringConvertible {
             var server: [String]
-            var client: CompressionPolicy
+            var client: WebSocketCompression
             var agreement: Agreement?
 
             var testDescription: String { "\(self.server) and \(self.client)" }
 
             init(
                 _ server: String..., leadsTo agreement: Agreement?,
-                client: (inout CompressionPolicy) -> Void = { _ in }
+                client: (inout WebSocketCompression) -> Void = { _ in }
             ) {
                 self.server = server
                 self.client = .defaults(client)
@@ -45,10 +46,10 @@ extension Interop {
                 "--server-forgets", "--client-forgets", "--server-bits", "10", "--client-bits", "12",
                 leadsTo: Agreement(clientForgets: true, serverForgets: true, clientBits: 12, serverBits: 10)),
             Setting(leadsTo: Agreement(clientForgets: true, serverForgets: true, clientBits: 10, serverBits: 9)) {
-                $0.sending.isKept = false
-                $0.sending.bits = 10
-                $0.receiving.isKept = false
-                $0.receiving.bits = 9
+                $0.clientNoContextTakeover = true
+                $0.clientMaxWindowBits = 10
+                $0.serverNoContextTakeover = true
+                $0.serverMaxWindowBits = 9
             },
         ]
 

@@ -1,6 +1,7 @@
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanLWS
+internal import LinkspanRuntime
 internal import Testing
 
 /// A connection, and everything that has happened on it.

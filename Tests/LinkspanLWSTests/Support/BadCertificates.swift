@@ -1,4 +1,5 @@
 import Foundation
+import LinkspanNetwork
 import Testing
 
 @testable import LinkspanLWS
@@ -73,9 +74,9 @@ extension Certificates {
         return line
     }
 
-    func digest(_ name: String) throws -> TLSOptions.KeyDigest {
+    func digest(_ name: String) throws -> PublicKeyPin {
         let data = try #require(Data(base64Encoded: try self.pin(name)))
-        return try #require(TLSOptions.KeyDigest([UInt8](data)))
+        return try #require(PublicKeyPin(digest: [UInt8](data)))
     }
 
     private func append(_ others: [String], to name: String) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import LinkspanNetwork
 import Testing
 
 /// Certificates made for one test, in a folder that goes away with it.

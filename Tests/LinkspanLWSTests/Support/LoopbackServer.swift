@@ -1,3 +1,4 @@
+import LinkspanNetwork
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Glibc)

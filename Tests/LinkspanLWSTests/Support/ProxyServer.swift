@@ -1,3 +1,4 @@
+import LinkspanNetwork
 import Testing
 
 /// An HTTP proxy in a process of its own, which tells what each connection asked for.

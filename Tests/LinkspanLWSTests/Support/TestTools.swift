@@ -1,4 +1,6 @@
 import Dispatch
+import LinkspanNetwork
+import LinkspanRuntime
 
 @testable import LinkspanLWS
 

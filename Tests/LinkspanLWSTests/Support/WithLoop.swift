@@ -1,4 +1,6 @@
 import LinkspanLWS
+import LinkspanNetwork
+import LinkspanRuntime
 
 /// Runs `body` with a loop that is shut down afterwards, whatever happens.
 func withLoop<Result>(_ body: (EventLoop) async throws -> Result) async throws -> Result {

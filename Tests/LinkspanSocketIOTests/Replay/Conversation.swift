@@ -1,5 +1,5 @@
 internal import Foundation
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 internal import Testing
 
 @testable import LinkspanSocketIO

@@ -1,9 +1,8 @@
 internal import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 internal import Testing
 
-@testable internal import LinkspanLWS
 @testable internal import LinkspanSocketIO
 
 /// Plays the server's part of a conversation to a session, and compares what the session writes with the client's part.

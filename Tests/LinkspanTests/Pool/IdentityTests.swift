@@ -30,7 +30,7 @@ struct IdentityTests {
         try handler.perform(
             Command(.request, event: "whoami", payload: .empty, completion: recorder.completion("whoami")))
         self.harness.scheduler.settle()
-        return try #require(try recorder.outcomes("whoami").first).get().decode(String.self)
+        return try #require(recorder.outcomes("whoami").first).get().decode(String.self)
     }
 
     @Test

@@ -125,8 +125,8 @@ struct LogOutTests {
     @Test
     func `waits for links that are closing already, those of a former source included`() async throws {
         let source = CredentialSource.fixed(.auth("ann"))
-        let link = Lock<StubbornLink?>(nil)
-        let transport = StubbornTransport(base: self.harness.transport) { made in link.withLock { $0 = made } }
+        let finish = Lock<(@Sendable () -> Void)?>(nil)
+        let transport = StubbornTransport(base: self.harness.transport) { made in finish.withLock { $0 = made } }
         func connect(_ source: CredentialSource) throws -> ConnectionHandler {
             try ConnectionBuilder("scripted://server").transport(transport).credentials(source)
                 .options { $0.idleTimeout = .zero }.connect(by: self.harness.manager)
@@ -143,7 +143,7 @@ struct LogOutTests {
         }
         for _ in 0..<100 { await Task.yield() }
         #expect(isOut.withLock { !$0 })
-        link.withLock { $0 }?.finish()
+        finish.withLock { $0 }?()
         try await eventually("the end of the log-out", self.harness.scheduler) { isOut.withLock { $0 } }
         await task.value
     }
@@ -182,15 +182,17 @@ private final class ListStore: DeliveryStore {
 /// A transport whose links close only when the test says so.
 private struct StubbornTransport: Transport {
     let base: ScriptedTransport
-    let made: @Sendable (StubbornLink) -> Void
+    /// Gets what ends a link that was made.
+    let made: @Sendable (@escaping @Sendable () -> Void) -> Void
     let name = "stubborn"
     var schemes: Set<String> { self.base.schemes }
     var executor: any JobExecutor { self.base.executor }
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        let link = StubbornLink(base: self.base.makeLink(request, receiver: receiver))
-        self.made(link)
-        return link
+        let base = self.base.makeLink(request, receiver: receiver)
+        let (confined, executor) = (Confined(base, to: self.executor), self.executor)
+        self.made { executor.execute { confined.value.abort() } }
+        return StubbornLink(base: base)
     }
 }
 
@@ -199,7 +201,6 @@ private final class StubbornLink: Link {
 
     init(base: any Link) { self.base = base }
 
-    func finish() { self.base.abort() }
     func open() { self.base.open() }
     func send(_ message: OutboundMessage) -> SendAcceptance { self.base.send(message) }
     func reply(to id: UInt64, with payload: Payload) { self.base.reply(to: id, with: payload) }

@@ -1,14 +1,14 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
-internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 
 /// One Engine.IO session, with what carries it and the links of its namespaces.
 ///
-/// Lives on the loop's thread; the lock is for the compiler.
+/// Lives on the loop.
 final class EngineConnection: WebSocketOwner {
-    fileprivate struct State: Sendable {
+    fileprivate struct State {
         var engine: EngineServerSession
         var socketIO: SocketIOServerSession
         var poll: ServerConnection?
@@ -21,7 +21,7 @@ final class EngineConnection: WebSocketOwner {
     let sid: String
     private let request: HTTPRequest
     private let run: ServerRun
-    private let state: Lock<State>
+    private var state: State
 
     init(_ request: HTTPRequest, overWebSocket: Bool, run: ServerRun) {
         let configuration = run.configuration
@@ -34,26 +34,28 @@ final class EngineConnection: WebSocketOwner {
             upgradeTimeout: configuration.upgradeTimeout)
         var limits = SocketIOLimits()
         limits.maximumMessageBytes = configuration.maximumMessageBytes
-        self.state = Lock(
-            State(
-                engine: EngineServerSession(
-                    timing: timing, overWebSocket: overWebSocket, maximumWaiting: configuration.maximumWaitingBytes,
-                    now: .now),
-                socketIO: SocketIOServerSession(known: Set(run.hubs.keys), limits: limits)))
+        self.state = State(
+            engine: EngineServerSession(
+                timing: timing, overWebSocket: overWebSocket, maximumWaiting: configuration.maximumWaitingBytes,
+                now: .now),
+            socketIO: SocketIOServerSession(known: Set(run.hubs.keys), limits: limits))
     }
+
+    /// Changes the state in place.
+    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try body(&self.state) }
 
     /// Answers the request that began the session.
     func begin(_ request: HTTPRequest, on connection: ServerConnection) {
         if request.isUpgrade {
             guard connection.upgrade(request, owner: self) else { return self.run.remove(self) }
-            self.state.withLock { $0.webSocket = connection }
+            self.withState { $0.webSocket = connection }
             connection.send([.text(self.openPacket[...])])
         } else {
             connection.respond(.text(self.openPacket))
         }
         self.watch()
         self.run.schedule(after: self.run.configuration.connectTimeout) { [weak self] in
-            guard let self, !self.state.withLock({ $0.socketIO.isInUse }) else { return }
+            guard let self, !self.withState({ $0.socketIO.isInUse }) else { return }
             self.act { $0.engine.close() }
         }
     }
@@ -70,7 +72,7 @@ final class EngineConnection: WebSocketOwner {
     // MARK: Requests of the session
 
     func poll(on connection: ServerConnection) -> EngineRefusal? {
-        let (isTaken, effects) = self.state.withLock { state in
+        let (isTaken, effects) = self.withState { state in
             let result = state.engine.poll()
             if result.isTaken { state.poll = connection }
             return result
@@ -89,7 +91,7 @@ final class EngineConnection: WebSocketOwner {
     }
 
     func post(_ body: [UInt8], on connection: ServerConnection) -> EngineRefusal? {
-        guard self.state.withLock({ $0.engine.isPolling }) else { return .badRequest }
+        guard self.withState({ $0.engine.isPolling }) else { return .badRequest }
         guard let packets = try? PollingPayload.decode(body[...]) else {
             self.act { $0.engine.close() }
             return .badRequest
@@ -100,12 +102,12 @@ final class EngineConnection: WebSocketOwner {
     }
 
     func tryWebSocket(_ request: HTTPRequest, on connection: ServerConnection) -> EngineRefusal? {
-        guard self.state.withLock({ $0.engine.tryWebSocket(now: .now) }) else { return .badRequest }
+        guard self.withState({ $0.engine.tryWebSocket(now: .now) }) else { return .badRequest }
         guard connection.upgrade(request, owner: self) else {
             self.act { $0.engine.webSocketLost() }
             return nil
         }
-        self.state.withLock { $0.webSocket = connection }
+        self.withState { $0.webSocket = connection }
         self.watch()
         return nil
     }
@@ -131,7 +133,7 @@ final class EngineConnection: WebSocketOwner {
 
     /// Ends without a word, as if the network were gone.
     func drop() {
-        let (poll, webSocket, relays) = self.state.withLock { state in
+        let (poll, webSocket, relays) = self.withState { state in
             _ = state.engine.close()
             return state.takeAll()
         }
@@ -142,7 +144,7 @@ final class EngineConnection: WebSocketOwner {
     }
 
     private func end(_ ending: EngineServerSession.Ending) {
-        let (poll, webSocket, relays) = self.state.withLock { $0.takeAll() }
+        let (poll, webSocket, relays) = self.withState { $0.takeAll() }
         self.run.remove(self)
         poll?.respond(.refusal(.badRequest))
         switch ending {
@@ -165,14 +167,14 @@ extension EngineConnection.State {
 
 extension EngineConnection {
     private func act(_ decide: (inout State) -> [EngineServerSession.Effect]) {
-        self.perform(self.state.withLock { decide(&$0) })
+        self.perform(self.withState { decide(&$0) })
     }
 
     private func perform(_ effects: [EngineServerSession.Effect]) {
         for effect in effects {
             switch effect {
             case .answerPoll(let packets): self.answerPoll(packets)
-            case .send(let frame): self.state.withLock { $0.webSocket }?.send([frame])
+            case .send(let frame): self.withState { $0.webSocket }?.send([frame])
             case .deliver(let message): self.deliver(message)
             case .dropTried: self.takeWebSocket()?.abort()
             case .end(let ending): self.end(ending)
@@ -182,7 +184,7 @@ extension EngineConnection {
     }
 
     private func answerPoll(_ packets: [WebSocketMessage]) {
-        let poll = self.state.withLock { state in
+        let poll = self.withState { state in
             defer { state.poll = nil }
             return state.poll
         }
@@ -192,7 +194,7 @@ extension EngineConnection {
     }
 
     private func takeWebSocket() -> ServerConnection? {
-        self.state.withLock { state in
+        self.withState { state in
             defer { state.webSocket = nil }
             return state.webSocket
         }
@@ -200,7 +202,7 @@ extension EngineConnection {
 
     /// Looks at the clock when something is due.
     private func watch() {
-        let deadline = self.state.withLock { state -> ContinuousClock.Instant? in
+        let deadline = self.withState { state -> ContinuousClock.Instant? in
             guard !state.isTimed, let deadline = state.engine.nextDeadline else { return nil }
             state.isTimed = true
             return deadline
@@ -219,11 +221,11 @@ extension EngineConnection {
 
 extension EngineConnection {
     private func deliver(_ message: WebSocketMessage) {
-        switch self.state.withLock({ $0.socketIO.receive(message) }) {
+        switch self.withState({ $0.socketIO.receive(message) }) {
         case nil: ()
         case .answer(let frames)?: self.send { _ in frames }
         case .connect(let namespace, let auth)?: self.enter(namespace.name, auth)
-        case .left(let name)?: self.state.withLock { $0.relays.removeValue(forKey: name) }?.leave()
+        case .left(let name)?: self.withState { $0.relays.removeValue(forKey: name) }?.leave()
         case .message(let name, let message)?: self.say(.message(message), in: name)
         case .reply(let name, let id, let payload)?: self.say(.reply(id: id, payload), in: name)
         case .violation?: self.act { $0.engine.close() }
@@ -235,12 +237,12 @@ extension EngineConnection {
             let request = self.request.linkRequest(auth: auth, path: name, run: self.run)
         else { return }
         let relay = HubRelay(run: self.run) { [weak self] event in self?.heard(event, in: name) }
-        self.state.withLock { $0.relays[name] = relay }
+        self.withState { $0.relays[name] = relay }
         relay.enter(hub, request)
     }
 
     private func say(_ saying: HubRelay.Saying, in name: String) {
-        guard let relay = self.state.withLock({ $0.relays[name] }), !relay.say(saying) else { return }
+        guard let relay = self.withState({ $0.relays[name] }), !relay.say(saying) else { return }
         self.act { $0.engine.close() }
     }
 
@@ -252,7 +254,7 @@ extension EngineConnection {
         case .writable: ()
         case .closed(let error):
             guard error.code != .connectionLost else { return self.drop() }
-            _ = self.state.withLock { $0.relays.removeValue(forKey: name) }
+            _ = self.withState { $0.relays.removeValue(forKey: name) }
             self.send { $0.ended(name, error) }
         }
     }

@@ -1,5 +1,5 @@
+internal import LinkspanNetwork
 internal import LinkspanSocketIO
-internal import LinkspanWebSocketClient
 
 /// The server's end of one Engine.IO v4 session: what to answer, send, deliver and end for each thing that happens.
 ///

@@ -1,6 +1,6 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanSocketIO
-internal import LinkspanWebSocketClient
 
 /// The server's end of Socket.IO v5 over one engine: which namespaces are joined, and what their packets mean.
 struct SocketIOServerSession: Sendable {

@@ -1,13 +1,13 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 
 /// One client of a raw WebSocket, with its link to the hub.
 ///
-/// Lives on the loop's thread; the lock is for the compiler.
+/// Lives on the loop.
 final class EnvelopeConnection: WebSocketOwner {
-    private struct State: Sendable {
+    private struct State {
         var session: EnvelopeServerSession
         var connection: ServerConnection?
         var relay: HubRelay?
@@ -16,19 +16,21 @@ final class EnvelopeConnection: WebSocketOwner {
 
     private let request: HTTPRequest
     private let run: ServerRun
-    private let state: Lock<State>
+    private var state: State
 
     init(_ request: HTTPRequest, run: ServerRun) {
         self.request = request
         self.run = run
-        self.state = Lock(
-            State(session: EnvelopeServerSession(maximumBytes: run.configuration.maximumMessageBytes)))
+        self.state = State(session: EnvelopeServerSession(maximumBytes: run.configuration.maximumMessageBytes))
     }
+
+    /// Changes the state in place.
+    private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try body(&self.state) }
 
     /// Accepts the upgrade, and begins to count the time for credentials and the heartbeat.
     func begin(on connection: ServerConnection) {
         guard connection.upgrade(self.request, owner: self) else { return }
-        self.state.withLock { $0.connection = connection }
+        self.withState { $0.connection = connection }
         let introduction = self.run.configuration.introduction
         self.run.schedule(after: introduction.limit) { [weak self] in
             self?.act { $0.credentialsOverdue(isRequired: introduction.isRequired) }
@@ -41,7 +43,7 @@ final class EnvelopeConnection: WebSocketOwner {
     func ended(_ connection: ServerConnection) { self.take().relay?.leave() }
 
     private func act(_ decide: (inout EnvelopeServerSession) -> [EnvelopeServerSession.Event]) {
-        let events = self.state.withLock { state in state.connection == nil ? [] : decide(&state.session) }
+        let events = self.withState { state in state.connection == nil ? [] : decide(&state.session) }
         for event in events {
             switch event {
             case .enter(let auth): self.enter(auth)
@@ -57,23 +59,23 @@ final class EnvelopeConnection: WebSocketOwner {
             let request = self.request.linkRequest(auth: auth, path: self.request.path, run: self.run)
         else { return self.close(.internalError, "there is no hub") }
         let relay = HubRelay(run: self.run) { [weak self] event in self?.heard(event) }
-        self.state.withLock { $0.relay = relay }
+        self.withState { $0.relay = relay }
         relay.enter(hub, request)
     }
 
     private func say(_ saying: HubRelay.Saying) {
-        guard let relay = self.state.withLock({ $0.relay }), !relay.say(saying) else { return }
+        guard let relay = self.withState({ $0.relay }), !relay.say(saying) else { return }
         self.close(.policyViolation, "too much was said before the answer to the credentials")
     }
 
     private func heard(_ event: LinkEvent) {
         switch event {
-        case .opened: self.state.withLock { $0.hasEntered = true }
+        case .opened: self.withState { $0.hasEntered = true }
         case .message(let message): self.send { $0.message(message) }
         case .reply(let id, let payload): self.send { $0.reply(id, payload) }
         case .writable: ()
         case .closed(let error):
-            let hasEntered = self.state.withLock { $0.hasEntered }
+            let hasEntered = self.withState { $0.hasEntered }
             guard let code = EnvelopeServerSession.closeCode(for: error, hasEntered: hasEntered) else {
                 return self.take().connection?.abort() ?? ()
             }
@@ -82,7 +84,7 @@ final class EnvelopeConnection: WebSocketOwner {
     }
 
     private func send(_ encode: (EnvelopeServerSession) -> [WebSocketMessage]) {
-        let (connection, frames) = self.state.withLock { ($0.connection, encode($0.session)) }
+        let (connection, frames) = self.withState { ($0.connection, encode($0.session)) }
         connection?.send(frames)
     }
 
@@ -93,7 +95,7 @@ final class EnvelopeConnection: WebSocketOwner {
     }
 
     private func take() -> (connection: ServerConnection?, relay: HubRelay?) {
-        self.state.withLock { state in
+        self.withState { state in
             defer { (state.connection, state.relay) = (nil, nil) }
             return (state.connection, state.relay)
         }
@@ -103,10 +105,10 @@ final class EnvelopeConnection: WebSocketOwner {
     private func beat() {
         let configuration = self.run.configuration
         self.run.schedule(after: configuration.pingInterval) { [weak self] in
-            guard let self, let connection = self.state.withLock({ $0.connection }) else { return }
+            guard let self, let connection = self.withState({ $0.connection }) else { return }
             connection.ping()
             self.run.schedule(after: configuration.pingTimeout) { [weak self] in
-                guard let self, let connection = self.state.withLock({ $0.connection }) else { return }
+                guard let self, let connection = self.withState({ $0.connection }) else { return }
                 guard !connection.isAwaitingPong else { return self.close(.internalError, "pings were not answered") }
                 self.beat()
             }

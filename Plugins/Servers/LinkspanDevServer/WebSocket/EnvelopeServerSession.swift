@@ -1,6 +1,6 @@
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanWebSocket
-internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 
 /// The server's end of the JSON envelope over one WebSocket: who comes, and what their messages mean.

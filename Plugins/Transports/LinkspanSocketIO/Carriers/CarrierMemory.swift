@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 
 /// With what an engine tries to reach its server.
 enum CarrierChoice: Sendable, Equatable {

@@ -1,6 +1,5 @@
 internal import Linkspan
-internal import LinkspanLWS
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
 /// What all carriers of one engine have in common.
@@ -43,7 +42,7 @@ struct CarrierRequest: Sendable {
         upgrade.deadline = deadline
         return WebSocketRequest(
             upgrade: upgrade, limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
-            compression: self.configuration.compression.map { WebSocketCompression($0) },
+            compression: self.configuration.compression,
             highWaterMark: self.configuration.highWaterMark)
     }
 }

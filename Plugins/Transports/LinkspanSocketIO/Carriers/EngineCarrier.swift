@@ -1,11 +1,11 @@
 internal import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
 /// Carries the packets of one Engine.IO session: as frames of a WebSocket, or in the bodies of polls.
 ///
 /// A packet is what a WebSocket has in a frame, whatever carries it: a text with its type, or the bytes of an attachment.
-/// All methods may be called from any thread.
-protocol EngineCarrier: AnyObject, Sendable {
+/// All methods are called on the loop, and none calls the handler.
+protocol EngineCarrier: AnyObject {
     /// Begins to connect. Called once.
     func open()
 
@@ -43,8 +43,8 @@ extension EngineCarrier {
 
 /// Hears what happens on a carrier.
 ///
-/// All calls come on the loop's thread, one at a time and in order.
-protocol EngineCarrierHandler: AnyObject, Sendable {
+/// All calls come on the loop, one at a time and in order, and never from inside a call of the carrier.
+protocol EngineCarrierHandler: AnyObject {
     /// Packets may be sent, and come.
     func carrierOpened()
 

@@ -1,4 +1,4 @@
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
 /// The steps from polling to a WebSocket (engine.io-protocol §"Upgrade").
 ///

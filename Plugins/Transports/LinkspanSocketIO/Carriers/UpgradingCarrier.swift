@@ -1,27 +1,22 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
 
 /// Begins with polling, and changes to a WebSocket as soon as one has proved itself.
 final class UpgradingCarrier: EngineCarrier {
-    private struct State: Sendable {
-        var probe = UpgradeProbe()
-        var polling: PollingCarrier?
-        var candidate: WebSocketCarrier?
-        var deadline: LoopTimer?
-        var isReadingPaused = false
-    }
-
     /// What reference servers allow an upgrade to take.
     private static let upgradeDeadline = Duration.seconds(10)
 
     private let request: CarrierRequest
-    private let loop: EventLoop
+    private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
-    private let state = Lock(State())
+    private var probe = UpgradeProbe()
+    private var polling: PollingCarrier?
+    private var candidate: WebSocketCarrier?
+    private var deadline: (any ScheduledWork)?
+    private var isReadingPaused = false
 
-    init(_ request: CarrierRequest, loop: EventLoop, handler: any EngineCarrierHandler) {
+    init(_ request: CarrierRequest, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
         self.request = request
         self.loop = loop
         self.handler = handler
@@ -29,7 +24,7 @@ final class UpgradingCarrier: EngineCarrier {
 
     func open() {
         let polling = PollingCarrier(self.request, loop: self.loop, handler: PollingEnd(carrier: self))
-        self.state.withLock { $0.polling = polling }
+        self.polling = polling
         polling.open()
     }
 
@@ -44,125 +39,109 @@ final class UpgradingCarrier: EngineCarrier {
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {
-        self.state.withLock { $0.polling }?.sessionOpened(handshake)
-        let action = self.state.withLock { $0.probe.sessionOpened(upgrades: handshake.upgrades) }
-        if action == .openCandidate { self.openCandidate(sid: handshake.sid) }
+        self.polling?.sessionOpened(handshake)
+        if self.probe.sessionOpened(upgrades: handshake.upgrades) == .openCandidate {
+            self.openCandidate(sid: handshake.sid)
+        }
     }
 
     func close() {
-        self.loop.execute {
-            self.act(self.state.withLock { $0.probe.abandon() })
+        // As a job, behind a handshake that is on its way up: what it begins is abandoned with the rest.
+        self.loop.executeLocally {
+            self.act(self.probe.abandon())
             self.current?.close()
         }
     }
 
     func abort() {
-        self.loop.execute {
-            self.act(self.state.withLock { $0.probe.abandon() })
-            self.current?.abort()
-        }
+        self.act(self.probe.abandon())
+        self.current?.abort()
     }
 
     func pauseReading() {
-        self.state.withLock { $0.isReadingPaused = true }
+        self.isReadingPaused = true
         self.current?.pauseReading()
     }
 
     func resumeReading() {
-        self.state.withLock { $0.isReadingPaused = false }
+        self.isReadingPaused = false
         self.current?.resumeReading()
     }
 
     /// What has the session.
     private var current: (any EngineCarrier)? {
-        self.state.withLock { state -> (any EngineCarrier)? in
-            state.probe.isUpgraded ? state.candidate : state.polling
-        }
+        self.probe.isUpgraded ? self.candidate : self.polling
     }
 }
 
-// MARK: - The upgrade, on the loop's thread
+// MARK: - The upgrade
 
 extension UpgradingCarrier {
     private func openCandidate(sid: String) {
-        guard let polling = self.state.withLock({ $0.polling }) else { return }
+        guard let polling = self.polling else { return }
         let request = self.request.webSocket(sid: sid, cookie: polling.cookie, deadline: Self.upgradeDeadline)
         let candidate = WebSocketCarrier(
             request, version: self.request.version, loop: self.loop, handler: CandidateEnd(carrier: self))
-        let deadline = self.loop.schedule(after: Self.upgradeDeadline) { [weak self] in
-            guard let self else { return }
-            self.act(self.state.withLock { $0.probe.deadlinePassed() })
+        self.deadline = self.loop.scheduleLocally(after: Self.upgradeDeadline) {
+            self.act(self.probe.deadlinePassed())
         }
-        self.state.withLock { state in
-            state.candidate = candidate
-            state.deadline = deadline
-        }
+        self.candidate = candidate
         candidate.open()
     }
 
     private func act(_ action: UpgradeProbe.Action) {
-        let (polling, candidate) = self.state.withLock { ($0.polling, $0.candidate) }
         switch action {
         case .nothing, .openCandidate, .switchOver, .handOn, .end: ()
-        case .sendProbe: candidate?.send("2probe".utf8)
-        case .pausePolling:
-            polling?.pause { [weak self] in self?.switchOver() }
+        case .sendProbe: self.candidate?.send("2probe".utf8)
+        case .pausePolling: self.polling?.pause { self.switchOver() }
         case .abandon:
-            self.state.withLock { state in
-                state.candidate = nil
-                state.deadline?.cancel()
-                state.deadline = nil
-            }
+            let candidate = self.candidate
+            self.candidate = nil
+            self.endDeadline()
             candidate?.abort()
-            polling?.resume()
+            self.polling?.resume()
         }
+    }
+
+    private func endDeadline() {
+        self.deadline?.cancel()
+        self.deadline = nil
     }
 
     private func switchOver() {
-        let (polling, candidate) = self.state.withLock { ($0.polling, $0.candidate) }
-        guard let polling, let candidate else { return }
+        guard let polling = self.polling, let candidate = self.candidate else { return }
         candidate.send("5".utf8)
-        // Until the next line is done, senders still come to the polling carrier, which passes on in order.
         polling.handOver(to: candidate)
-        let isReadingPaused = self.state.withLock { state in
-            _ = state.probe.pollingIsQuiet()
-            state.polling = nil
-            state.deadline?.cancel()
-            state.deadline = nil
-            return state.isReadingPaused
-        }
-        if isReadingPaused { candidate.pauseReading() }
+        _ = self.probe.pollingIsQuiet()
+        self.polling = nil
+        self.endDeadline()
+        if self.isReadingPaused { candidate.pauseReading() }
     }
 
     fileprivate func pollingClosed(_ error: LinkspanError) {
-        guard self.state.withLock({ $0.probe.pollingClosed() }) == .end else { return }
-        let (candidate, deadline) = self.state.withLock { state in
-            defer {
-                state.polling = nil
-                state.candidate = nil
-            }
-            return (state.candidate, state.deadline)
-        }
-        deadline?.cancel()
+        guard self.probe.pollingClosed() == .end else { return }
+        let candidate = self.candidate
+        (self.polling, self.candidate) = (nil, nil)
+        self.endDeadline()
         candidate?.abort()
         self.handler.carrierClosed(error)
     }
 
-    fileprivate func candidateOpened() { self.act(self.state.withLock { $0.probe.candidateOpened() }) }
+    fileprivate func candidateOpened() { self.act(self.probe.candidateOpened()) }
 
     fileprivate func candidateReceived(_ packets: [WebSocketMessage]) {
-        let action = self.state.withLock { $0.probe.candidateReceived(packets) }
+        let action = self.probe.candidateReceived(packets)
         action == .handOn ? self.handler.carrierReceived(packets) : self.act(action)
     }
 
     fileprivate func candidateDrained() {
-        if self.state.withLock({ $0.probe.isUpgraded }) { self.handler.carrierDrained() }
+        if self.probe.isUpgraded { self.handler.carrierDrained() }
     }
 
     fileprivate func candidateClosed(_ error: LinkspanError) {
-        let action = self.state.withLock { $0.probe.candidateClosed() }
+        let action = self.probe.candidateClosed()
         guard action == .end else { return self.act(action) }
-        self.state.withLock { $0.candidate = nil }
+        self.candidate = nil
         self.handler.carrierClosed(error)
     }
 

@@ -1,18 +1,19 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
-internal import LinkspanWebSocketClient
 internal import LinkspanWebSocketProtocol
 
 /// Carries packets over a WebSocket, one in each frame.
 final class WebSocketCarrier: EngineCarrier {
     private let request: WebSocketRequest
     private let binaryType: UInt8?
-    private let loop: EventLoop
+    private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
-    private let channel = Lock<WebSocketChannel?>(nil)
+    private var channel: WebSocketChannel?
 
-    init(_ request: WebSocketRequest, version: EngineIOVersion, loop: EventLoop, handler: any EngineCarrierHandler) {
+    init(
+        _ request: WebSocketRequest, version: EngineIOVersion, loop: any NetworkLoop, handler: any EngineCarrierHandler
+    ) {
         self.request = request
         self.binaryType = version.binaryType
         self.loop = loop
@@ -22,24 +23,24 @@ final class WebSocketCarrier: EngineCarrier {
     func open() {
         do {
             let channel = try WebSocketChannel(self.request, on: self.loop, handler: self)
-            self.channel.withLock { $0 = channel }
+            self.channel = channel
             channel.open()
         } catch {
             let error = LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error)
-            self.loop.execute { self.handler.carrierClosed(error) }
+            self.loop.executeLocally { self.handler.carrierClosed(error) }
         }
     }
 
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
-        guard let channel = self.channel.withLock({ $0 }) else { return .notOpen }
+        guard let channel = self.channel else { return .notOpen }
         let attachments = self.binaryType == nil ? attachments : attachments.map(self.typed)
         return channel.send(.text, expectedLength: expectedLength, attachments: attachments, write: write)
     }
 
     func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
-        guard let channel = self.channel.withLock({ $0 }), let first = messages.first else { return .notOpen }
+        guard let channel = self.channel, let first = messages.first else { return .notOpen }
         var attachments: [ArraySlice<UInt8>] = []
         for case .binary(let bytes) in messages.dropFirst() { attachments.append(self.typed(bytes)) }
         switch first {
@@ -57,7 +58,7 @@ final class WebSocketCarrier: EngineCarrier {
 
     /// Sends frames in this order; whoever calls sees to it that nothing comes between.
     func takeOver(_ frames: [WebSocketMessage]) {
-        guard let channel = self.channel.withLock({ $0 }) else { return }
+        guard let channel = self.channel else { return }
         for packet in frames {
             switch packet {
             case .text(let text):
@@ -71,13 +72,13 @@ final class WebSocketCarrier: EngineCarrier {
 
     func sessionOpened(_ handshake: EngineIOHandshake) {}
 
-    func close() { self.channel.withLock { $0 }?.close() }
+    func close() { self.channel?.close() }
 
-    func abort() { self.channel.withLock { $0 }?.abort() }
+    func abort() { self.channel?.abort() }
 
-    func pauseReading() { self.channel.withLock { $0 }?.pauseReading() }
+    func pauseReading() { self.channel?.pauseReading() }
 
-    func resumeReading() { self.channel.withLock { $0 }?.resumeReading() }
+    func resumeReading() { self.channel?.resumeReading() }
 }
 
 extension WebSocketCarrier: WebSocketChannelHandler {
@@ -105,7 +106,7 @@ extension WebSocketCarrier: WebSocketChannelHandler {
     func drained() { self.handler.carrierDrained() }
 
     func closed(_ end: WebSocketEnd) {
-        self.channel.withLock { $0 = nil }
+        self.channel = nil
         self.handler.carrierClosed(LinkspanError(end))
     }
 }

@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
 /// How credentials travel to servers of Socket.IO 2.x, whose CONNECT has no payload: in the query of the namespace.
 enum LegacyAuth {

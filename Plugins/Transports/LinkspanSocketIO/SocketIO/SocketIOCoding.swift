@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
 /// How a session's packets are written: as the protocol says, or by a codec of the app's.

@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
 /// What a ``SocketIOSession`` wants done, gathered over one received chunk and handled outside the lock.
 ///

@@ -1,4 +1,4 @@
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
 /// The packets of one HTTP body, in the two forms of Engine.IO v3: as text, each behind its length, or as bytes.

@@ -1,6 +1,5 @@
 internal import Linkspan
-internal import LinkspanLWS
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
 /// What the answer to a poll or a post means.
 enum PollingAnswer {

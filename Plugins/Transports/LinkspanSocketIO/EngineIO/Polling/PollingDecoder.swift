@@ -1,4 +1,4 @@
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
 /// Takes the packets out of one body while it comes, so that no more is kept than the packet that is not complete.

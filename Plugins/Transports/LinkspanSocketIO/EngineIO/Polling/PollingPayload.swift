@@ -1,4 +1,4 @@
-package import LinkspanWebSocketClient
+package import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
 /// The packets of one HTTP body, in the form of Engine.IO v4: one behind another with U+001E between them

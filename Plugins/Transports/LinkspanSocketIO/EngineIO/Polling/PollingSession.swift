@@ -1,4 +1,4 @@
-internal import LinkspanWebSocketClient
+internal import LinkspanNetwork
 
 /// The order of requests of long polling: at most one GET and one POST at a time, packets in their order.
 ///

@@ -1,0 +1,98 @@
+internal import CLibwebsockets
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+
+// MARK: - Calls of its owner
+
+extension LoopStream {
+    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
+        let pending = self.outbox.write(fill)
+        self.requestFlush()
+        return pending
+    }
+
+    var pendingBytes: Int { self.outbox.pendingBytes }
+
+    func finish(readingAtMost limit: Int) {
+        self.outbox.refuseMore()
+        switch self.machine.finish() {
+        case .flush:
+            self.dropRoom = limit
+            self.setDeadline(Self.finishDeadline)
+            self.setPaused(false)
+            self.requestFlush()
+        case .end(let error): self.endLater(error)
+        case .ignore: ()
+        }
+    }
+
+    func abort() { self.abortLater(ByteStreamError(.closedByUs, "the stream was aborted")) }
+
+    func pauseReading() { self.setPaused(true) }
+
+    func resumeReading() { self.setPaused(false) }
+
+    private func setPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        self.applyPause()
+    }
+}
+
+// MARK: - Sending
+
+extension LoopStream {
+    /// Has the loop send at the end of the turn, unless it waits for the library's chance anyway.
+    func requestFlush() {
+        guard !self.isFlushDue, !self.isChanceDue, self.machine.isOpen || self.machine.isFinishing,
+            self.outbox.pendingBytes > 0 || self.machine.isFinishing
+        else { return }
+        self.isFlushDue = true
+        self.core.flushLater(self)
+    }
+
+    /// Sends what the turn has written, directly: a chance of the library's would cost a wait of its own.
+    func flush() {
+        self.isFlushDue = false
+        guard !self.isChanceDue, self.machine.isOpen || self.machine.isFinishing, let dial = self.dial,
+            let connection = dial.connection
+        else { return }
+        // Behind what the library has kept of a former slice.
+        guard lws_partial_buffered(connection) == 0 else { return self.awaitChance(connection) }
+        if !self.send(over: connection, of: dial) { clws_kill(connection) }
+    }
+
+    /// Leaves what the turn has written to the library's next chance.
+    func flushByChance() {
+        self.isFlushDue = false
+        if let connection = self.dial?.connection { self.awaitChance(connection) }
+    }
+
+    private func awaitChance(_ connection: OpaquePointer) {
+        self.isChanceDue = true
+        lws_callback_on_writable(connection)
+    }
+
+    /// Sends a slice of what waits; returns false when the connection is of no more use.
+    func send(over connection: OpaquePointer, of dial: Dial) -> Bool {
+        switch self.outbox.send(over: connection) {
+        case .failed:
+            self.closed(dial)
+            return false
+        case .sent(isMore: true, let isDrained):
+            self.awaitChance(connection)
+            if isDrained { self.handler?.drained() }
+        case .sent(isMore: false, let isDrained):
+            if self.machine.isSendingBody { clws_set_body_pending(connection, false) }
+            if isDrained { self.handler?.drained() }
+            if self.outbox.pendingBytes == 0, self.machine.flushed() { clws_half_close(connection) }
+        }
+        return true
+    }
+
+    func writable(_ dial: Dial) -> Bool {
+        guard dial === self.dial, let connection = dial.connection else { return true }
+        self.isChanceDue = false
+        guard self.machine.isOpen || self.machine.isFinishing || self.machine.isSendingBody else { return true }
+        return self.send(over: connection, of: dial)
+    }
+}

@@ -1,0 +1,36 @@
+/// A stream of bytes in both directions, or the attempt to open one.
+///
+/// It lives on its loop: its methods are called there, also from inside its handler, which none of them calls.
+public protocol ByteStream: AnyObject {
+    /// Has `fill` append bytes to what waits to be sent; it must not do anything else to the buffer.
+    ///
+    /// What a turn of the loop has written leaves together at its end.
+    ///
+    /// - Returns: how many bytes wait now; nil when nothing more is sent, in which case `fill` was not called.
+    @discardableResult
+    func write(_ fill: (inout [UInt8]) -> Void) -> Int?
+
+    /// The bytes that wait to be sent.
+    var pendingBytes: Int { get }
+
+    /// Sends what waits, says that it was all, and ends when the peer does, within 5 seconds.
+    ///
+    /// What still arrives is dropped; more than `limit` bytes of it end the stream.
+    func finish(readingAtMost limit: Int)
+
+    /// Ends at once, at any moment.
+    ///
+    /// What waits to be sent is dropped. The handler hears nothing more but the end.
+    func abort()
+
+    /// Stops reading, so that the peer has to wait. Nothing is lost.
+    func pauseReading()
+
+    /// Reads on.
+    func resumeReading()
+}
+
+extension ByteStream {
+    /// Sends what waits, says that it was all, and ends when the peer does, within 5 seconds.
+    public func finish() { self.finish(readingAtMost: .max) }
+}

@@ -1,0 +1,87 @@
+/// Why a byte stream ended or could not be opened.
+///
+/// The message is fit for a log: it never holds a query, a header's value or any other part of a request that may be
+/// secret.
+public struct ByteStreamError: Error, Sendable, Hashable {
+    /// What to decide by.
+    public var code: Code
+    /// What to read in a log line.
+    public var message: String
+    /// The HTTP status of the answer, when there was one.
+    public var status: Int?
+    /// How long the server asked to be left alone, when it said so in seconds.
+    public var retryAfter: Duration?
+
+    /// Makes an error.
+    public init(_ code: Code, _ message: String, status: Int? = nil, retryAfter: Duration? = nil) {
+        self.code = code
+        self.message = message
+        self.status = status
+        self.retryAfter = retryAfter
+    }
+}
+
+extension ByteStreamError {
+    /// A kind of ending; more may be added.
+    public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The name of the kind.
+        public var rawValue: String
+
+        /// Makes a kind from its name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The request has a character or a value that must not be sent.
+        public static let invalidRequest = Self(rawValue: "invalidRequest")
+        /// A part of the request, or all of it, is longer than is carried safely.
+        public static let requestTooLong = Self(rawValue: "requestTooLong")
+        /// The host's name has no address.
+        public static let nameNotResolved = Self(rawValue: "nameNotResolved")
+        /// No address of the host took the connection: refused, or no way there.
+        public static let unreachable = Self(rawValue: "unreachable")
+        /// The body of an answer is longer than was allowed.
+        public static let answerTooLong = Self(rawValue: "answerTooLong")
+        /// The whole answer of a request that is no upgrade has come.
+        public static let completed = Self(rawValue: "completed")
+        /// No address of the proxy took the connection, or its name has none.
+        public static let proxyUnreachable = Self(rawValue: "proxyUnreachable")
+        /// The proxy wants a name and a password, or other ones.
+        public static let proxyUnauthorized = Self(rawValue: "proxyUnauthorized")
+        /// The proxy does not let the connection through; see ``ByteStreamError/status``.
+        public static let proxyRefused = Self(rawValue: "proxyRefused")
+        /// A deadline passed.
+        public static let timedOut = Self(rawValue: "timedOut")
+        /// The options for TLS cannot be used: certificates or keys that are missing or no PEM.
+        public static let tlsUnusable = Self(rawValue: "tlsUnusable")
+        /// TLS was not established, for this reason; see ``tlsFailure``.
+        public static func tls(_ failure: TLSFailure) -> Self { Self(rawValue: Self.tlsPrefix + failure.rawValue) }
+        /// The server answered with a redirect, which is never followed.
+        public static let redirected = Self(rawValue: "redirected")
+        /// The server answered with another status than 101; see ``ByteStreamError/status``.
+        public static let refused = Self(rawValue: "refused")
+        /// The server's answer breaks the rules of HTTP or of the upgrade.
+        public static let handshakeMalformed = Self(rawValue: "handshakeMalformed")
+        /// The server, or the network, ended the connection.
+        public static let closedByPeer = Self(rawValue: "closedByPeer")
+        /// This side ended the stream.
+        public static let closedByUs = Self(rawValue: "closedByUs")
+        /// The address or port to listen at is not to be had.
+        public static let unlistenable = Self(rawValue: "unlistenable")
+        /// The event loop was shut down.
+        public static let loopStopped = Self(rawValue: "loopStopped")
+        /// The back end could not be set up, for want of memory or descriptors.
+        public static let unavailable = Self(rawValue: "unavailable")
+
+        /// Why TLS was not established, when that is what went wrong.
+        public var tlsFailure: TLSFailure? {
+            guard self.rawValue.hasPrefix(Self.tlsPrefix) else { return nil }
+            return TLSFailure(rawValue: String(self.rawValue.dropFirst(Self.tlsPrefix.count)))
+        }
+
+        private static let tlsPrefix = "tls."
+    }
+}
+
+extension ByteStreamError: CustomStringConvertible {
+    /// The code and the message in one line.
+    public var description: String { "\(self.code.rawValue): \(self.message)" }
+}

@@ -1,0 +1,29 @@
+public import Linkspan
+
+extension HTTPProxy {
+    /// The options of a configuration that make a proxy; the same for every transport.
+    public static let options: [PluginOption] = [
+        PluginOption("proxy", .text, fallback: "none", "The HTTP proxy to go through, such as proxy.example:3128."),
+        PluginOption("proxyUser", .text, fallback: "none", "The name to show to the proxy."),
+        PluginOption(
+            "proxyPassword", .text, fallback: "none", isSecret: true, "The password that goes with the name."),
+    ]
+
+    /// Makes a proxy of a configuration's values, nil when there is none.
+    ///
+    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when it is not understood, and for a name or password
+    ///   without a proxy.
+    public static func make(_ values: OptionValues) throws(LinkspanError) -> Self? {
+        let (user, password) = (values.text("proxyUser"), values.text("proxyPassword"))
+        guard let text = values.text("proxy") else {
+            guard user == nil, password == nil else {
+                throw LinkspanError(.invalidConfiguration, "name and password of a proxy need the option proxy")
+            }
+            return nil
+        }
+        guard user != nil || password == nil else {
+            throw LinkspanError(.invalidConfiguration, "the proxy's password needs the option proxyUser")
+        }
+        return try Self(text, user: user, password: password.map { Secret($0) })
+    }
+}

@@ -1,0 +1,87 @@
+public import LinkspanRuntime
+
+/// A back end for streams of bytes: an event loop that dials and listens.
+///
+/// It is an executor: everything that begins here, up to a connection's listeners, lives on it, and its methods are called
+/// on it. What hears of events is called later, never from inside one of these calls or of a stream's.
+///
+/// A back end does names, TCP, proxies, TLS and HTTP/1.1. It verifies servers as ``TLSPolicy`` says before it sends a byte
+/// of a request, never follows a redirect, keeps the request's deadline, and ends every attempt with one ``ByteStreamError``.
+public protocol NetworkLoop: JobExecutor {
+    /// Begins to send a request; its stream is open once the answer allows it.
+    ///
+    /// An upgrade is open with status 101, after which the stream carries what follows in both directions; the handler judges
+    /// the rest of the head. A GET or POST is open with any status, and the stream carries the answer's body, then ends with
+    /// code `completed`. What is written before is kept: of a POST it is the body.
+    ///
+    /// - Returns: the stream. Handler and stream live until ``ByteStreamHandler/closed(_:)``, even if nobody else holds them.
+    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream
+
+    /// Begins to listen, until the listener is closed or the loop ends, whether or not somebody holds it.
+    ///
+    /// No TLS: for servers on the loopback, which tests and samples talk to.
+    ///
+    /// - Parameters:
+    ///   - request: where.
+    ///   - accept: decides about a connection that has come in: the handler of its stream, or nil to drop it. The stream is
+    ///     open already, so ``ByteStreamHandler/opened(_:)`` is not called.
+    /// - Returns: the listener, to close it.
+    /// - Throws: ``ByteStreamError`` with code `unlistenable`, or `loopStopped`.
+    func listen(
+        _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
+    ) throws(ByteStreamError) -> any ByteListener
+
+    /// Ends every stream with `loopStopped`, then the loop; returns when it has ended. From any thread.
+    ///
+    /// Called on the loop it returns at once, and the loop ends after the current job. May be called again.
+    func shutdown()
+}
+
+/// Where to listen.
+public struct ListenRequest: Sendable, Hashable {
+    /// The numeric address of an interface.
+    public var address: String
+    /// The port; 0 for any that is free.
+    public var port: Int
+    /// How many connections may wait to be accepted.
+    public var backlog: Int
+    /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called.
+    public var lowWaterMark: Int
+
+    /// Makes a request.
+    public init(
+        address: String = "127.0.0.1", port: Int = 0, backlog: Int = 128, lowWaterMark: Int = 64 * 1024
+    ) {
+        self.address = address
+        self.port = port
+        self.backlog = backlog
+        self.lowWaterMark = lowWaterMark
+    }
+}
+
+/// A port at which a loop accepts streams of bytes.
+public protocol ByteListener: AnyObject {
+    /// The port.
+    var port: Int { get }
+
+    /// Gives the port up, and calls `onClosed` when it is free. Accepted streams go on. May be called again.
+    func close(_ onClosed: @escaping () -> Void)
+}
+
+extension NetworkLoop {
+    /// Does something on the loop, for callers elsewhere; returns what came of it.
+    public func perform<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        // By way of a lock: the thread sanitizer does not see what a continuation hands over from a foreign thread.
+        let result = Lock<Result?>(nil)
+        while true {
+            await withCheckedContinuation { continuation in
+                self.execute {
+                    let given = body()
+                    result.withLock { $0 = given }
+                    continuation.resume()
+                }
+            }
+            if let result = result.withLock({ $0 }) { return result }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+extension UpgradeRequest {
+    /// What every back end carries without cutting anything, in bytes: the narrowest is libwebsockets.
+    enum Limit {
+        static let requestLine = 2_000
+        static let host = 100
+        static let origin = 100
+        static let request = 3_584
+    }
+
+    /// Checks lengths and characters, because back ends may cut what is too long and send line breaks as they are.
+    ///
+    /// Throws `invalidRequest` for a character or value that must not be sent, `requestTooLong` for a part over its limit:
+    /// 2,000 bytes for the request line, 100 for host and port, 100 for the origin, 3.5 KiB for the whole request.
+    public func validated() throws(ByteStreamError) {
+        try self.checkHost()
+        if self.purpose != .connect { try self.checkTarget() }
+        try self.proxy?.validated()
+        try self.checkHeaders()
+        if let origin = self.origin {
+            try Self.check(origin, "origin", allowsSpace: false)
+            try Self.check(origin.utf8.count, "origin", limit: Limit.origin)
+        }
+        try Self.check(self.requestLength, "request", limit: Limit.request)
+    }
+
+    private func checkHost() throws(ByteStreamError) {
+        guard !self.bareHost.isEmpty else { throw ByteStreamError(.invalidRequest, "the host is empty") }
+        guard (1...65_535).contains(self.port) else {
+            throw ByteStreamError(.invalidRequest, "the port \(self.port) is not between 1 and 65535")
+        }
+        try Self.check(self.bareHost, "host", allowsSpace: false)
+        try Self.check(self.hostHeader.utf8.count, "host", limit: Limit.host)
+        let isPlain = NumericAddress.isIPv6(self.bareHost) || self.bareHost.utf8.allSatisfy(Self.isHostByte)
+        guard isPlain else { throw ByteStreamError(.invalidRequest, "the host has a character no name has") }
+    }
+
+    private func checkTarget() throws(ByteStreamError) {
+        guard self.target.utf8.first == UInt8(ascii: "/") else {
+            throw ByteStreamError(.invalidRequest, "the request target does not start with a slash")
+        }
+        try Self.check(self.target, "request target", allowsSpace: false)
+        guard !self.target.utf8.contains(UInt8(ascii: "#")) else {
+            throw ByteStreamError(.invalidRequest, "the request target has a fragment")
+        }
+        try Self.check(
+            "\(self.method)  HTTP/1.1".utf8.count + self.target.utf8.count, "request line",
+            limit: Limit.requestLine)
+    }
+
+    private func checkHeaders() throws(ByteStreamError) {
+        for header in self.headers {
+            guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isTokenByte) else {
+                throw ByteStreamError(.invalidRequest, "a header's name has a character no name has")
+            }
+            guard !Self.reservedNames.contains(header.name.lowercased()) else {
+                throw ByteStreamError(.invalidRequest, "the header \(header.name) cannot be set")
+            }
+            try Self.check(header.value, "value of the header \(header.name)", allowsSpace: true)
+        }
+    }
+
+    private static let reservedNames: Set<String> = ["host", "origin", "content-length", "transfer-encoding"]
+
+    private static func check(_ text: String, _ what: String, allowsSpace: Bool) throws(ByteStreamError) {
+        let lowest: UInt8 = allowsSpace ? 0x20 : 0x21
+        guard text.utf8.allSatisfy({ $0 >= lowest && $0 < 0x7F }) else {
+            throw ByteStreamError(.invalidRequest, "the \(what) has a character that must not be sent")
+        }
+    }
+
+    private static func check(_ length: Int, _ what: String, limit: Int) throws(ByteStreamError) {
+        guard length <= limit else {
+            let advice = "a token belongs into the authentication payload or a header"
+            throw ByteStreamError(.requestTooLong, "the \(what) has \(length) bytes of at most \(limit); \(advice)")
+        }
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    /// Whether a byte may be part of a token (RFC 9110 section 5.6.2).
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+extension UpgradeRequest {
+    /// The method of the request line.
+    public var method: String {
+        switch self.purpose {
+        case .upgrade, .get: "GET"
+        case .post: "POST"
+        case .connect: "CONNECT"
+        }
+    }
+
+    /// Whether the answer is a body, whatever its status, and not a stream.
+    public var isExchange: Bool {
+        switch self.purpose {
+        case .upgrade, .connect: false
+        case .get, .post: true
+        }
+    }
+
+    /// The host without the brackets of an IPv6 address.
+    public var bareHost: String {
+        guard self.host.hasPrefix("["), self.host.hasSuffix("]") else { return self.host }
+        return String(self.host.dropFirst().dropLast())
+    }
+
+    /// The value of `Host` (RFC 9110 section 7.2): an IPv6 address in brackets, the port unless it is the scheme's.
+    ///
+    /// An IPv4 address always has its port: version 4.1 of the library takes a connection whose host is spelled like its
+    /// address for one that can wait for another to the same place, and an upgraded one is never done.
+    public var hostHeader: String {
+        let name = NumericAddress.isIPv6(self.bareHost) ? "[\(self.bareHost)]" : self.bareHost
+        let isUsual = self.port == (self.isSecure ? 443 : 80)
+        return isUsual && !NumericAddress.isIPv4(self.bareHost) ? name : "\(name):\(self.port)"
+    }
+
+    /// The header lines that the library does not write itself.
+    public var headerLines: [UInt8] {
+        var lines: [UInt8] = []
+        func append(_ name: String, _ value: String) {
+            lines += name.utf8
+            lines += ": ".utf8
+            lines += value.utf8
+            lines += "\r\n".utf8
+        }
+        if let origin = self.origin { append("Origin", origin) }
+        for header in self.headers { append(header.name, header.value) }
+        if case .post(let bodyLength) = self.purpose { append("Content-Length", "\(bodyLength)") }
+        return lines
+    }
+
+    /// The length of the whole request: the request line, what the library adds, `Host` and the header lines.
+    private var requestLength: Int {
+        let added =
+            "POST  HTTP/1.1\r\nPragma: no-cache\r\nCache-Control: no-cache\r\nHost: \r\nconnection: close\r\n\r\n"
+            .utf8.count
+        return added + self.target.utf8.count + self.hostHeader.utf8.count + self.headerLines.count
+    }
+}

@@ -1,0 +1,60 @@
+/// A request to turn an HTTP/1.1 exchange into a stream of bytes (RFC 9110 section 7.8), or for an answer with a body.
+public struct UpgradeRequest: Sendable {
+    /// A header field and its value.
+    public typealias Header = (name: String, value: String)
+
+    /// A host name, or a numeric address (IPv6 with or without brackets).
+    public var host: String
+    /// The TCP port.
+    public var port: Int
+    /// Whether the stream runs over TLS.
+    public var isSecure: Bool
+    /// The path and query, from `/` on, already percent-encoded.
+    public var target: String
+    /// The header fields, in the order they are sent.
+    ///
+    /// `Host` is made from the host and port, and no `Connection` or `Upgrade` is added: the caller gives those.
+    public var headers: [Header]
+    /// The value of `Origin`, or nil for none.
+    public var origin: String?
+    /// How the server is verified when the stream is secure.
+    public var tls: TLSPolicy
+    /// The proxy to go through, nil for none; variables of the environment are not looked at.
+    public var proxy: HTTPProxy?
+    /// The time for name look-up, TCP, TLS and upgrade together; 10 seconds unless set, 60 at most.
+    public var deadline: Duration
+    /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called; 64 KiB unless set.
+    public var lowWaterMark: Int
+    /// What is asked for; an upgrade unless set.
+    public var purpose = Purpose.upgrade
+
+    /// What a request asks for.
+    public enum Purpose: Sendable, Hashable {
+        /// GET, with an answer that turns the connection into a stream (status 101).
+        case upgrade
+        /// GET, with an answer that has a body.
+        case get
+        /// POST of a body with this many bytes, which are written to the stream; the answer has a body.
+        case post(bodyLength: Int)
+        /// CONNECT: asks a proxy for a way to ``target``, which is a host and a port.
+        case connect
+    }
+
+    /// Makes a request; see the properties for the defaults.
+    public init(
+        host: String, port: Int, isSecure: Bool, target: String = "/", headers: [Header] = [], origin: String? = nil,
+        tls: TLSPolicy = .system, deadline: Duration = .seconds(10), lowWaterMark: Int = 64 * 1024,
+        proxy: HTTPProxy? = nil
+    ) {
+        self.host = host
+        self.port = port
+        self.isSecure = isSecure
+        self.target = target
+        self.headers = headers
+        self.origin = origin
+        self.tls = tls
+        self.deadline = deadline
+        self.lowWaterMark = lowWaterMark
+        self.proxy = proxy
+    }
+}

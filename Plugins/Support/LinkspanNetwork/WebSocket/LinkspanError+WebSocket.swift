@@ -1,0 +1,71 @@
+public import Linkspan
+internal import LinkspanWebSocketProtocol
+
+extension LinkspanError {
+    /// Says in the SDK's terms how a channel ended.
+    public init(_ end: WebSocketEnd) {
+        switch end {
+        case .stream(let error):
+            self.init(error)
+        case .handshake(let error):
+            self.init(.protocolViolation, "the server's WebSocket handshake is wrong", cause: error)
+        case .closed(let event):
+            self.init(event)
+        case .silent:
+            self.init(.heartbeatMissed, "the server did not answer a ping in time")
+        case .aborted:
+            self.init(.connectionLost, "closed by this side")
+        }
+    }
+
+    /// Says in the SDK's terms how a stream ended.
+    private init(_ error: ByteStreamError) {
+        let codes: [ByteStreamError.Code: Code] = [
+            .invalidRequest: .invalidConfiguration, .requestTooLong: .invalidConfiguration,
+            .nameNotResolved: .nameNotResolved, .unreachable: .connectionLost, .timedOut: .timedOut,
+            .tlsUnusable: .invalidConfiguration, .redirected: .redirected, .handshakeMalformed: .protocolViolation,
+        ]
+        if let failure = error.code.tlsFailure {
+            // What the network cut off may well come about the next time; a certificate does not change so soon.
+            self.init(failure == .handshakeCut ? .connectionLost : .tlsFailed, error.message, cause: failure)
+            return
+        }
+        if error.code == .proxyRefused || error.code == .proxyUnauthorized {
+            // 5xx is what a proxy says of a server that it does not reach.
+            let isFinal = error.status.map { (400...499).contains($0) && $0 != 408 && $0 != 429 } ?? false
+            self.init(
+                isFinal ? .proxyRefused : .connectionLost, error.message, cause: error, retryAfter: error.retryAfter)
+            return
+        }
+        let code = error.code == .refused ? Self.code(ofStatus: error.status) : codes[error.code] ?? .connectionLost
+        self.init(code, error.message, cause: error, retryAfter: error.retryAfter)
+    }
+
+    /// What an HTTP status in place of 101 means for the next attempt (RFC 9110 §15).
+    private static func code(ofStatus status: Int?) -> Code {
+        switch status {
+        case 401, 407: .credentialsRefused
+        case 400, 403, 405, 410: .refused
+        case 426: .unsupportedVersion
+        // 404 as well: while servers are replaced one by one, a path may be unknown for a moment.
+        default: .serverUnavailable
+        }
+    }
+
+    /// What a Close frame means for the next attempt (RFC 6455 §7.4, and the usual private codes).
+    private init(_ event: CloseEvent) {
+        let text = event.reason.isEmpty ? "" : ": \(event.reason)"
+        let message = "the server closed the connection with code \(event.code.rawValue)\(text)"
+        if let violation = event.violation {
+            self.init(.protocolViolation, "the server broke the WebSocket protocol", cause: violation)
+            return
+        }
+        switch event.code.rawValue {
+        case 1003, 1007, 1010: self.init(.protocolViolation, message)
+        case 1008, 4403: self.init(.refused, message)
+        case 1012, 1013, 1014: self.init(.serverUnavailable, message)
+        case 4401: self.init(.credentialsRefused, message)
+        default: self.init(.connectionLost, message)
+        }
+    }
+}

@@ -1,0 +1,293 @@
+internal import LinkspanRuntime
+public import LinkspanWebSocketProtocol
+
+/// A WebSocket connection to a server: the codec of `LinkspanWebSocketProtocol` over a stream of a ``NetworkLoop``.
+///
+/// It lives on the loop, where all its methods are called. Sending encodes straight into the stream's buffer; received
+/// messages are handed over once for each read.
+public final class WebSocketChannel {
+    /// What became of a message.
+    public enum SendResult: Sendable, Hashable {
+        /// It is in the buffer.
+        case sent
+        /// It is in the buffer, and the buffer is above its mark: wait for ``WebSocketChannelHandler/drained()``.
+        case full
+        /// The channel is not open; nothing was taken.
+        case notOpen
+    }
+
+    /// The most that is read of a server that broke the protocol, so that our Close frame reaches it.
+    private static let farewellBytes = 1 << 20
+
+    private let request: WebSocketRequest
+    private let handshake: ClientHandshake
+    private let handler: any WebSocketChannelHandler
+    private let loop: any NetworkLoop
+    /// Nil before it begins to open and after its end.
+    private var stream: (any ByteStream)?
+    private var session: WebSocketSession
+    /// Whether messages may be sent, as far as the handshake and the end of the stream go.
+    private var isOpen = false
+    private var end: WebSocketEnd?
+    /// Whether the handler knows of the end.
+    private var isTold = false
+    private var deadline: (any ScheduledWork)?
+    private var keepAlive: (any ScheduledWork)?
+    /// Whether anything has arrived since the last ping.
+    private var isAlive = true
+    private var control = ControlRate()
+    /// How many messages have come.
+    private var messages = 0
+    /// How far things were when the watch over an unfinished message began; nil when there is none.
+    private var watch: (messages: Int, bytes: Int, timer: any ScheduledWork)?
+    /// The bytes that may still come after our Close frame; nil before it.
+    private var closingRoom: Int?
+
+    /// Makes a channel that has not begun to open.
+    ///
+    /// - Throws: ``WebSocketProtocolError`` when an offered sub-protocol is not a token.
+    public init(
+        _ request: WebSocketRequest, on loop: any NetworkLoop, handler: any WebSocketChannelHandler
+    ) throws(WebSocketProtocolError) {
+        var request = request
+        self.handshake = try ClientHandshake(
+            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: request.subprotocols,
+            compression: request.compression)
+        request.upgrade.headers = self.handshake.headers + request.upgrade.headers
+        self.request = request
+        self.handler = handler
+        self.loop = loop
+        self.session = WebSocketSession(
+            role: .client, limits: request.limits, masks: MaskSource(generator: SystemRandomBlock()))
+    }
+
+    /// Begins to connect.
+    ///
+    /// Call it once.
+    public func open() {
+        guard self.end == nil else { return self.loop.executeLocally { self.tell(.aborted) } }
+        self.stream = self.loop.connect(self.request.upgrade, handler: StreamBridge(channel: self))
+    }
+
+    /// Sends a message whose payload `write` appends, and binary messages right behind it with nothing between.
+    ///
+    /// - Parameters:
+    ///   - opcode: text or binary; the bytes of a text must be UTF-8.
+    ///   - expectedLength: a guess of the payload's length; a good one saves moving it by a few bytes.
+    ///   - attachments: the binary messages that follow.
+    ///   - write: appends the payload to the buffer it gets, and does nothing else to it.
+    /// - Returns: what became of the message.
+    public func send(
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], write: (inout [UInt8]) -> Void
+    ) -> SendResult {
+        guard self.isOpen, self.session.isOpen, let stream = self.stream else { return .notOpen }
+        let pending = stream.write { buffer in
+            _ = self.session.send(opcode, expectedLength: expectedLength, into: &buffer, write: write)
+            for attachment in attachments { _ = self.session.send(.binary, payload: attachment, into: &buffer) }
+        }
+        guard let pending else { return .notOpen }
+        return pending > self.request.highWaterMark ? .full : .sent
+    }
+
+    /// Begins the closing handshake; the channel ends within its close deadline.
+    public func close(_ code: CloseCode? = .normal, reason: String = "") {
+        self.isOpen = false
+        guard let stream = self.stream else { return self.abort() }
+        var output: [UInt8] = []
+        switch self.session.close(code, reason: reason, into: &output) {
+        case .awaitPeer:
+            // Whoever is in the midst of a message may complete it before there is a Close frame.
+            self.closingRoom = self.request.limits.maxMessageBytes
+            stream.write { $0.append(contentsOf: output) }
+            self.finishAfterDeadline()
+        case .ignore: ()
+        }
+    }
+
+    /// Ends at once, at any moment.
+    public func abort() {
+        self.isOpen = false
+        if self.end == nil { self.end = .aborted }
+        self.stream?.abort()
+    }
+
+    /// Stops reading, so that the server is slowed down.
+    public func pauseReading() { self.stream?.pauseReading() }
+
+    /// Reads on.
+    public func resumeReading() { self.stream?.resumeReading() }
+
+    private func finishAfterDeadline() {
+        self.deadline?.cancel()
+        self.deadline = self.loop.scheduleLocally(after: self.request.closeDeadline) { self.stream?.finish() }
+    }
+}
+
+// MARK: - What the stream reports
+
+extension WebSocketChannel {
+    fileprivate func streamOpened(_ head: ResponseHead) {
+        let fields = [
+            "upgrade": head.upgrade, "connection": head.connection, "sec-websocket-accept": head.accept,
+            "sec-websocket-protocol": head.subprotocol, "sec-websocket-extensions": head.extensions,
+        ]
+        do throws(WebSocketProtocolError) {
+            let accepted = try self.handshake.verify(status: head.status) { name in
+                (fields[name] ?? nil).map { [$0] } ?? []
+            }
+            if let compression = accepted.compression { self.session.begin(compression) }
+            self.isOpen = true
+            self.handler.opened(subprotocol: accepted.subprotocol)
+            self.scheduleKeepAlive()
+        } catch {
+            self.drop(.handshake(error))
+        }
+    }
+
+    fileprivate func streamReceived(_ chunk: [UInt8]) {
+        guard self.mayCome(chunk.count) else {
+            self.stream?.finish(readingAtMost: Self.farewellBytes)
+            return
+        }
+        self.isAlive = true
+        var output: [UInt8] = []
+        var messages: [WebSocketMessage] = []
+        let ending = self.decode(chunk, to: &messages, output: &output)
+        self.messages += messages.count
+        let isUnfinished = self.session.unfinishedBytes != nil
+        // What came before a broken rule may still be answered; whoever has said goodbye listens to no answer.
+        if case .closed(let event)? = ending?.0, event.violation != nil, !messages.isEmpty {
+            self.handler.received(messages)
+            messages = []
+        }
+        if ending != nil { self.isOpen = false }
+        // A server that does not read gets no more pongs; the farewell it gets in any case.
+        if !output.isEmpty, let stream = self.stream,
+            ending != nil || stream.pendingBytes <= self.request.highWaterMark
+        {
+            stream.write { $0.append(contentsOf: output) }
+        }
+        if !messages.isEmpty { self.handler.received(messages) }
+        if let (end, streamEnd) = ending { return self.finish(end, streamEnd) }
+        if isUnfinished { self.watchMessage() }
+    }
+
+    private func decode(
+        _ chunk: [UInt8], to messages: inout [WebSocketMessage], output: inout [UInt8]
+    ) -> (WebSocketEnd, WebSocketSession.StreamEnd)? {
+        let controlFrames = self.session.controlFrames
+        self.session.receive(chunk[...])
+        while let event = self.session.next(into: &output) {
+            switch event {
+            case .text(let text): messages.append(.text(text).detached(fromReadOf: chunk.count))
+            case .binary(let bytes): messages.append(.binary(bytes).detached(fromReadOf: chunk.count))
+            case .pong: ()
+            case .closed(let event, let stream): return (.closed(event), stream)
+            }
+        }
+        let newControlFrames = self.session.controlFrames - controlFrames
+        guard newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) else { return nil }
+        return self.session.fail(.controlFlood, into: &output).map { (.closed($0), .drop) }
+    }
+
+    /// Whether so many bytes more are read: not without end from a server that has been told to close.
+    private func mayCome(_ count: Int) -> Bool {
+        guard let room = self.closingRoom else { return true }
+        self.closingRoom = room - count
+        return room >= count
+    }
+
+    private func finish(_ end: WebSocketEnd, _ streamEnd: WebSocketSession.StreamEnd) {
+        if self.end == nil { self.end = end }
+        switch streamEnd {
+        case .drop:
+            // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well let
+            // that take its time; the handler need not wait for it.
+            self.stream?.finish(readingAtMost: Self.farewellBytes)
+            self.tell(end)
+        case .awaitPeer: self.finishAfterDeadline()
+        }
+    }
+
+    /// Tells the handler of the end, once.
+    private func tell(_ end: WebSocketEnd) {
+        guard !self.isTold else { return }
+        self.isTold = true
+        self.handler.closed(end)
+    }
+
+    fileprivate func streamDrained() {
+        if !self.isTold { self.handler.drained() }
+    }
+
+    fileprivate func streamClosed(_ error: ByteStreamError) {
+        self.isOpen = false
+        let end = self.end ?? .stream(error)
+        self.end = end
+        self.deadline?.cancel()
+        self.keepAlive?.cancel()
+        self.watch?.timer.cancel()
+        (self.deadline, self.keepAlive, self.watch, self.stream) = (nil, nil, nil, nil)
+        self.tell(end)
+    }
+
+    private func drop(_ end: WebSocketEnd) {
+        self.isOpen = false
+        if self.end == nil { self.end = end }
+        self.stream?.abort()
+    }
+
+    // MARK: Messages that come drop by drop
+
+    /// Makes sure that an unfinished message is looked at again.
+    private func watchMessage() {
+        guard self.watch == nil, self.stream != nil else { return }
+        let timer = self.loop.scheduleLocally(after: self.request.messageDeadline) { self.judgeMessage() }
+        self.watch = (self.messages, self.session.unfinishedBytes ?? 0, timer)
+    }
+
+    private func judgeMessage() {
+        let former = self.watch
+        self.watch = nil
+        guard self.end == nil, let bytes = self.session.unfinishedBytes else { return }
+        if let former, former.messages == self.messages, bytes - former.bytes < WebSocketRequest.messageProgress {
+            var output: [UInt8] = []
+            guard let event = self.session.fail(.messageOverdue, into: &output) else { return }
+            self.isOpen = false
+            self.stream?.write { $0.append(contentsOf: output) }
+            return self.finish(.closed(event), .drop)
+        }
+        self.watchMessage()
+    }
+
+    // MARK: Keep-alive
+
+    private func scheduleKeepAlive() {
+        guard let keepAlive = self.request.keepAlive, self.stream != nil else { return }
+        self.keepAlive = self.loop.scheduleLocally(after: keepAlive.interval) { self.ping(keepAlive) }
+    }
+
+    private func ping(_ keepAlive: WebSocketRequest.KeepAlive) {
+        self.isAlive = false
+        var output: [UInt8] = []
+        guard self.session.ping(into: &output), let stream = self.stream else { return }
+        stream.write { $0.append(contentsOf: output) }
+        self.keepAlive = self.loop.scheduleLocally(after: keepAlive.timeout) {
+            // Anything that has arrived proves that the server lives, be it the pong or not.
+            if self.isAlive { self.scheduleKeepAlive() } else { self.drop(.silent) }
+        }
+    }
+}
+
+/// Keeps the stream's callbacks out of the channel's public face.
+private final class StreamBridge: ByteStreamHandler {
+    private let channel: WebSocketChannel
+
+    init(channel: WebSocketChannel) { self.channel = channel }
+
+    func opened(_ head: ResponseHead) { self.channel.streamOpened(head) }
+    func received(_ bytes: [UInt8]) { self.channel.streamReceived(bytes) }
+    func readTurnEnded() {}
+    func drained() { self.channel.streamDrained() }
+    func closed(_ reason: ByteStreamError) { self.channel.streamClosed(reason) }
+}

@@ -1,0 +1,58 @@
+public import LinkspanWebSocketProtocol
+
+/// What a WebSocket channel connects to, and how it behaves.
+public struct WebSocketRequest: Sendable {
+    /// The upgrade request without the headers of the WebSocket handshake, which the channel adds.
+    public var upgrade: UpgradeRequest
+    /// The sub-protocols to offer, the preferred first.
+    public var subprotocols: [String]
+    /// Bounds of what the server may send.
+    public var limits: WebSocketLimits
+    /// The compression to offer; nil for none.
+    public var compression: WebSocketCompression?
+    /// When to ping a silent server; nil to leave that to a protocol above.
+    public var keepAlive: KeepAlive?
+    /// Unsent bytes above which the channel says it is full.
+    public var highWaterMark: Int
+    /// How long closing may take, from our Close frame to the end of the stream.
+    public var closeDeadline: Duration
+
+    /// How long a message that has begun may make no progress to speak of: less than ``messageProgress``.
+    public var messageDeadline = Duration.seconds(30)
+
+    /// The progress that a message has to make within ``messageDeadline``, in bytes.
+    ///
+    /// Not the whole message: over a slow line a large one may take minutes.
+    public static let messageProgress = 64 * 1024
+
+    /// Makes a request.
+    public init(
+        upgrade: UpgradeRequest, subprotocols: [String] = [], limits: WebSocketLimits = .defaults(),
+        compression: WebSocketCompression? = nil, keepAlive: KeepAlive? = nil, highWaterMark: Int = 1 << 20,
+        closeDeadline: Duration = .seconds(5)
+    ) {
+        self.upgrade = upgrade
+        self.subprotocols = subprotocols
+        self.limits = limits
+        self.compression = compression
+        self.keepAlive = keepAlive
+        self.highWaterMark = highWaterMark
+        self.closeDeadline = closeDeadline
+    }
+
+    /// When a silent server is pinged, and how long it may take to answer.
+    public struct KeepAlive: Sendable, Hashable {
+        /// How often a ping is sent.
+        public var interval: Duration
+        /// How long the server may be silent after a ping.
+        public var timeout: Duration
+
+        /// Makes a keep-alive rule.
+        ///
+        /// A server that has vanished is noticed after at most `interval` + `timeout`.
+        public init(interval: Duration, timeout: Duration) {
+            self.interval = interval
+            self.timeout = timeout
+        }
+    }
+}

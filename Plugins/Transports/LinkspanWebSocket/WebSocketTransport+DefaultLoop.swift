@@ -1,0 +1,10 @@
+private import LinkspanLWS
+
+extension WebSocketTransport {
+    /// Makes a transport whose sockets run on the loop that the process shares.
+    ///
+    /// - Parameter configuration: how it behaves.
+    public init(_ configuration: Configuration = .defaults()) {
+        self.init(configuration, loop: EventLoop.shared)
+    }
+}

@@ -1,0 +1,68 @@
+internal import Linkspan
+internal import LinkspanNetwork
+internal import Testing
+
+@Suite struct TLSPolicyTests {
+    private static let pin = "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
+
+    @Test("a pin is read, and written as it was read")
+    func pin() throws {
+        let pin = try PublicKeyPin(Self.pin)
+        #expect(pin.digest == Array(1...32))
+        #expect(pin.text == Self.pin)
+        let other = try PublicKeyPin("sha256/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/8=")
+        #expect(other.text == "sha256/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/8=")
+    }
+
+    @Test(
+        "what is no pin is refused",
+        arguments: [
+            "", "sha256/", "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
+            "sha1/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
+            // One character too few or too many, none of base64, padding in the wrong place, bits beyond the last byte.
+            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy=",
+            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAA=",
+            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy-=",
+            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eH==A",
+            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyB=", "sha256/é",
+        ])
+    func noPin(_ text: String) {
+        let error = #expect(throws: LinkspanError.self) { try PublicKeyPin(text) }
+        #expect(error?.code == .invalidConfiguration)
+    }
+
+    @Test("a policy says everything about itself but pins and keys")
+    func description() throws {
+        let pin = try PublicKeyPin(Self.pin)
+        let policy = TLSPolicy(
+            roots: .file("ca.pem"), addsSystemRoots: true, pins: [pin],
+            clientCertificate: ClientCertificate(.file("own.pem"), key: .pem("-----BEGIN SECRET KEY-----")),
+            minimumVersion: .tls13)
+        #expect(
+            policy.description
+                == "roots in ca.pem, and the system's, \(pin), certificate in own.pem, key <redacted>, "
+                + "TLS 1.3 at least")
+        var dumped = ""
+        dump(policy, to: &dumped)
+        #expect(!dumped.contains("SECRET"))
+        #expect(!(policy.description + dumped).contains(Self.pin.dropFirst(7)) && !dumped.contains("- 31\n"))
+        #expect(try PublicKeyPin(Self.pin).description == pin.description)
+        #expect(TLSPolicy.system.description == "system roots")
+    }
+
+    @Test("a proxy is a host and a port, and shows no password")
+    func proxy() throws {
+        for text in ["Proxy.example:3128", "http://proxy.example:3128", "http://proxy.example:3128/"] {
+            let proxy = try HTTPProxy(text, user: "ann", password: "secret")
+            #expect(proxy.host == "proxy.example")
+            #expect(proxy.port == 3128)
+            #expect("\(proxy) \(String(reflecting: proxy))".contains("secret") == false)
+        }
+        #expect(try HTTPProxy("[::1]:8080").description == "[::1]:8080")
+        for text in ["", "https://p:1", "p:1/path", "ann:secret@p:1", "p:99999", "socks5://p:1", "p:1?x"] {
+            let error = #expect(throws: LinkspanError.self) { try HTTPProxy(text) }
+            #expect(error?.code == .invalidConfiguration)
+            #expect(error?.description.contains("secret") == false)
+        }
+    }
+}
