@@ -42,6 +42,7 @@ public final class MetricsService: LifecycleService {
     }
 
     private let factory: any MetricsFactory
+    /// Guards options, book and instruments: the thread that handles events contends with those that change options.
     private let state: Lock<State>
 
     /// What can be chosen.
@@ -87,9 +88,19 @@ extension MetricsService {
         _ event: Stamped<Event>, _ measure: (inout MetricsBook) -> [Measurement]
     ) {
         let (measurements, instruments) = self.state.withLock { state in
-            (state.book.missed(event.gap, of: Event.family) + measure(&state.book), state.instruments)
+            (state.book.missed(event.gap, of: Event.familyName) + measure(&state.book), state.instruments)
         }
-        for measurement in measurements { instruments.record(measurement) }
+        for measurement in measurements {
+            if let known = instruments.instrument(for: measurement) {
+                known.record(measurement)
+            } else {
+                let made = instruments.make(measurement)
+                made.record(measurement)
+                self.state.withLock { state in
+                    if state.instruments.prefix == instruments.prefix { state.instruments.keep(made, for: measurement) }
+                }
+            }
+        }
     }
 }
 

@@ -63,13 +63,13 @@ public final class TokenRefreshService: LifecycleService {
         get { self.state.withLock { $0.options } }
         set {
             self.state.withLock { $0.options = newValue }
-            self.tokens.desk.apply(newValue)
+            self.tokens.refresher.apply(newValue)
         }
     }
 
     /// Begins to renew ahead.
     public func start(_ scope: ServiceScope) async throws {
-        let events = self.tokens.desk.start(self.options)
+        let events = self.tokens.refresher.start(self.options)
         self.state.withLock { $0.events = events }
     }
 
@@ -81,7 +81,7 @@ public final class TokenRefreshService: LifecycleService {
 
     /// Leaves tokens to whoever asks for them.
     public func stop(_ scope: ServiceScope) async throws {
-        self.tokens.desk.stop()
+        self.tokens.refresher.stop()
         self.state.withLock { $0.events = nil }
     }
 }
@@ -92,6 +92,6 @@ extension TokenRefreshService: ConnectionObserving {
         guard case .disconnected(_, "credentialsRefused", willRetry: false) = event.event.kind, !event.replayed else {
             return
         }
-        self.tokens.desk.revoke()
+        self.tokens.refresher.revoke()
     }
 }

@@ -4,7 +4,7 @@ internal import LinkspanMessaging
 internal import LinkspanRuntime
 
 /// Does what the state machine decides: fetches, answers, waits.
-final class TokenDesk: Sendable {
+final class TokenRefresher: Sendable {
     typealias Fetch = @Sendable (CredentialRequest.Reason) async throws -> Credentials
 
     fileprivate struct State: Sendable {
@@ -132,7 +132,7 @@ final class TokenDesk: Sendable {
     }
 }
 
-extension TokenDesk.State {
+extension TokenRefresher.State {
     /// The timer to be set, unless one that is set comes early enough.
     fileprivate mutating func nextTimer() -> (number: UInt64, deadline: ContinuousClock.Instant)? {
         guard let deadline = self.machine.deadline else { return nil }
