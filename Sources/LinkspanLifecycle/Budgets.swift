@@ -33,7 +33,7 @@ public enum Importance: String, Sendable, Hashable {
 }
 
 /// How urgent the calls to a service are.
-public enum Urgency: String, Sendable, Hashable {
+public enum Urgency: Sendable, Hashable {
     /// As urgent as the application's own threads; for services that do something for a user.
     case normal
     /// Behind all other threads; for services that only watch, such as metrics, so that watching slows nothing down.

@@ -27,7 +27,7 @@ public struct Placement: Sendable, Hashable {
 
 extension Placement {
     /// A coarse step of the start; services of a phase wait for every lower phase.
-    public struct Phase: RawRepresentable, Sendable, Hashable, Comparable {
+    public struct Phase: RawRepresentable, Sendable, Hashable {
         /// The rank; lower starts earlier.
         public var rawValue: Int
 
@@ -48,9 +48,6 @@ extension Placement {
         public static let feature = Phase(rawValue: 400)
         /// What only watches.
         public static let observer = Phase(rawValue: 500)
-
-        /// Orders phases by rank.
-        public static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// Another service, or a whole nested registry, that must be ready first.

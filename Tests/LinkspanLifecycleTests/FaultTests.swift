@@ -118,14 +118,14 @@ struct FaultTests {
         if !misbehaviour.endsInTime {
             // Until the only deadline left is that of the bad one.
             let clock = self.clock
-            await eventually { journal.all.contains("\(step.rawValue) beside") && clock.pending == 1 }
-            #expect(!journal.all.contains("\(step.rawValue) first"))
+            await eventually { journal.all.contains("\(step) beside") && clock.pending == 1 }
+            #expect(!journal.all.contains("\(step) first"))
             self.clock.advance(by: step == .quiesce ? .seconds(2) : .seconds(3))
         }
         let report = await stop
         #expect(
             report.fate(of: "services.bad")
-                == (misbehaviour.endsInTime ? .failed("\(step.rawValue) threw: trouble") : .abandoned(during: [step])))
+                == (misbehaviour.endsInTime ? .failed("\(step) threw: trouble") : .abandoned(during: [step])))
         #expect(report.rows.count == 4)
         #expect(report.rows.filter { $0.fate == .stopped }.count == 3)
         #expect(self.journal.all(with: "stop ").filter { $0 != "bad" } == ["last", "beside", "first"])
@@ -175,7 +175,7 @@ struct FaultTests {
             options: .init {
                 $0.scheduler = clock
                 $0.batchDelay = .zero
-                $0.order = .sequential
+                $0.isSequential = true
             })
         let entered = Door()
         let bad = Listener("bad") { event, _ in

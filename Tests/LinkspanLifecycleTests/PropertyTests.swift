@@ -46,17 +46,17 @@ private struct RandomTree {
     }
 
     /// Time stands still: these properties are about order, and a slow machine must not run into a budget.
-    private static func options(_ order: ServiceRegistry.Order) -> ServiceRegistry.Options {
+    private static func options(isSequential: Bool) -> ServiceRegistry.Options {
         .init {
-            $0.order = order
+            $0.isSequential = isSequential
             $0.scheduler = ManualScheduler()
             $0.batchDelay = .zero
         }
     }
 
     /// A registry with all services at the top.
-    func flat(_ journal: Journal, order: ServiceRegistry.Order) throws -> ServiceRegistry {
-        let registry = ServiceRegistry(options: Self.options(order))
+    func flat(_ journal: Journal, isSequential: Bool) throws -> ServiceRegistry {
+        let registry = ServiceRegistry(options: Self.options(isSequential: isSequential))
         for name in self.names {
             try registry.register(self.probe(name, journal)).keep()
         }
@@ -64,8 +64,8 @@ private struct RandomTree {
     }
 
     /// A registry with the same services somewhere in nested registries.
-    mutating func nested(_ journal: Journal, order: ServiceRegistry.Order) throws -> ServiceRegistry {
-        let root = ServiceRegistry(options: Self.options(order))
+    mutating func nested(_ journal: Journal, isSequential: Bool) throws -> ServiceRegistry {
+        let root = ServiceRegistry(options: Self.options(isSequential: isSequential))
         var groups = [root]
         for index in 0..<Int.random(in: 1...5, using: &self.generator) {
             groups.append(ServiceRegistry(name: ServiceName(rawValue: "g\(index)")))
@@ -90,8 +90,8 @@ struct PropertyTests {
         var tree = RandomTree(seed: seed, failures: index.isMultiple(of: 2))
         let flat = Journal()
         let nested = Journal()
-        let flatRegistry = try tree.flat(flat, order: .sequential)
-        let nestedRegistry = try tree.nested(nested, order: .sequential)
+        let flatRegistry = try tree.flat(flat, isSequential: true)
+        let nestedRegistry = try tree.nested(nested, isSequential: true)
         let flatReport = try await flatRegistry.start()
         let nestedReport = try await nestedRegistry.start()
         func last(_ path: String) -> String { String(path.split(separator: ".").last ?? "") }
@@ -112,7 +112,7 @@ struct PropertyTests {
         let seed = UInt64(index) &* 104_729 &+ 3
         let tree = RandomTree(seed: seed)
         let journal = Journal()
-        let registry = try tree.flat(journal, order: .sequential)
+        let registry = try tree.flat(journal, isSequential: true)
         try await registry.start()
         await registry.stop()
         let started = journal.all(with: "start ")
@@ -126,7 +126,7 @@ struct PropertyTests {
         let seed = UInt64(index) &* 15_485_863 &+ 5
         var tree = RandomTree(seed: seed, failures: index.isMultiple(of: 3))
         let journal = Journal()
-        let registry = try tree.nested(journal, order: .parallel)
+        let registry = try tree.nested(journal, isSequential: false)
         try await registry.start()
         await registry.stop()
         let started = journal.all(with: "start ")
@@ -155,7 +155,7 @@ struct PropertyTests {
         let seed = UInt64(index) &* 6_700_417 &+ 7
         var tree = RandomTree(seed: seed, failures: true)
         let journal = Journal()
-        let registry = try tree.nested(journal, order: .parallel)
+        let registry = try tree.nested(journal, isSequential: false)
         let reports = await withTaskGroup(of: ShutdownReport?.self) { group in
             group.addTask {
                 _ = try? await registry.start()

@@ -59,7 +59,7 @@ struct RegistrationTests {
     @Test("settings of whoever registers win over the service's own")
     func settings() async throws {
         let journal = Journal()
-        let registry = ServiceRegistry(options: .init { $0.order = .sequential })
+        let registry = ServiceRegistry(options: .init { $0.isSequential = true })
         try registry.register(
             Probe("a", in: journal), settings: ServiceSettings(name: "z", placement: Placement(needs: [.hard("b")]))
         ).keep()

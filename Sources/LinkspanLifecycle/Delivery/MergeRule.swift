@@ -3,9 +3,9 @@
 /// The combination is associative and `none` changes nothing, so nesting registries never changes an answer.
 public struct MergeRule<Answer: Sendable>: Sendable {
     /// The answer of nobody.
-    public var none: Answer
+    let none: Answer
     /// Combines the answers of earlier services with those of later ones.
-    public var combine: @Sendable (Answer, Answer) -> Answer
+    let combine: @Sendable (Answer, Answer) -> Answer
 
     /// Makes a rule; it is up to you that `combine` is associative and `none` its identity.
     public init(none: Answer, combine: @escaping @Sendable (Answer, Answer) -> Answer) {

@@ -13,7 +13,7 @@ public enum AppEvent: Sendable, Hashable {
     case willTerminate(reason: String, grace: Duration?)
 
     /// The application's phase.
-    public var retention: Retention { .keep(RetentionKey(subject: "app")) }
+    public var retention: Retention { .keep(subject: "app") }
 }
 
 extension AppEvent: LifecycleEvent {

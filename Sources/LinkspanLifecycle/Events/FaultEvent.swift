@@ -23,9 +23,7 @@ public struct FaultEvent: Sendable, Hashable {
     }
 
     /// How bad it is.
-    public enum Severity: String, Sendable, Hashable {
-        /// Worth knowing.
-        case notice
+    public enum Severity: Sendable, Hashable {
         /// Something does not work as it should.
         case warning
         /// Something does not work.

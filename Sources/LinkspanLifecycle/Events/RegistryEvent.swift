@@ -15,7 +15,7 @@ public enum RegistryEvent: Sendable, Hashable {
     /// Where the registry stands.
     public var retention: Retention {
         switch self {
-        case .willStart, .started, .degraded, .willStop: .keep(RetentionKey(subject: "registry"))
+        case .willStart, .started, .degraded, .willStop: .keep(subject: "registry")
         case .serviceChanged: .none
         }
     }

@@ -39,7 +39,7 @@ public struct StartOrder: Sendable, Hashable {
                 id: registry?.id ?? .make(), group: root.id, name: name,
                 placement: settings.placement ?? service.placement, isGroup: registry != nil)
             nodes.append(own)
-            nodes += registry?.core.machine.withLock { $0.nodes.filter { $0.id != own.id } } ?? []
+            nodes += registry?.core.machine { $0.nodes.filter { $0.id != own.id } } ?? []
         }
         self.waves = try Self.waves(of: nodes)
     }
@@ -60,16 +60,18 @@ public struct StartOrder: Sendable, Hashable {
                 }
                 return Step(
                     name: tree.localPath(of: id), phase: tree.phase(of: id), priority: -tree.rank(of: id).0,
-                    needs: needs.sorted { ($0.name, $1.isHard ? 1 : 0) < ($1.name, $0.isHard ? 1 : 0) })
+                    needs: needs.sorted {
+                        ($0.name.rawValue, $1.isHard ? 1 : 0) < ($1.name.rawValue, $0.isHard ? 1 : 0)
+                    })
             }
         }
     }
 
     /// The services in one line.
-    public var steps: [Step] { self.waves.flatMap { $0 } }
+    package var steps: [Step] { self.waves.flatMap { $0 } }
 
     /// The services that cannot do without one of `names`, directly or by way of others; `names` left out.
-    public func dependants(of names: Set<String>) -> Set<String> {
+    package func dependants(of names: Set<String>) -> Set<String> {
         var found = names
         // Needs point backwards, so one pass in the order of start sees everything.
         for step in self.steps where step.needs.contains(where: { $0.isHard && found.contains($0.name.rawValue) }) {

@@ -36,23 +36,17 @@ public final class ServiceRegistry: LifecycleService {
                 id: self.id, parent: nil, name: name, placement: placement, importance: importance, origin: "code",
                 registry: WeakReference(nil)),
             options: options)
-        self.core.machine.withLock { $0.setRegistry(self) }
+        self.core.machine { $0.setRegistry(self) }
     }
 }
 
 extension ServiceRegistry {
-    /// Whether services that do not depend on each other start and stop at once.
-    public enum Order: String, Sendable, Hashable {
-        /// At once; the usual.
-        case parallel
-        /// One after the other, to find out who relies on an order that nobody declared.
-        case sequential
-    }
-
-    /// How a registry works; of a nested registry only the outermost one's options count.
+    /// Settings of a registry; of a nested registry only the outermost one's options count.
     public struct Options: Sendable {
-        /// Whether independent services start and stop at once.
-        public var order: Order = .parallel
+        /// Starts and stops services one at a time, to find those that rely on an order that they do not declare.
+        ///
+        /// Otherwise services that do not need each other start and stop concurrently.
+        public var isSequential = false
         /// The longest start of the whole.
         public var startBudget: Duration = .seconds(30)
         /// The longest stop of the whole, unless the stop says otherwise.
@@ -116,12 +110,12 @@ extension ServiceRegistry {
 
     /// Where a service stands, by its path; `nil` if there is none.
     public func state(of path: String) -> ServiceState? {
-        self.core.home.machine.withLock { machine in machine.members.values.first { $0.path == path }?.state }
+        self.core.home.machine { machine in machine.members.values.first { $0.path == path }?.state }
     }
 
     /// What the registry works without, by path, and why; empty when it works in full.
     public var degraded: [String: ServiceState] {
-        self.core.home.machine.withLock { $0.degraded }
+        self.core.home.machine { $0.degraded }
     }
 
     /// How every ready service is doing, by path; one that does not answer in time is unhealthy.
@@ -136,15 +130,6 @@ extension ServiceRegistry {
         }
     }
 
-    /// Starts the registry when it is a service of something that is not a registry.
-    public func start(_ scope: ServiceScope) async throws {
-        try await self.start()
-    }
-
-    /// Stops the registry when it is a service of something that is not a registry.
-    public func stop(_ scope: ServiceScope) async throws {
-        await self.stop()
-    }
 }
 
 // MARK: - Registering
@@ -164,10 +149,7 @@ extension ServiceRegistry {
         let entry = Entry(service, group: self.id, settings: settings)
         let core = self.core.home
         try core.add([entry])
-        let own = WeakReference(self.core)
-        let id = entry.id
-        return Registration(
-            onCancel: { own.object?.home.remove(id) }, onSettled: { await own.object?.home.settled(id) })
+        return Registration(.service(entry.id), self.core)
     }
 
     /// Calls `handler` with every event of a family, one after the other, for as long as `object` lives.
@@ -180,10 +162,7 @@ extension ServiceRegistry {
     ) -> Registration {
         let reference = WeakReference(object)
         let id = ServiceID.make()
-        let box = Mailbox(
-            id: id, path: "\(self.name).observer#\(id.number)", interest: .family(Event.family), capacity: mailbox,
-            limit: .seconds(1)
-        ) { stamped, _ in
+        let deliver: Mailbox.Deliver = { stamped, _ in
             guard let object = reference.object else {
                 return false
             }
@@ -194,15 +173,14 @@ extension ServiceRegistry {
         }
         let core = self.core.home
         core.handOver()
-        core.fanout.withLock { $0.add(box) }
+        core.fanout { fanout in
+            fanout.add(
+                Mailbox(
+                    id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.family),
+                    capacity: mailbox, limit: .seconds(1), deliver: deliver))
+        }
         core.open(id)
-        let own = WeakReference(self.core)
-        return Registration(
-            onCancel: { own.object?.home.close(id) },
-            onSettled: {
-                await own.object?.home.idle(id, within: .seconds(1))
-                return nil
-            })
+        return Registration(.observer(id), self.core)
     }
 }
 

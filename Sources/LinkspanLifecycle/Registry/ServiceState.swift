@@ -21,7 +21,7 @@ public enum ServiceState: Sendable, Hashable {
 }
 
 /// A kind of call to a service.
-public enum LifecycleStep: String, Sendable, Hashable {
+public enum LifecycleStep: Sendable, Hashable {
     /// Making it ready.
     case start
     /// Its background work.

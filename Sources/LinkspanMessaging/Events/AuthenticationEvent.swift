@@ -28,9 +28,7 @@ public struct AuthenticationEvent: Sendable, Hashable {
 
     /// Where the credentials stand.
     public var retention: Retention {
-        .keep(
-            RetentionKey(
-                subject: self.connection.map(ConnectionEvent.subject) ?? "credentials", aspect: "credentials"))
+        .keep(subject: self.connection.map(ConnectionEvent.subject) ?? "credentials", aspect: "credentials")
     }
 }
 

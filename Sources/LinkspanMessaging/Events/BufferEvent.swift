@@ -56,11 +56,11 @@ public struct BufferEvent: Sendable, Hashable {
 
     /// Whether the queue is nearly full.
     public var retention: Retention {
-        let key = RetentionKey(
-            subject: self.connection.map(ConnectionEvent.subject) ?? "queues", aspect: "queue \(self.queue.rawValue)")
+        let subject = self.connection.map(ConnectionEvent.subject) ?? "queues"
+        let aspect = "queue \(self.queue.rawValue)"
         return switch self.kind {
-        case .highWater: .keep(key)
-        case .lowWater: .forget(key)
+        case .highWater: .keep(subject: subject, aspect: aspect)
+        case .lowWater: .forget(subject: subject, aspect: aspect)
         case .level, .flushed: .none
         }
     }

@@ -39,7 +39,7 @@ public struct ConnectionEvent: Sendable, Hashable {
     public var retention: Retention {
         switch self.kind {
         case .created, .connecting, .connected, .disconnected, .reconnecting:
-            .keep(RetentionKey(subject: Self.subject(self.connection)))
+            .keep(subject: Self.subject(self.connection))
         case .released: .forgetAll(subject: Self.subject(self.connection))
         }
     }
