@@ -1,3 +1,4 @@
+internal import LinkspanTesting
 internal import Testing
 
 @testable internal import LinkspanLifecycle
@@ -84,7 +85,7 @@ private struct RandomTree {
 
 @Suite(.timeLimit(.minutes(1)))
 struct PropertyTests {
-    @Test("a nested tree does what the flat list does", arguments: 0..<60)
+    @Test("a nested tree starts and stops like the flat list of its services", arguments: 0..<60)
     func treeIsFlat(index: Int) async throws {
         let seed = UInt64(index) &* 7919 &+ 1
         var tree = RandomTree(seed: seed, failures: index.isMultiple(of: 2))
@@ -107,7 +108,7 @@ struct PropertyTests {
             "seed \(seed)")
     }
 
-    @Test("one after the other, stop is the exact reverse of start", arguments: 0..<30)
+    @Test("in a sequential registry, stop is the exact reverse of start", arguments: 0..<30)
     func exactReverse(index: Int) async throws {
         let seed = UInt64(index) &* 104_729 &+ 3
         let tree = RandomTree(seed: seed)
@@ -121,7 +122,7 @@ struct PropertyTests {
         #expect(journal.all(with: "quiesce ") == started.reversed(), "seed \(seed)")
     }
 
-    @Test("at once, needs are ready before and stopped after who needs them", arguments: 0..<40)
+    @Test("in a concurrent registry, needs are ready before and stopped after their dependants", arguments: 0..<40)
     func needsHold(index: Int) async throws {
         let seed = UInt64(index) &* 15_485_863 &+ 5
         var tree = RandomTree(seed: seed, failures: index.isMultiple(of: 3))
@@ -150,7 +151,7 @@ struct PropertyTests {
         }
     }
 
-    @Test("every service is stopped once, whenever the stop comes", arguments: 0..<40)
+    @Test("every service is stopped once, whenever the stop is called", arguments: 0..<40)
     func stopAnytime(index: Int) async throws {
         let seed = UInt64(index) &* 6_700_417 &+ 7
         var tree = RandomTree(seed: seed, failures: true)
@@ -179,7 +180,7 @@ struct PropertyTests {
         #expect(Set(stopped) == Set(journal.all(with: "start ")), "seed \(seed)")
     }
 
-    @Test("answers merge the same, however they are nested", arguments: 0..<200)
+    @Test("answers merge the same in every nesting", arguments: 0..<200)
     func mergingIsAssociative(index: Int) {
         var generator = SeededGenerator(seed: UInt64(index))
         func check<Answer: Equatable & Sendable>(_ rule: MergeRule<Answer>, _ some: () -> Answer) {
