@@ -73,7 +73,7 @@ enum JournalText {
             case .flushed(let count, let time): "flushed count=\(count) time=\(time)"
             @unknown default: "changed"
             }
-        return "\(what) depth=\(event.depth) bytes=\(event.bytes) limit=\(event.limit)"
+        return "\(what) depth=\(event.depth) limit=\(event.limit)"
             + Self.given("connection", event.connection)
     }
 
