@@ -1,4 +1,4 @@
-/// What a service is called: its identity among its siblings, and how others name it in their needs.
+/// The name of a service: its identity among its siblings, by which others declare their needs.
 public struct ServiceName: RawRepresentable, Sendable, Hashable, ExpressibleByStringInterpolation,
     CustomStringConvertible
 {

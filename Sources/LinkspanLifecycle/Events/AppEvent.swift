@@ -1,4 +1,4 @@
-/// What happens to the application as the platform sees it; servers send the same by Unix signals.
+/// A change of the application's phase, as the platform reports it; on servers, a Unix signal.
 @nonexhaustive
 public enum AppEvent: Sendable, Hashable {
     /// The application is in front and gets input.

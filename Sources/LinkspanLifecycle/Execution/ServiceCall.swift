@@ -28,7 +28,7 @@ final class ServiceCall: Sendable {
         var isClosed = false
     }
 
-    /// Guards the progress of one call. The service's thread contends with the timer that limits it, never with emitters.
+    // Guards the progress of one call. The service's thread contends with the timer that limits it, never with emitters.
     private let state = Lock(State())
 
     /// Whether the registry has given the call up.

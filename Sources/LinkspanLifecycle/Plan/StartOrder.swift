@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// In which order services would start, and why, without starting them.
+/// The order in which services would start, and why.
 ///
 /// A registry of the same services starts them in just this order.
 public struct StartOrder: Sendable, Hashable {
@@ -13,15 +13,15 @@ public struct StartOrder: Sendable, Hashable {
         public let name: String
         /// The phase it declares, or that of the registry it is in.
         public let phase: Placement.Phase
-        /// Who is first among equals; higher is earlier.
+        /// The rank among services of the same phase; higher is earlier.
         public let priority: Int
-        /// What it waits for.
+        /// The services that start before it.
         public let needs: [Placement.Need]
     }
 
     /// Works out the order.
     ///
-    /// - Parameter services: the services, each with what whoever registers it decides.
+    /// - Parameter services: the services, each with its registration settings.
     /// - Throws: ``RegistryError`` with code `duplicateName`; or `invalidPlan`, which names all needs that are missing,
     ///   unclear or circular.
     public init(_ services: [(service: any LifecycleService, settings: ServiceSettings)]) throws(RegistryError) {

@@ -19,8 +19,8 @@ final class RegistryCore: Sendable {
     let threads: ServiceThreads
     /// The threads for services of urgency `utility`.
     let watchers: ServiceThreads
-    /// Guards members, mailboxes and calls under way. Threads that emit contend with those that start, stop and feed
-    /// services; emitters of families with `EventDelivery.batches` do not, since they have an ``EventCollector``.
+    // Guards members, mailboxes and calls under way. Threads that emit contend with those that start, stop and feed
+    // services; emitters of families with `EventDelivery.batches` do not, since they have a collector.
     private let state: Lock<State>
 
     init(root: Group, options: ServiceRegistry.Options) {

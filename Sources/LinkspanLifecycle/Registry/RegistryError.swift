@@ -1,4 +1,4 @@
-/// What a registry refuses or fails to do.
+/// An error of a service registry.
 public struct RegistryError: Error, Sendable, CustomStringConvertible {
     /// What kind of error.
     @nonexhaustive
@@ -19,9 +19,9 @@ public struct RegistryError: Error, Sendable, CustomStringConvertible {
         case notFound
         /// There are several such services.
         case ambiguous
-        /// There is such a service, but the one that asks has not declared that it needs it.
+        /// The service exists, but the one that asks has not declared that it needs it.
         case notDeclared
-        /// The call that asks was given up by the registry.
+        /// The registry has given the call up.
         case abandoned
     }
 
@@ -31,7 +31,7 @@ public struct RegistryError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// All problems, if there may be several.
     public var problems: [String]
-    /// The paths of the services that are meant.
+    /// The paths of the services concerned.
     public var paths: [String]
     /// For a start that was rolled back, the fate of every service.
     public var report: ShutdownReport?

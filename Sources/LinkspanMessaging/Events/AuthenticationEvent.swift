@@ -1,6 +1,6 @@
 public import LinkspanLifecycle
 
-/// What happens to credentials; no event holds a credential or a user's name.
+/// A change of credentials; no event holds a credential or a user's name.
 public struct AuthenticationEvent: Sendable, Hashable {
     /// What happened.
     @nonexhaustive

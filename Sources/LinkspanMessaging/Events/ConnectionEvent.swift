@@ -1,6 +1,6 @@
 public import LinkspanLifecycle
 
-/// What happens to one connection.
+/// A change of one connection.
 ///
 /// Per connection the kinds form a legal walk over the five states; `released` is the last.
 public struct ConnectionEvent: Sendable, Hashable {
