@@ -184,7 +184,7 @@ let tests: [Target] = [
         dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
     test("LinkspanRuntime", ["LinkspanRuntime"]),
-    test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime"]),
+    test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
     test(
         "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanRuntime", logging]),
     test(
@@ -207,7 +207,10 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanPlatform",
-        ["LinkspanPlatform", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "ServiceFixtures"]),
+        [
+            "LinkspanPlatform", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanTesting",
+            "ServiceFixtures",
+        ]),
     // What the tests of services share.
     // What has happened so far, for tests against servers.
     .target(
@@ -257,7 +260,7 @@ let tests: [Target] = [
         "LinkspanCombine",
         ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", openCombine]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanNetwork", "LinkspanRuntime", "Linkspan"]),
-    test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol"]),
+    test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
     test("LinkspanNetwork", ["LinkspanNetwork", "Linkspan", "LinkspanWebSocketProtocol"]),
     test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan", "LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     test(
@@ -267,7 +270,8 @@ let tests: [Target] = [
             "LinkspanWebSocket", "LinkspanRuntime", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol",
             "LinkspanNetwork", "EventJournal",
         ]),
-    test("LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork"], exclude: ["Exchanges"]),
+    test(
+        "LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork", "LinkspanTesting"], exclude: ["Exchanges"]),
     .testTarget(
         name: "DocumentationTests",
         dependencies: [
@@ -281,7 +285,9 @@ let tests: [Target] = [
         path: "Tests/DocumentationTests", swiftSettings: settings),
     .testTarget(
         name: "ChatTests",
-        dependencies: firstSteps.map { .target(name: $0.name) } + ["chat", "Linkspan", "LinkspanMessaging"],
+        dependencies: firstSteps.map { .target(name: $0.name) } + [
+            "chat", "Linkspan", "LinkspanMessaging", "LinkspanTesting",
+        ],
         path: "Tests/ChatTests", exclude: ["listener.py"],
         swiftSettings: settings),
     .testTarget(
@@ -306,7 +312,7 @@ let oracles: [Target.Dependency] = [
 if Context.environment["LINKSPAN_FUZZ"] == nil {
     fuzzing = [
         .testTarget(
-            name: "FuzzTests", dependencies: oracles, path: "Fuzz",
+            name: "FuzzTests", dependencies: oracles + ["LinkspanTesting"], path: "Fuzz",
             exclude: ["Targets", "Dictionaries", "Seeds", "Regressions", "README.md", "differential.py", "run"],
             swiftSettings: settings)
     ]

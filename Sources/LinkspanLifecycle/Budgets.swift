@@ -1,14 +1,14 @@
-/// How long the registry waits for a service, and how much it keeps for it.
+/// Time limits for the calls to a service, and the capacity of its mailbox.
 public struct Budgets: Sendable, Hashable {
-    /// The longest start.
+    /// The time limit of a start.
     public var start: Duration
-    /// The longest handling of one event, answer to one question, or health check.
+    /// The time limit for one event, one question, or one health check.
     public var handle: Duration
-    /// The longest quiesce.
+    /// The time limit of a quiesce.
     public var quiesce: Duration
-    /// The longest stop.
+    /// The time limit of a stop.
     public var stop: Duration
-    /// How many events wait for the service; when there are more, the oldest are dropped and counted.
+    /// The number of events that may wait for the service; beyond it, the oldest are dropped and counted.
     public var mailbox: Int
 
     /// Makes budgets; every part may be left out.
@@ -26,25 +26,25 @@ public struct Budgets: Sendable, Hashable {
 
 /// Whether a registry may start without a service.
 public enum Importance: String, Sendable, Hashable {
-    /// Its failed start fails the start of the whole, which is then rolled back.
+    /// If the service does not start, the start of the registry fails and is rolled back.
     case required
-    /// Its failed start leaves the whole degraded.
+    /// If the service does not start, the registry runs without it.
     case optional
 }
 
 /// How urgent the calls to a service are.
-public enum Urgency: String, Sendable, Hashable {
+public enum Urgency: Sendable, Hashable {
     /// As urgent as the application's own threads; for services that do something for a user.
     case normal
     /// Behind all other threads; for services that only watch, such as metrics, so that watching slows nothing down.
     case utility
 }
 
-/// How a service is doing.
+/// The health of a service.
 public enum Health: Sendable, Hashable {
-    /// As it should.
+    /// Working.
     case healthy
-    /// Working in part; the text says what is missing.
+    /// Working in part; the text names the missing part.
     case degraded(String)
     /// Not working; the text says why.
     case unhealthy(String)

@@ -1,7 +1,7 @@
 /// A part of an application that follows the life of the SDK: it starts, observes, is asked, and stops.
 ///
-/// Only ``name`` must be written. What a service observes is told by the observer protocols it adopts, such as
-/// ``AppObserving``; the registry looks once, when the service is registered.
+/// Only ``name`` must be written. A service follows the events whose observer protocols it adopts, such as
+/// ``AppObserving``; the registry checks once, when the service is registered.
 public protocol LifecycleService: Sendable {
     /// The identity of the service, unique among its siblings.
     var name: ServiceName { get }
@@ -20,7 +20,7 @@ public protocol LifecycleService: Sendable {
 
     /// Makes the service ready; returning means that it is.
     ///
-    /// Throw to tell that the service cannot work. Return promptly when the task is cancelled.
+    /// Throw if the service cannot work. Return promptly when the task is cancelled.
     func start(_ scope: ServiceScope) async throws
 
     /// Does the service's background work, from when it is ready until its task is cancelled.
@@ -28,18 +28,18 @@ public protocol LifecycleService: Sendable {
     /// Returning early is no fault; throwing is one, and leaves the service failed.
     func run(_ scope: ServiceScope) async throws
 
-    /// Takes no new work and flushes or persists what there is; everything the service needs is still running.
+    /// Takes no new work and flushes or persists the rest; all services that it needs are still running.
     func quiesce(_ scope: ServiceScope) async throws
 
     /// Releases what the service holds; called once, also after a start that threw.
     func stop(_ scope: ServiceScope) async throws
 
-    /// Tells how the service is doing.
+    /// Reports the service's health.
     func health() async -> Health
 }
 
 extension LifecycleService {
-    /// No wish about order.
+    /// No constraints on the order.
     public var placement: Placement { Placement() }
 
     /// The default limits.

@@ -1,4 +1,4 @@
-/// Where a service stands in the order of start; stop is the exact reverse.
+/// The place of a service in the order of start; stop is the exact reverse.
 ///
 /// Declared needs come first, then the phase, then the priority, then the name.
 public struct Placement: Sendable, Hashable {
@@ -11,7 +11,7 @@ public struct Placement: Sendable, Hashable {
     /// The services that start after this one, if they are there.
     public var before: [ServiceName]
 
-    /// Who is first among equals; higher is earlier.
+    /// The rank among services of the same phase; higher is earlier.
     ///
     /// Priorities of enclosing registries are added.
     public var priority: Int
@@ -27,7 +27,7 @@ public struct Placement: Sendable, Hashable {
 
 extension Placement {
     /// A coarse step of the start; services of a phase wait for every lower phase.
-    public struct Phase: RawRepresentable, Sendable, Hashable, Comparable {
+    public struct Phase: RawRepresentable, Sendable, Hashable {
         /// The rank; lower starts earlier.
         public var rawValue: Int
 
@@ -36,35 +36,32 @@ extension Placement {
             self.rawValue = rawValue
         }
 
-        /// Logging, metrics, platform sources: what everybody else uses.
+        /// Services that all others use: logging, metrics, platform sources.
         public static let core = Phase(rawValue: 0)
-        /// What persists.
+        /// Storage.
         public static let storage = Phase(rawValue: 100)
-        /// What proves who the user is.
+        /// Authentication of the user.
         public static let authentication = Phase(rawValue: 200)
-        /// What carries messages.
+        /// Connections.
         public static let transport = Phase(rawValue: 300)
         /// Features, the default.
         public static let feature = Phase(rawValue: 400)
-        /// What only watches.
+        /// Services that only observe.
         public static let observer = Phase(rawValue: 500)
-
-        /// Orders phases by rank.
-        public static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
     /// Another service, or a whole nested registry, that must be ready first.
     public struct Need: Sendable, Hashable {
-        /// Whose readiness is meant: a name, or a path from an enclosing registry such as `chat.presence`.
+        /// The service that must be ready: a name, or a path from an enclosing registry such as `chat.presence`.
         public var name: ServiceName
 
         /// Whether its absence or failure keeps this service from starting.
         public var isHard: Bool
 
-        /// A need without which the service is not started; a missing name is an error.
+        /// A service that must be ready first; without it this one is not started, and a missing name is an error.
         public static func hard(_ name: ServiceName) -> Need { Need(name: name, isHard: true) }
 
-        /// A wish about order that holds if the other is there.
+        /// A service that starts first if it is registered.
         public static func soft(_ name: ServiceName) -> Need { Need(name: name, isHard: false) }
     }
 }

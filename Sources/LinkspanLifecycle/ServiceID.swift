@@ -1,18 +1,14 @@
-internal import LinkspanRuntime
-
-/// A number for a service or group, unique in the process so that it stays the same when registries are nested.
+/// The identity of a service, group or observer, unique in the process so that it stays the same when registries are nested.
 struct ServiceID: Sendable, Hashable {
-    private static let last = Lock<UInt64>(0)
+    private final class Token: Sendable {}
 
-    let number: UInt64
+    private let token = Token()
 
-    static func make() -> ServiceID {
-        ServiceID(
-            number: Self.last.withLock { last in
-                last += 1
-                return last
-            })
-    }
+    static func make() -> ServiceID { ServiceID() }
+
+    static func == (left: Self, right: Self) -> Bool { left.token === right.token }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self.token)) }
 }
 
 /// A reference that does not keep its object.

@@ -1,5 +1,5 @@
-/// What a service is called: its identity among its siblings, and how others name it in their needs.
-public struct ServiceName: RawRepresentable, Sendable, Hashable, Comparable, ExpressibleByStringInterpolation,
+/// The name of a service: its identity among its siblings, by which others declare their needs.
+public struct ServiceName: RawRepresentable, Sendable, Hashable, ExpressibleByStringInterpolation,
     CustomStringConvertible
 {
     /// The text of the name.
@@ -17,9 +17,4 @@ public struct ServiceName: RawRepresentable, Sendable, Hashable, Comparable, Exp
 
     /// The text of the name.
     public var description: String { self.rawValue }
-
-    /// Orders names as their texts are ordered.
-    public static func < (left: ServiceName, right: ServiceName) -> Bool {
-        left.rawValue < right.rawValue
-    }
 }

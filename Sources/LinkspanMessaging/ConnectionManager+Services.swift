@@ -28,7 +28,7 @@ extension ConnectionManager {
         self.init(
             observer: reporter, scheduler: scheduler, random: random, rules: rules, keeperPeriod: keeperPeriod,
             backgroundIdleTimeout: backgroundIdleTimeout, attempts: attempts, factory: factory, logger: logger)
-        reporter.keep(self.listen(to: services))
+        self.listen(to: services)
     }
 
     /// Lets the keeper follow a source of the network path, until the task is cancelled.
@@ -50,15 +50,13 @@ extension ConnectionManager {
         try await source.run { [weak self] event in self?.hear(event) }
     }
 
-    /// Hears what the sources of a registry tell, beginning with the latest of each; until the registrations go.
-    func listen(to services: ServiceRegistry) -> [Registration] {
+    /// Follows the sources of a registry, beginning with the latest event of each, for as long as the manager lives.
+    private func listen(to services: ServiceRegistry) {
         let translation = Lock(PathTranslation())
-        return [
-            services.observe(weak: self, NetworkEvent.self) { manager, stamped in
-                manager.hear(stamped.event, translation)
-            },
-            services.observe(weak: self, AppEvent.self) { manager, stamped in manager.hear(stamped.event) },
-        ]
+        services.observe(weak: self, NetworkEvent.self) { manager, stamped in
+            manager.hear(stamped.event, translation)
+        }.keep()
+        services.observe(weak: self, AppEvent.self) { manager, stamped in manager.hear(stamped.event) }.keep()
     }
 
     private func hear(_ event: NetworkEvent, _ translation: Lock<PathTranslation>) {

@@ -3,7 +3,7 @@ public import LinkspanLifecycle
 internal import LinkspanRuntime
 public import Logging
 
-/// The whole SDK behind two calls: start a plan, stop it again.
+/// The SDK as a whole: starts a plan and stops it.
 ///
 /// ```swift
 /// let messaging = try await Messaging.start(plan)
@@ -25,6 +25,7 @@ public final class Messaging: Sendable {
     public let services: ServiceRegistry
     /// The connections.
     public let manager: ConnectionManager
+    // Guards configuration and running services: callers of `connect` contend with changes of the plan.
     private let state: Lock<State>
 
     private init(

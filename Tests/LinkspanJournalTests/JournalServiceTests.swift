@@ -33,7 +33,7 @@ struct JournalServiceTests {
                 "connection 7 connecting attempt=1 endpoint=ws://chat.example/lobby", "app active",
                 "network satisfied interfaces=wifi expensive=false constrained=false", "pressure memory warning",
                 "message 'chat' expired connection=7 bytes=10",
-                "queue outbound nearly full depth=9 bytes=0 limit=10 connection=7", "authentication revoked",
+                "queue outbound nearly full depth=9 limit=10 connection=7", "authentication revoked",
                 "connection 7 disconnected code=connectionLost reason='reset' willRetry=true "
                     + "endpoint=ws://chat.example/lobby",
             ])

@@ -18,7 +18,7 @@ private struct PhaseFollower: AppObserving {
 
 @Suite(.timeLimit(.minutes(1)), .serialized)
 struct EventSourceTests {
-    @Test("what a source is told reaches the services, also what was told before it ran")
+    @Test("events of a source reach the services, those sent before it ran included")
     func manual() async throws {
         let registry = ServiceRegistry()
         let source = ManualSource<AppEvent>()
@@ -36,7 +36,7 @@ struct EventSourceTests {
         #expect(journal.all.count == 2)
     }
 
-    @Test("a signal becomes an event, and the former disposition comes back")
+    @Test("a signal becomes an event, and the former disposition is restored")
     func signals() async throws {
         let registry = ServiceRegistry()
         let journal = Journal()

@@ -22,7 +22,7 @@ extension ConnectionEvent: LifecycleEvent {
     var retention: Retention {
         switch self.kind {
         case .created, .connecting, .connected, .disconnected:
-            .keep(RetentionKey(subject: "connection \(self.connection)"))
+            .keep(subject: "connection \(self.connection)")
         case .released: .forgetAll(subject: "connection \(self.connection)")
         }
     }
@@ -49,8 +49,8 @@ extension QueueEvent: LifecycleEvent {
     static var delivery: EventDelivery { .states }
 
     var retention: Retention {
-        let key = RetentionKey(subject: "connection \(self.connection)", aspect: "queue")
-        return self.isFull ? .keep(key) : .forget(key)
+        let subject = "connection \(self.connection)"
+        return self.isFull ? .keep(subject: subject, aspect: "queue") : .forget(subject: subject, aspect: "queue")
     }
 
     static func deliver(

@@ -1,6 +1,7 @@
-internal import LinkspanLifecycle
 internal import LinkspanRuntime
 internal import Testing
+
+@testable internal import LinkspanLifecycle
 
 @Suite("Event families", .timeLimit(.minutes(1)))
 struct FamilyTests {
@@ -10,7 +11,7 @@ struct FamilyTests {
         let journal = Journal()
 
         func on(_ event: Stamped<any LifecycleEvent>, _ scope: ServiceScope) async throws {
-            self.journal.add("any \(event.event.family)")
+            self.journal.add("any \(type(of: event.event).familyName)")
         }
 
         func on(_ event: Stamped<QueueEvent>, _ scope: ServiceScope) async throws {

@@ -60,7 +60,7 @@ struct FaultTests {
         self.door.open()
     }
 
-    @Test("a bad start of one delays the others no longer than its budget", arguments: Misbehaviour.allCases)
+    @Test("a start that fails or hangs delays the others no longer than its budget", arguments: Misbehaviour.allCases)
     func start(misbehaviour: Misbehaviour) async throws {
         let (wall, door) = (self.wall, self.door)
         defer { self.release() }
@@ -118,14 +118,14 @@ struct FaultTests {
         if !misbehaviour.endsInTime {
             // Until the only deadline left is that of the bad one.
             let clock = self.clock
-            await eventually { journal.all.contains("\(step.rawValue) beside") && clock.pending == 1 }
-            #expect(!journal.all.contains("\(step.rawValue) first"))
+            await eventually { journal.all.contains("\(step) beside") && clock.pending == 1 }
+            #expect(!journal.all.contains("\(step) first"))
             self.clock.advance(by: step == .quiesce ? .seconds(2) : .seconds(3))
         }
         let report = await stop
         #expect(
             report.fate(of: "services.bad")
-                == (misbehaviour.endsInTime ? .failed("\(step.rawValue) threw: trouble") : .abandoned(during: [step])))
+                == (misbehaviour.endsInTime ? .failed("\(step) threw: trouble") : .abandoned(during: [step])))
         #expect(report.rows.count == 4)
         #expect(report.rows.filter { $0.fate == .stopped }.count == 3)
         #expect(self.journal.all(with: "stop ").filter { $0 != "bad" } == ["last", "beside", "first"])
@@ -166,7 +166,9 @@ struct FaultTests {
         #expect(journal.all.last == "stop base")
     }
 
-    @Test("a bad handler delays neither the emitter nor the others", arguments: Misbehaviour.allCases)
+    @Test(
+        "a handler that fails or hangs delays neither the emitter nor the other services",
+        arguments: Misbehaviour.allCases)
     func handle(misbehaviour: Misbehaviour) async throws {
         let (wall, door, clock) = (self.wall, self.door, self.clock)
         defer { self.release() }
@@ -175,7 +177,7 @@ struct FaultTests {
             options: .init {
                 $0.scheduler = clock
                 $0.batchDelay = .zero
-                $0.order = .sequential
+                $0.isSequential = true
             })
         let entered = Door()
         let bad = Listener("bad") { event, _ in
@@ -228,7 +230,7 @@ struct FaultTests {
         }
     }
 
-    @Test("background work that does not end is named, and the service is stopped all the same")
+    @Test("background work that does not end is reported, and the service is stopped")
     func run() async throws {
         let door = self.door
         defer { self.release() }
@@ -251,7 +253,7 @@ struct FaultTests {
         #expect(self.journal.all(with: "stop ").last == "first")
     }
 
-    @Test("a start that comes back after it was given up is stopped, and its scope is dead")
+    @Test("a service whose start returns after its deadline is stopped, and its scope throws")
     func lateStart() async throws {
         let (door, journal) = (self.door, self.journal)
         let (entered, stopped) = (Door(), Door())
@@ -308,7 +310,7 @@ struct FaultTests {
         #expect(shutdown.fate(of: "services.good") == .stopped)
     }
 
-    @Test("more blocking services than there may be threads still do not hold the caller")
+    @Test("more blocking services than the thread limit do not delay the caller")
     func moreThanTheCap() async throws {
         let wall = self.wall
         defer { wall.takeDown() }
@@ -331,7 +333,7 @@ struct FaultTests {
         #expect(shutdown.rows.allSatisfy { $0.fate == .abandoned(during: [.start]) })
     }
 
-    @Test("the threads that were added leave again")
+    @Test("added threads end when they are idle")
     func threadsLeave() async throws {
         let threads = ServiceThreads(base: 1, cap: 8)
         let wall = Wall()

@@ -151,21 +151,6 @@ func connection(_ id: UInt64, _ kind: ConnectionEvent.Kind) -> ConnectionEvent {
     ConnectionEvent(connection: id, endpoint: "wss://chat.example", kind: kind)
 }
 
-/// A generator whose seed a failing test prints.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// Returns once `condition` holds, letting everybody else run meanwhile; the suite's time limit ends a wait in vain.
 func eventually(_ condition: () -> Bool) async {
     while !condition(), !Task.isCancelled {

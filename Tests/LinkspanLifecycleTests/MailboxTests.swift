@@ -5,7 +5,7 @@ internal import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct MailboxTests {
-    @Test("one service gets events in the order of their numbers, from any number of emitters")
+    @Test("a service gets the events of concurrent emitters in the order of their numbers")
     func order() async throws {
         let registry = ServiceRegistry()
         let listener = Listener("listener", budgets: Budgets(handle: .seconds(60), mailbox: 100_000))
@@ -31,7 +31,7 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("a full mailbox drops the oldest, tells how many in the next event, and faults once")
+    @Test("a full mailbox drops the oldest events, counts them in the next one, and faults once")
     func gap() async throws {
         let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let (entered, door) = (Door(), Door())
@@ -60,7 +60,7 @@ struct MailboxTests {
         #expect(fast.journal.all(with: "message ").count == 11)
     }
 
-    @Test("lost events of one family are no gap of another")
+    @Test("lost events of one family make no gap in another")
     func gapPerFamily() {
         var mailbox = Mailbox(
             id: .make(), path: "a", interest: .service(Probe("a")), capacity: 2, limit: .seconds(1)
@@ -81,7 +81,7 @@ struct MailboxTests {
         #expect(mailbox.post(letter(message("m"), 8)).beginsOverflow)
     }
 
-    @Test("what waits while a service is not ready comes marked as replayed, of states only the latest")
+    @Test("events that waited for a service are marked as replayed, and only the latest of each state is delivered")
     func heldEvents() async throws {
         let registry = ServiceRegistry()
         let listener = Listener("listener")
@@ -105,7 +105,7 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("a late service gets the current states and no news of before")
+    @Test("a service that starts late gets the current states and no earlier news")
     func sticky() async throws {
         let registry = ServiceRegistry()
         try await registry.start()
@@ -123,7 +123,7 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("emitting from inside a handler neither waits nor overtakes")
+    @Test("an event emitted from inside a handler is delivered after the present one, without waiting")
     func emitFromHandler() async throws {
         let registry = ServiceRegistry()
         let listener = Listener("listener") { event, scope in
@@ -143,7 +143,7 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("an event emitted by a handler names the one that led to it")
+    @Test("an event emitted by a handler has the number of the handled event as its cause")
     func cause() async throws {
         let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let journal = Journal()
@@ -162,7 +162,7 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("without anybody interested, an event is not even made")
+    @Test("without observers an event is not made")
     func nobody() async throws {
         let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let journal = Journal()
@@ -179,7 +179,7 @@ struct MailboxTests {
         #expect(journal.all.count == 1)
     }
 
-    @Test("a barrier tells who handled the event, who failed and who was late")
+    @Test("a barrier reports services that handled the event, failed, or were late")
     func barrier() async throws {
         let clock = ManualScheduler()
         let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
@@ -232,7 +232,7 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("messages that are collected keep their place among other events, and who comes later gets none of them")
+    @Test("events in a batch keep their place among others, and services that start later get none of them")
     func batches() async throws {
         let clock = ManualScheduler()
         let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
@@ -257,7 +257,7 @@ struct MailboxTests {
         #expect(numbers == numbers.sorted() && numbers.count == 5)
     }
 
-    @Test("a batch that does not fit loses its oldest events, and letters between batches keep their place")
+    @Test("a batch that does not fit loses its oldest events, and events between batches keep their place")
     func batchOverflow() throws {
         var mailbox = Mailbox(
             id: .make(), path: "a", interest: .service(Probe("a")), capacity: 5, limit: .seconds(1)

@@ -40,7 +40,7 @@ struct PlanTests {
         #expect(waves == [["log"], ["store"], ["early"], ["zeta", "alpha", "beta"], ["user"], ["watcher"]])
     }
 
-    @Test("honours before, and soft needs only of those that are there")
+    @Test("`before` and soft needs order the services that are registered")
     func softOrder() throws {
         let waves = try self.plan([
             ("b", Placement(needs: [.soft("missing"), .soft("a")])), ("a", Placement(needs: [])),
@@ -49,13 +49,13 @@ struct PlanTests {
         #expect(waves == [["first"], ["a"], ["b"]])
     }
 
-    @Test("names a missing need, with a guess")
+    @Test("a missing need is reported with a suggestion")
     func missing() {
         let problems = self.problems([("presence", Placement(needs: [.hard("loging")])), ("logging", Placement())])
         #expect(problems == ["services.presence.needs: 'loging' is not registered (did you mean 'logging'?)"])
     }
 
-    @Test("tells all missing needs at once and guesses nothing far away")
+    @Test("all missing needs are reported at once, without far-fetched suggestions")
     func allProblems() {
         let problems = self.problems([("a", Placement(needs: [.hard("x1234"), .hard("y1234")]))])
         #expect(
@@ -64,7 +64,7 @@ struct PlanTests {
             ])
     }
 
-    @Test("names a cycle by its members, and nobody who is only behind it")
+    @Test("a cycle is reported by its members, without services that only depend on it")
     func cycle() {
         let problems = self.problems([
             ("b", Placement(needs: [.hard("a")])), ("a", Placement(needs: [.hard("b")])),

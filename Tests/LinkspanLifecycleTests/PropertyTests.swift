@@ -1,3 +1,4 @@
+internal import LinkspanTesting
 internal import Testing
 
 @testable internal import LinkspanLifecycle
@@ -46,17 +47,17 @@ private struct RandomTree {
     }
 
     /// Time stands still: these properties are about order, and a slow machine must not run into a budget.
-    private static func options(_ order: ServiceRegistry.Order) -> ServiceRegistry.Options {
+    private static func options(isSequential: Bool) -> ServiceRegistry.Options {
         .init {
-            $0.order = order
+            $0.isSequential = isSequential
             $0.scheduler = ManualScheduler()
             $0.batchDelay = .zero
         }
     }
 
     /// A registry with all services at the top.
-    func flat(_ journal: Journal, order: ServiceRegistry.Order) throws -> ServiceRegistry {
-        let registry = ServiceRegistry(options: Self.options(order))
+    func flat(_ journal: Journal, isSequential: Bool) throws -> ServiceRegistry {
+        let registry = ServiceRegistry(options: Self.options(isSequential: isSequential))
         for name in self.names {
             try registry.register(self.probe(name, journal)).keep()
         }
@@ -64,8 +65,8 @@ private struct RandomTree {
     }
 
     /// A registry with the same services somewhere in nested registries.
-    mutating func nested(_ journal: Journal, order: ServiceRegistry.Order) throws -> ServiceRegistry {
-        let root = ServiceRegistry(options: Self.options(order))
+    mutating func nested(_ journal: Journal, isSequential: Bool) throws -> ServiceRegistry {
+        let root = ServiceRegistry(options: Self.options(isSequential: isSequential))
         var groups = [root]
         for index in 0..<Int.random(in: 1...5, using: &self.generator) {
             groups.append(ServiceRegistry(name: ServiceName(rawValue: "g\(index)")))
@@ -84,14 +85,14 @@ private struct RandomTree {
 
 @Suite(.timeLimit(.minutes(1)))
 struct PropertyTests {
-    @Test("a nested tree does what the flat list does", arguments: 0..<60)
+    @Test("a nested tree starts and stops like the flat list of its services", arguments: 0..<60)
     func treeIsFlat(index: Int) async throws {
         let seed = UInt64(index) &* 7919 &+ 1
         var tree = RandomTree(seed: seed, failures: index.isMultiple(of: 2))
         let flat = Journal()
         let nested = Journal()
-        let flatRegistry = try tree.flat(flat, order: .sequential)
-        let nestedRegistry = try tree.nested(nested, order: .sequential)
+        let flatRegistry = try tree.flat(flat, isSequential: true)
+        let nestedRegistry = try tree.nested(nested, isSequential: true)
         let flatReport = try await flatRegistry.start()
         let nestedReport = try await nestedRegistry.start()
         func last(_ path: String) -> String { String(path.split(separator: ".").last ?? "") }
@@ -107,12 +108,12 @@ struct PropertyTests {
             "seed \(seed)")
     }
 
-    @Test("one after the other, stop is the exact reverse of start", arguments: 0..<30)
+    @Test("in a sequential registry, stop is the exact reverse of start", arguments: 0..<30)
     func exactReverse(index: Int) async throws {
         let seed = UInt64(index) &* 104_729 &+ 3
         let tree = RandomTree(seed: seed)
         let journal = Journal()
-        let registry = try tree.flat(journal, order: .sequential)
+        let registry = try tree.flat(journal, isSequential: true)
         try await registry.start()
         await registry.stop()
         let started = journal.all(with: "start ")
@@ -121,12 +122,12 @@ struct PropertyTests {
         #expect(journal.all(with: "quiesce ") == started.reversed(), "seed \(seed)")
     }
 
-    @Test("at once, needs are ready before and stopped after who needs them", arguments: 0..<40)
+    @Test("in a concurrent registry, needs are ready before and stopped after their dependants", arguments: 0..<40)
     func needsHold(index: Int) async throws {
         let seed = UInt64(index) &* 15_485_863 &+ 5
         var tree = RandomTree(seed: seed, failures: index.isMultiple(of: 3))
         let journal = Journal()
-        let registry = try tree.nested(journal, order: .parallel)
+        let registry = try tree.nested(journal, isSequential: false)
         try await registry.start()
         await registry.stop()
         let started = journal.all(with: "start ")
@@ -150,12 +151,12 @@ struct PropertyTests {
         }
     }
 
-    @Test("every service is stopped once, whenever the stop comes", arguments: 0..<40)
+    @Test("every service is stopped once, whenever the stop is called", arguments: 0..<40)
     func stopAnytime(index: Int) async throws {
         let seed = UInt64(index) &* 6_700_417 &+ 7
         var tree = RandomTree(seed: seed, failures: true)
         let journal = Journal()
-        let registry = try tree.nested(journal, order: .parallel)
+        let registry = try tree.nested(journal, isSequential: false)
         let reports = await withTaskGroup(of: ShutdownReport?.self) { group in
             group.addTask {
                 _ = try? await registry.start()
@@ -179,7 +180,7 @@ struct PropertyTests {
         #expect(Set(stopped) == Set(journal.all(with: "start ")), "seed \(seed)")
     }
 
-    @Test("answers merge the same, however they are nested", arguments: 0..<200)
+    @Test("answers merge the same in every nesting", arguments: 0..<200)
     func mergingIsAssociative(index: Int) {
         var generator = SeededGenerator(seed: UInt64(index))
         func check<Answer: Equatable & Sendable>(_ rule: MergeRule<Answer>, _ some: () -> Answer) {

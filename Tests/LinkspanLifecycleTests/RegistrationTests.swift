@@ -56,10 +56,10 @@ struct RegistrationTests {
         #expect(registry.state(of: "app.nested.a") == .registered)
     }
 
-    @Test("settings of whoever registers win over the service's own")
+    @Test("settings of the registration override the service's own")
     func settings() async throws {
         let journal = Journal()
-        let registry = ServiceRegistry(options: .init { $0.order = .sequential })
+        let registry = ServiceRegistry(options: .init { $0.isSequential = true })
         try registry.register(
             Probe("a", in: journal), settings: ServiceSettings(name: "z", placement: Placement(needs: [.hard("b")]))
         ).keep()
@@ -68,7 +68,7 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("letting go of the registration removes the service and stops it")
+    @Test("releasing the registration removes the service and stops it")
     func removalAtDeinit() async throws {
         let stopped = Door()
         let registry = ServiceRegistry()
@@ -81,7 +81,7 @@ struct RegistrationTests {
         #expect(await registry.stop().rows.isEmpty)
     }
 
-    @Test("a removed service gets nothing more, not even what waits, and its handler may finish")
+    @Test("a removed service gets no more events, waiting ones included, and its handler may finish")
     func removeDuringDelivery() async throws {
         let registry = ServiceRegistry()
         let (entered, door) = (Door(), Door())
@@ -125,7 +125,7 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("a service registered from inside a handler is started and gets what comes after")
+    @Test("a service registered from inside a handler is started and gets later events")
     func registerDuringDelivery() async throws {
         let registry = ServiceRegistry()
         let late = Listener("late")
@@ -173,7 +173,7 @@ struct RegistrationTests {
         #expect(journal.all(with: "stop ") == ["user", "base"])
     }
 
-    @Test("what needs a removed service runs on, and others can still be registered")
+    @Test("dependants of a removed service go on, and others can still be registered")
     func removedNeed() async throws {
         let registry = ServiceRegistry()
         let base = try registry.register(Probe("base"))
@@ -206,7 +206,7 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("a nested registry is one with its parent: emits, registers and stops the whole")
+    @Test("a nested registry emits into, registers in and stops the whole tree")
     func nesting() async throws {
         let root = ServiceRegistry(name: "app")
         let chat = ServiceRegistry(name: "chat")
@@ -238,7 +238,24 @@ struct RegistrationTests {
         withExtendedLifetime((observation, observer)) {}
     }
 
-    @Test("lookup goes through the tree by type and by protocol, and does not guess")
+    @Test("a nested registry that is registered again stays when its former registration goes")
+    func registeredAgain() throws {
+        let root = ServiceRegistry()
+        let chat = ServiceRegistry(name: "chat")
+        try chat.register(Probe("a")).keep()
+        var former: Registration? = try root.register(chat)
+        former?.cancel()
+        #expect(root.services(of: Probe.self).isEmpty)
+        try chat.register(Probe("b")).keep()
+        let latter = try root.register(chat)
+        former?.cancel()
+        former = nil
+        #expect(root.services(of: Probe.self).map(\.name) == ["b"])
+        latter.cancel()
+        #expect(root.services(of: Probe.self).isEmpty)
+    }
+
+    @Test("lookup searches the tree by type and by protocol, and throws if the result is ambiguous")
     func lookup() throws {
         let root = ServiceRegistry()
         let chat = ServiceRegistry(name: "chat")
@@ -256,7 +273,7 @@ struct RegistrationTests {
         #expect(root.services(of: (any Outbox).self).count == 2)
     }
 
-    @Test("a service finds what it declared to need, and nothing else")
+    @Test("a service finds the services that it declared to need, and no others")
     func require() async throws {
         let registry = ServiceRegistry()
         let journal = Journal()
@@ -322,7 +339,7 @@ struct RegistrationTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test("one veto is enough, all reasons are kept, and silence counts as the service says")
+    @Test("one veto decides, all reasons are kept, and a missing answer counts as `onFault` says")
     func questions() async throws {
         let clock = ManualScheduler()
         let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
@@ -356,7 +373,7 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("health is asked of every ready service, and silence is unhealthy")
+    @Test("every ready service reports its health, and one without an answer is unhealthy")
     func health() async throws {
         struct Sick: LifecycleService {
             let name: ServiceName = "sick"

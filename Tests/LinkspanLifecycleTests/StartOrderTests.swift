@@ -1,7 +1,7 @@
 internal import LinkspanLifecycle
 internal import Testing
 
-@Suite("Order of start, foretold")
+@Suite("Predicted order of start")
 struct StartOrderTests {
     private struct Part: LifecycleService {
         let name: ServiceName
@@ -37,7 +37,7 @@ struct StartOrderTests {
         await registry.stop()
     }
 
-    @Test("foretelling takes nothing away from a nested registry", .timeLimit(.minutes(1)))
+    @Test("a prediction leaves a nested registry as it is", .timeLimit(.minutes(1)))
     func leavesAlone() async throws {
         let chat = ServiceRegistry(name: "chat")
         try chat.register(Part(name: "rooms")).keep()
@@ -47,7 +47,7 @@ struct StartOrderTests {
         await chat.stop()
     }
 
-    @Test("a step tells what it waits for, and who is in the way")
+    @Test("a step lists its needs, and dependants are found through others")
     func reasons() throws {
         let order = try Self.order(
             Part(name: "a"), Part(name: "b", placement: Placement(needs: [.hard("a")], priority: 4)),
@@ -60,7 +60,7 @@ struct StartOrderTests {
         #expect(order.dependants(of: ["d"]).isEmpty)
     }
 
-    @Test("what cannot be ordered is named")
+    @Test("services that cannot be ordered are reported")
     func mistakes() throws {
         let cycle = #expect(throws: RegistryError.self) {
             try Self.order(

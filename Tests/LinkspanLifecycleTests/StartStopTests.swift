@@ -22,7 +22,7 @@ struct StartStopTests {
         #expect(shutdown.isClean)
     }
 
-    @Test("independent services start at once")
+    @Test("independent services start concurrently")
     func parallel() async throws {
         // Each waits for the other, so one after the other would never end.
         let (first, second) = (Door(), Door())
@@ -47,7 +47,7 @@ struct StartStopTests {
         await registry.stop()
     }
 
-    @Test("a plan that cannot be is refused before anything starts")
+    @Test("an invalid plan is rejected before any service starts")
     func invalidPlan() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
@@ -60,7 +60,7 @@ struct StartStopTests {
         #expect(journal.all.isEmpty)
     }
 
-    @Test("a required service that fails rolls back what had started, in reverse")
+    @Test("a required service that fails rolls the start back in reverse order")
     func rollBack() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
@@ -150,7 +150,7 @@ struct StartStopTests {
         await registry.stop()
     }
 
-    @Test("stop before start does nothing, and a start after it is refused")
+    @Test("stop before start does nothing, and a later start throws")
     func stopFirst() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
@@ -162,7 +162,7 @@ struct StartStopTests {
         #expect(journal.all.isEmpty)
     }
 
-    @Test("stop during start cancels what is starting and stops what is ready")
+    @Test("stop during start cancels pending starts and stops ready services")
     func stopDuringStart() async throws {
         let journal = Journal()
         let entered = Door()
@@ -233,7 +233,7 @@ struct StartStopTests {
             ])
     }
 
-    @Test("cancelling the task that starts rolls back, and names what never started")
+    @Test("cancelling the task that starts rolls back, and reports services that never started")
     func cancelStart() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()

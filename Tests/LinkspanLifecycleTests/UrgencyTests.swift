@@ -24,7 +24,7 @@ struct UrgencyTests {
         }
     }
 
-    @Test("a service of urgency utility is called behind all other threads, others like the caller")
+    @Test("services of urgency `utility` are called at nice 19, others at the caller's priority")
     func threads() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()

@@ -7,7 +7,7 @@ internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
-@Suite("What services hear of messages", .timeLimit(.minutes(1)))
+@Suite("Events of messages and queues", .timeLimit(.minutes(1)))
 struct ConnectionReporterTests {
     /// Hears of messages and queues.
     private final class Ear: MessageObserving, BufferObserving {
@@ -56,7 +56,7 @@ struct ConnectionReporterTests {
     }
 
     @Test
-    func `sending, answers with their time, and what comes`() async throws {
+    func `sent, acknowledged and received messages are reported, with round trips and sizes`() async throws {
         let handler = try self.connect()
         try handler.perform(Command(.send, event: "news", payload: .json("1234")))
         try handler.perform(Command(.request, event: "ask", payload: .json("1234")))
@@ -71,7 +71,7 @@ struct ConnectionReporterTests {
     }
 
     @Test
-    func `what is never answered, never sent, or given up`() async throws {
+    func `timed out, expired and cancelled commands are reported`() async throws {
         let handler = try self.connect()
         try handler.perform(Command(.request, event: "silence", payload: .empty, timeout: .seconds(3)))
         self.scheduler.advance(by: .seconds(4))
@@ -86,7 +86,7 @@ struct ConnectionReporterTests {
     }
 
     @Test
-    func `a queue is told of as it doubles, near its limit, and when it has left`() async throws {
+    func `a queue is reported when it has doubled, is nearly full, and has been flushed`() async throws {
         let handler = try self.connect { $0.buffer.commands = 100 }
         try handler.disconnect()
         for _ in 0..<100 { try handler.perform(Command(.send, event: "news", payload: .empty)) }
@@ -121,7 +121,7 @@ struct ConnectionReporterTests {
     }
 
     @Test
-    func `six services that block their threads delay neither what is sent nor the other services`() async throws {
+    func `six services that block their threads delay neither sending nor the other services`() async throws {
         let end = DispatchSemaphore(value: 0)
         for number in 1...6 {
             let registration = try self.services.register(Blocker(ServiceName("blocker\(number)"), until: end))
@@ -153,7 +153,7 @@ struct ConnectionReporterTests {
     }
 
     @Test
-    func `without listeners nothing is collected`() async throws {
+    func `without observers messages are not collected`() async throws {
         let services = ServiceRegistry()
         #expect(!services.hasAudience(for: MessageEvent.self))
         let registration = services.observe(weak: self.ear, MessageEvent.self) { _, _ in }

@@ -5,7 +5,7 @@ internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
-@Suite("Where signals come from", .timeLimit(.minutes(1)))
+@Suite("Signals of the network path and the app's phase", .timeLimit(.minutes(1)))
 struct SignalSourceTests {
     private static let gone = NetworkEvent(status: .unsatisfied)
     private static let wifi = NetworkEvent(status: .satisfied, interfaces: [.wifi])
@@ -38,13 +38,13 @@ struct SignalSourceTests {
             testDescription: "there on demand", events: [gone, NetworkEvent(status: .needsConnection)],
             signals: [.pathLost, .pathAvailable]),
     ])
-    func `what is told of the path becomes what is news to a connection`(story: Story) {
+    func `events of the path become signals if they change something for a connection`(story: Story) {
         var translation = PathTranslation()
         #expect(story.events.flatMap { translation.signals(for: $0) } == story.signals)
     }
 
     @Test
-    func `what is told of the app becomes foreground, background or nothing`() {
+    func `events of the app become the signals foreground and background`() {
         #expect(KeeperSignal(.didBecomeActive) == .foreground)
         #expect(KeeperSignal(.willEnterForeground(away: nil)) == .foreground)
         #expect(KeeperSignal(.didEnterBackground(grace: nil)) == .background)
@@ -52,7 +52,7 @@ struct SignalSourceTests {
     }
 
     @Test
-    func `a manager hears what the sources of its registry tell`() async throws {
+    func `a manager follows the sources of its registry`() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler)
         let services = ServiceRegistry()

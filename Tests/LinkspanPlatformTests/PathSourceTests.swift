@@ -16,7 +16,7 @@ struct PathSourceTests {
         try namespace.ip("link set v0 up")
         try namespace.ip("link set v1 up")
         #expect(
-            try await events.next() == NetworkEvent(status: .satisfied, interfaces: [.other], previous: .unsatisfied))
+            try await events.next() == NetworkEvent(status: .satisfied, interfaces: [.other]))
         try namespace.ip("link set v1 down")
         #expect(try await events.next()?.status == .unsatisfied)
         try namespace.ip("link set v1 up")
@@ -29,10 +29,7 @@ struct PathSourceTests {
     func `the path of this machine is told at once, and the source ends with its task`() async throws {
         let (told, teller) = AsyncStream.makeStream(of: NetworkEvent.self)
         let running = Task { try await NetworkPathSource().run { teller.yield($0) } }
-        for await event in told {
-            #expect(event.previous == nil)
-            break
-        }
+        for await _ in told { break }
         running.cancel()
         try await running.value
     }

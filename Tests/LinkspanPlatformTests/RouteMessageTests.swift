@@ -1,4 +1,5 @@
 @testable import LinkspanPlatform
+internal import LinkspanTesting
 internal import Testing
 
 @Suite("Messages of the kernel about interfaces")
@@ -34,7 +35,7 @@ struct RouteMessageTests {
 
     @Test
     func `no bytes make it trap, and lengths that lie end the reading`() {
-        var generator = Chance()
+        var generator = SeededGenerator(seed: 20_26)
         let whole = Recorded.links + Recorded.addresses + Packet.message(17, Array(repeating: 1, count: 16))
         for _ in 0..<20_000 {
             var bytes = whole
@@ -51,18 +52,5 @@ struct RouteMessageTests {
             #expect(RouteMessage.read(bytes).isEmpty || length == 17)
         }
         #expect(RouteMessage.read(Packet.message(2, [0, 0, 0, 0x80])) == [.refused(.max)])
-    }
-}
-
-/// Numbers that look random and are the same in every run (SplitMix64).
-private struct Chance: RandomNumberGenerator {
-    private var state: UInt64 = 20_26
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

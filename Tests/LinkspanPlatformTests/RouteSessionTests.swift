@@ -40,8 +40,8 @@ struct RouteSessionTests {
         var session = self.session()
         let address = Packet.address(2, [192, 0, 2, 1])
         _ = session.receive(address + Packet.done)
-        let away = NetworkEvent(status: .unsatisfied, previous: .satisfied)
-        let back = NetworkEvent(status: .satisfied, interfaces: [.wired], previous: .unsatisfied)
+        let away = NetworkEvent(status: .unsatisfied)
+        let back = NetworkEvent(status: .satisfied, interfaces: [.wired])
         #expect(session.receive(address) == RouteSession.Outcome())
         #expect(session.receive(Packet.link(2, flags: 0x03, "eth0")).event == away)
         #expect(session.receive(Packet.link(2, flags: 0x03, "eth0")).event == nil)
@@ -73,7 +73,7 @@ struct RouteSessionTests {
         #expect(session.receive(Packet.message(2, [0xf0, 0xff, 0xff, 0xff])) == RouteSession.Outcome())
         #expect(session.receive(Packet.done).question == .links)
         #expect(session.receive(Packet.link(2, flags: 0x43, "eth0") + Packet.done).question == .addresses)
-        #expect(session.receive(Packet.done).event == NetworkEvent(status: .unsatisfied, previous: .satisfied))
+        #expect(session.receive(Packet.done).event == NetworkEvent(status: .unsatisfied))
     }
 
     @Test

@@ -1,3 +1,4 @@
+internal import LinkspanTesting
 internal import Linkspan
 internal import Testing
 

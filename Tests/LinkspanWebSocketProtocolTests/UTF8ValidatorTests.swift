@@ -1,3 +1,4 @@
+internal import LinkspanTesting
 @testable internal import LinkspanWebSocketProtocol
 internal import Testing
 

@@ -1,3 +1,4 @@
+internal import LinkspanTesting
 internal import LinkspanWebSocketProtocol
 internal import Testing
 

@@ -19,7 +19,7 @@ internal import LinkspanRuntime
 public final class JournalService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "journal"
-    /// Only watches.
+    /// Behind other threads, since the service only observes.
     public let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 80)
@@ -30,10 +30,11 @@ public final class JournalService: LifecycleService {
         var summary = Summary()
     }
 
+    // Guards options and entries: the thread that handles events contends with readers.
     private let state: Lock<State>
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// What can be chosen.
+    /// Options of the service.
     public struct Options: Sendable, Hashable {
         /// How many entries are kept; the oldest make room.
         ///
@@ -80,7 +81,7 @@ public final class JournalService: LifecycleService {
     /// Makes the service.
     ///
     /// - Parameters:
-    ///   - options: what can be chosen.
+    ///   - options: the options.
     ///   - now: the time, from which ``report`` counts back.
     public init(
         options: Options = Options(), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -89,7 +90,7 @@ public final class JournalService: LifecycleService {
         self.now = now
     }
 
-    /// What was chosen; a smaller capacity drops the oldest entries at once.
+    /// The options; a smaller capacity drops the oldest entries at once.
     public var options: Options {
         get { self.state.withLock { $0.options } }
         set {

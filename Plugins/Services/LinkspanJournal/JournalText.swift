@@ -17,7 +17,7 @@ enum JournalText {
         case let event as FaultEvent: "fault \(Self.fault(event))"
         case let event as RegistryEvent: "services \(Self.registry(event))"
         // Of a family that the journal does not know nothing may be told.
-        default: "\(event.family)"
+        default: type(of: event).familyName
         }
     }
 
@@ -33,8 +33,8 @@ enum JournalText {
     }
 
     private static func network(_ event: NetworkEvent) -> String {
-        let interfaces = event.interfaces.map(\.rawValue).joined(separator: ",")
-        return "\(event.status.rawValue) interfaces=\(interfaces) expensive=\(event.isExpensive) "
+        let interfaces = event.interfaces.map { "\($0)" }.joined(separator: ",")
+        return "\(event.status) interfaces=\(interfaces) expensive=\(event.isExpensive) "
             + "constrained=\(event.isConstrained)"
     }
 
@@ -73,7 +73,7 @@ enum JournalText {
             case .flushed(let count, let time): "flushed count=\(count) time=\(time)"
             @unknown default: "changed"
             }
-        return "\(what) depth=\(event.depth) bytes=\(event.bytes) limit=\(event.limit)"
+        return "\(what) depth=\(event.depth) limit=\(event.limit)"
             + Self.given("connection", event.connection)
     }
 
@@ -92,13 +92,13 @@ enum JournalText {
 
     private static func pressure(_ event: PressureEvent) -> String {
         switch event {
-        case .memory(let level, let available): "memory \(level.rawValue)" + Self.given("available", available)
+        case .memory(let level, let available): "memory \(level)" + Self.given("available", available)
         @unknown default: "changed"
         }
     }
 
     private static func fault(_ event: FaultEvent) -> String {
-        var line = "\(event.severity.rawValue) \(event.code.rawValue) path=\(event.path)"
+        var line = "\(event.severity) \(event.code.rawValue) path=\(event.path)"
         // The registry's own sentences; those of other codes hold what foreign code threw, which may be anything.
         let own: Set<FaultEvent.Code> = [.limitHit, .mailboxOverflow, .reentrantBarrier]
         if own.contains(event.code) { line += " message='\(event.message)'" }

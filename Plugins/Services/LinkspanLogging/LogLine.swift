@@ -45,14 +45,8 @@ extension LogLine {
     }
 
     init(_ event: FaultEvent) {
-        let level: Logger.Level =
-            switch event.severity {
-            case .notice: .notice
-            case .warning: .warning
-            case .error: .error
-            }
         self.init(
-            level, "fault",
+            event.severity == .error ? .error : .warning, "fault",
             ["path": "\(event.path)", "code": "\(event.code.rawValue)", "message": "\(event.message)"])
         if let hint = event.hint { self.metadata["hint"] = "\(hint)" }
     }

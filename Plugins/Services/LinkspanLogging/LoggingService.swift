@@ -11,10 +11,11 @@ public import Logging
 public struct LoggingService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "logging"
-    /// Only watches.
+    /// Behind other threads, since the service only observes.
     public let urgency: Urgency = .utility
     /// First of all, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 100)
+    // Guards level and families: the thread that handles events contends with reconfiguration.
     private let state: Lock<State>
 
     private struct State: Sendable {

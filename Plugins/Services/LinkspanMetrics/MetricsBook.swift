@@ -43,8 +43,8 @@ struct MetricsBook: Sendable {
     private var queues = BoundedValues()
 
     /// Events that were not heard.
-    func missed(_ count: Int, of family: EventFamily) -> [Measurement] {
-        count > 0 ? [Measurement("events_missed_total", ["family": "\(family)"], .count(count))] : []
+    func missed(_ count: Int, of family: String) -> [Measurement] {
+        count > 0 ? [Measurement("events_missed_total", ["family": family], .count(count))] : []
     }
 
     mutating func note(_ event: ConnectionEvent, isReplayed: Bool) -> [Measurement] {
@@ -119,7 +119,7 @@ struct MetricsBook: Sendable {
 
     mutating func note(_ event: FaultEvent) -> [Measurement] {
         let code = self.codes.admit(event.code.rawValue)
-        return [Measurement("faults_total", ["code": code, "severity": event.severity.rawValue])]
+        return [Measurement("faults_total", ["code": code, "severity": "\(event.severity)"])]
     }
 
     private func endpoint(of connection: UInt64?) -> String {

@@ -30,7 +30,7 @@ internal import LinkspanRuntime
 public final class MetricsService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "metrics"
-    /// Only watches.
+    /// Behind other threads, since the service only observes.
     public let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 90)
@@ -42,9 +42,10 @@ public final class MetricsService: LifecycleService {
     }
 
     private let factory: any MetricsFactory
+    // Guards options, book and instruments: the thread that handles events contends with reconfiguration.
     private let state: Lock<State>
 
-    /// What can be chosen.
+    /// Options of the service.
     public struct Options: Sendable, Hashable {
         /// What every name begins with.
         ///
@@ -58,7 +59,7 @@ public final class MetricsService: LifecycleService {
     /// Makes the service.
     ///
     /// - Parameters:
-    ///   - options: what can be chosen.
+    ///   - options: the options.
     ///   - factory: where measurements go; nil for the backend of the process, as it is now.
     public init(options: Options = Options(), factory: (any MetricsFactory)? = nil) {
         let factory = factory ?? MetricsSystem.factory
@@ -67,7 +68,7 @@ public final class MetricsService: LifecycleService {
             State(options: options, instruments: Instruments(prefix: options.prefix, factory: factory)))
     }
 
-    /// What was chosen; what is measured after a change has the new names.
+    /// The options; measurements after a change have the new names.
     public var options: Options {
         get { self.state.withLock { $0.options } }
         set {
@@ -87,9 +88,19 @@ extension MetricsService {
         _ event: Stamped<Event>, _ measure: (inout MetricsBook) -> [Measurement]
     ) {
         let (measurements, instruments) = self.state.withLock { state in
-            (state.book.missed(event.gap, of: Event.family) + measure(&state.book), state.instruments)
+            (state.book.missed(event.gap, of: Event.familyName) + measure(&state.book), state.instruments)
         }
-        for measurement in measurements { instruments.record(measurement) }
+        for measurement in measurements {
+            if let known = instruments.instrument(for: measurement) {
+                known.record(measurement)
+            } else {
+                let made = instruments.make(measurement)
+                made.record(measurement)
+                self.state.withLock { state in
+                    if state.instruments.prefix == instruments.prefix { state.instruments.keep(made, for: measurement) }
+                }
+            }
+        }
     }
 }
 

@@ -73,7 +73,7 @@ struct RouteSession: Sendable {
         let interfaces = [.wired, .wifi, .cellular, .other].filter { kinds.contains($0) }
         let event = NetworkEvent(
             status: interfaces.isEmpty ? .unsatisfied : .satisfied, interfaces: interfaces,
-            isExpensive: interfaces.first == .cellular, previous: self.last?.status)
+            isExpensive: interfaces.first == .cellular)
         guard event.status != self.last?.status || event.interfaces != self.last?.interfaces else { return nil }
         self.last = event
         return event

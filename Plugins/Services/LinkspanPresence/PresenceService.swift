@@ -39,7 +39,7 @@ public final class PresenceService: ConnectionUsing {
         public init(status: Status) { self.status = status }
     }
 
-    /// What can be chosen.
+    /// Options of the service.
     public struct Options: Sendable, Hashable {
         /// How long the user may do nothing before being away.
         ///
@@ -78,18 +78,19 @@ public final class PresenceService: ConnectionUsing {
         var onEnd: (@Sendable () -> Void)?
     }
 
+    // Guards status, timer and queue: the connection's executor contends with the registry's threads and the app.
     private let state: Lock<State>
 
     /// Makes the service.
     ///
-    /// - Parameter options: what can be chosen.
+    /// - Parameter options: the options.
     public init(options: Options = Options()) {
         self.state = Lock(
             State(
                 options: options, machine: PresenceStateMachine(awayAfter: options.awayAfter, now: .now)))
     }
 
-    /// What was chosen; changes hold at once.
+    /// The options; changes take effect at once.
     public var options: Options {
         get { self.state.withLock { $0.options } }
         set {

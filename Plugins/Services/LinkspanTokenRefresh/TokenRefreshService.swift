@@ -23,9 +23,10 @@ public final class TokenRefreshService: LifecycleService {
     public let placement = Placement(phase: .authentication)
 
     private let tokens: TokenSource
+    // Guards options and the stream of events: the application contends with the registry, which starts and stops.
     private let state: Lock<(options: Options, events: AsyncStream<AuthenticationEvent>?)>
 
-    /// What can be chosen.
+    /// Options of the service.
     public struct Options: Sendable, Hashable {
         /// How long before its end a token is renewed.
         ///
@@ -52,36 +53,36 @@ public final class TokenRefreshService: LifecycleService {
     ///
     /// - Parameters:
     ///   - tokens: the tokens to renew.
-    ///   - options: what can be chosen.
+    ///   - options: the options.
     public init(_ tokens: TokenSource, options: Options = Options()) {
         self.tokens = tokens
         self.state = Lock((options, nil))
     }
 
-    /// What was chosen; changes hold at once.
+    /// The options; changes take effect at once.
     public var options: Options {
         get { self.state.withLock { $0.options } }
         set {
             self.state.withLock { $0.options = newValue }
-            self.tokens.desk.apply(newValue)
+            self.tokens.refresher.apply(newValue)
         }
     }
 
     /// Begins to renew ahead.
     public func start(_ scope: ServiceScope) async throws {
-        let events = self.tokens.desk.start(self.options)
+        let events = self.tokens.refresher.start(self.options)
         self.state.withLock { $0.events = events }
     }
 
-    /// Tells what happens to tokens.
+    /// Emits the events of the tokens.
     public func run(_ scope: ServiceScope) async throws {
         guard let events = self.state.withLock({ $0.events }) else { return }
         for await event in events { try scope.emit(event) }
     }
 
-    /// Leaves tokens to whoever asks for them.
+    /// Ends renewal ahead; connections that ask still get tokens.
     public func stop(_ scope: ServiceScope) async throws {
-        self.tokens.desk.stop()
+        self.tokens.refresher.stop()
         self.state.withLock { $0.events = nil }
     }
 }
@@ -92,6 +93,6 @@ extension TokenRefreshService: ConnectionObserving {
         guard case .disconnected(_, "credentialsRefused", willRetry: false) = event.event.kind, !event.replayed else {
             return
         }
-        self.tokens.desk.revoke()
+        self.tokens.refresher.revoke()
     }
 }

@@ -18,7 +18,7 @@ public final class TokenSource: Sendable {
     /// What connections use, for ``/LinkspanMessaging/MessagingPlan/credentials``.
     public let credentials: CredentialSource
 
-    let desk: TokenDesk
+    let refresher: TokenRefresher
 
     /// Makes a source.
     ///
@@ -35,9 +35,9 @@ public final class TokenSource: Sendable {
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         fetch: @escaping @Sendable (CredentialRequest.Reason) async throws -> Credentials
     ) {
-        let desk = TokenDesk(fetchLimit: fetchLimit, scheduler: scheduler, random: random, fetch: fetch)
-        self.desk = desk
-        self.credentials = .provider { try await desk.credentials($0.reason) }
+        let refresher = TokenRefresher(fetchLimit: fetchLimit, scheduler: scheduler, random: random, fetch: fetch)
+        self.refresher = refresher
+        self.credentials = .provider { try await refresher.credentials($0.reason) }
     }
 }
 

@@ -20,7 +20,7 @@ public import Tracing
 public final class TracingService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "tracing"
-    /// Only watches.
+    /// Behind other threads, since the service only observes.
     public let urgency: Urgency = .utility
     /// Among the first, so that it sees the others start.
     public let placement = Placement(phase: .core, priority: 70)
@@ -31,9 +31,10 @@ public final class TracingService: LifecycleService {
     }
 
     private let tracer: any Tracer
+    // Guards options and open spans: the thread that handles events contends with reconfiguration.
     private let state: Lock<State>
 
-    /// What can be chosen.
+    /// Options of the service.
     public struct Options: Sendable, Hashable {
         /// What spans are made of.
         ///
@@ -57,14 +58,14 @@ public final class TracingService: LifecycleService {
     /// Makes the service.
     ///
     /// - Parameters:
-    ///   - options: what can be chosen.
+    ///   - options: the options.
     ///   - tracer: where spans go; nil for the tracer of the process, as it is now.
     public init(options: Options = Options(), tracer: (any Tracer)? = nil) {
         self.tracer = tracer ?? InstrumentationSystem.tracer
         self.state = Lock(State(options: options))
     }
 
-    /// What was chosen.
+    /// The options.
     public var options: Options {
         get { self.state.withLock { $0.options } }
         set { self.state.withLock { $0.options = newValue } }

@@ -1,3 +1,4 @@
+internal import LinkspanLifecycle
 internal import Yams
 
 /// Reads a YAML file, or a JSON file, which is YAML too.
@@ -72,7 +73,7 @@ extension FileLayer {
         let name = ConfigurationPath.components(member.name)[0]
         if name == ConfigurationPath.root {
             self.take(member, at: member.name == name ? "" : ConfigurationPath.withoutRoot(member.name))
-        } else if Wording.nearest(to: name, among: [ConfigurationPath.root]) != nil {
+        } else if Suggestion.closest(to: name, among: [ConfigurationPath.root]) != nil {
             self.layer.problems.append(
                 ConfigurationProblem(
                     .unknownName, Wording.shown(name), "unknown section (did you mean '\(ConfigurationPath.root)'?)",

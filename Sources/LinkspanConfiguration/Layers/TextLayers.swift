@@ -1,3 +1,4 @@
+internal import LinkspanLifecycle
 internal import Linkspan
 
 /// Reads the sources whose values are all text.
@@ -72,7 +73,7 @@ struct TextLayers: Sendable {
     private func unknown(_ noun: String, _ name: String, among known: [String: String]) -> ConfigurationProblem {
         // All spellings would fill a screen; the keys they stand for are in the documentation.
         let prefix = name.prefix(name.hasPrefix("-") ? "--linkspan-".count : "LINKSPAN_".count)
-        let guess = Wording.nearest(
+        let guess = Suggestion.closest(
             to: String(name.dropFirst(prefix.count)), among: known.keys.map { String($0.dropFirst(prefix.count)) })
         return ConfigurationProblem(
             .unknownName, ConfigurationPath.root,

@@ -2,9 +2,9 @@ public import Linkspan
 public import LinkspanMessaging
 public import LinkspanRuntime
 
-/// Makes what runs follow its configuration: when the file changes, and when asked to.
+/// Applies changes of the configuration to a running plan: when its file changes, and on request.
 ///
-/// Nothing is watched unless an app makes one and runs it.
+/// Nothing is watched unless an app makes a reloader and runs it.
 ///
 /// ```swift
 /// let reloader = ConfigurationReloader(loader, sources, running: loaded, on: messaging)
@@ -14,7 +14,7 @@ public import LinkspanRuntime
 /// A file counts as changed once two looks in a row find the same new content, so that one that is just being written is
 /// left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on.
 public final class ConfigurationReloader: Sendable {
-    /// What became of a change.
+    /// The result of a change.
     public enum Outcome: Sendable {
         /// It runs; the difference is empty when it means the same as before.
         case applied(PlanDifference)
@@ -39,6 +39,7 @@ public final class ConfigurationReloader: Sendable {
     private let prepare: @Sendable (inout MessagingPlan) -> Void
     private let occasions: AsyncStream<Void>
     private let occasion: AsyncStream<Void>.Continuation
+    // Guards the running plan and the timer: readers and `reload` contend with the task that follows the file.
     private let state: Lock<State>
 
     /// Makes a reloader that does nothing yet.

@@ -1,3 +1,4 @@
+internal import LinkspanLifecycle
 internal import Linkspan
 
 extension PluginOption {
@@ -38,7 +39,7 @@ extension PluginOption {
             }
         var message = "expected \(self.expectation), found \(found)"
         if !self.isSecret, case .choice(let choices) = self.kind, case .text(let text) = value,
-            let guess = Wording.nearest(to: text, among: choices)
+            let guess = Suggestion.closest(to: text, among: choices)
         {
             message += " (did you mean '\(guess)'?)"
         }

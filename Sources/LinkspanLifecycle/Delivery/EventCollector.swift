@@ -2,8 +2,8 @@ internal import LinkspanRuntime
 
 /// Collects the events of a family that are handed over in batches.
 ///
-/// It has a lock of its own, which is all that emitting ever takes: receivers, which run behind everything else and may be
-/// interrupted anywhere, never hold it.
+/// It has a lock of its own, the only one that emitting takes: receivers, which may run at low priority and be preempted
+/// anywhere, never hold it.
 final class EventCollector<Event: LifecycleEvent>: Sendable {
     private struct Collected: Sendable {
         var event: Event
@@ -29,6 +29,7 @@ final class EventCollector<Event: LifecycleEvent>: Sendable {
         var audience = CollectorAudience.nobody
     }
 
+    // Guards the collected events: emitters contend with each other, and once a batch with the thread that delivers it.
     private let state = Lock(State())
 
     /// Keeps an event.
@@ -43,7 +44,7 @@ final class EventCollector<Event: LifecycleEvent>: Sendable {
     }
 }
 
-/// Who wants the events of a collector.
+/// The receivers of a collector's events.
 enum CollectorAudience: Sendable {
     case nobody
     case somebody

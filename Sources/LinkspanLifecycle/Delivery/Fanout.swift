@@ -14,6 +14,9 @@ struct Fanout: Sendable {
     // Consumers whose mailbox is gone while they still handle a letter, and who waits for them to end.
     private var departing: [ServiceID: Departing] = [:]
     private var idleWaiters: [ServiceID: [@Sendable () -> Void]] = [:]
+    /// The awaited events, by number.
+    var barriers: [UInt64: Barrier] = [:]
+    private var observers = 0
 
     /// A family that has been emitted, or asked for.
     private struct Family: Sendable {
@@ -25,9 +28,8 @@ struct Fanout: Sendable {
 
     private struct Departing: Sendable {
         var generation: UInt64
-        var hand: Hand
+        var call: ServiceCall
         var task: Task<Void, Never>?
-        var mark: CallMark
     }
 
     /// What a post leaves to be done outside the lock.
@@ -56,6 +58,9 @@ extension Fanout {
         return isWanted || traits.delivery == .states ? .somebody : .nobody
     }
 
+    /// The collector of a family that is handed over in batches; nil before the first event.
+    func collector(of family: EventFamily) -> (any EventCollecting)? { self.families[family]?.collector }
+
     /// The collector of a family that is handed over in batches; `new` if it has none.
     mutating func collector(
         _ traits: FamilyTraits, orAdd new: any EventCollecting
@@ -78,22 +83,25 @@ extension Fanout {
 
     mutating func post(
         _ posting: Posting, now: ContinuousClock.Instant, cause: UInt64?, effects: inout Effects,
-        receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
+        receipts: ((ServiceID, UInt64) -> Mailbox.Receipt)? = nil
     ) -> UInt64 {
         self.handOver(&effects)
         self.sequence += 1
         let stamped = Stamped(posting.event, seq: self.sequence, time: now, cause: cause)
         self.remember(stamped, posting.retention)
+        var awaited: [ServiceID: String] = [:]
         for slot in self.family(posting.traits).receivers {
             // No copy of a mailbox may be alive while it is changed, or all that waits in it is copied.
             guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts else {
                 continue
             }
             // Who is not ready gets a barrier as state or news later; nobody waits for it.
-            let receipt = mode.isOpen ? receipts?(id) : nil
+            let receipt = mode.isOpen ? receipts?(id, self.sequence) : nil
+            if receipt != nil { awaited[id] = self.slots[slot]?.path }
             self.deliver(
                 Mailbox.Letter(stamped: stamped, retention: posting.retention, receipt: receipt), slot, id, &effects)
         }
+        if !awaited.isEmpty { self.barriers[self.sequence] = Barrier(awaited) }
         return self.sequence
     }
 
@@ -134,25 +142,9 @@ extension Fanout {
     private mutating func remember(_ stamped: Stamped<any LifecycleEvent>, _ retention: Retention) {
         switch retention {
         case .none: ()
-        case .keep(let key): self.current[key] = stamped
-        case .forget(let key): self.current[key] = nil
+        case .keep(let subject, let aspect): self.current[RetentionKey(subject, aspect)] = stamped
+        case .forget(let subject, let aspect): self.current[RetentionKey(subject, aspect)] = nil
         case .forgetAll(let subject): self.current = self.current.filter { $0.key.subject != subject }
-        }
-    }
-}
-
-extension Mailbox.Mode {
-    var accepts: Bool {
-        switch self {
-        case .held, .open: true
-        case .sealed: false
-        }
-    }
-
-    var isOpen: Bool {
-        switch self {
-        case .open: true
-        case .held, .sealed: false
         }
     }
 }
@@ -165,6 +157,12 @@ extension Fanout {
         for family in self.families.values {
             family.collector?.audience = isElsewhere ? .elsewhere : family.receivers.isEmpty ? .nobody : .somebody
         }
+    }
+
+    /// The number of the next observer.
+    mutating func nextObserver() -> Int {
+        self.observers += 1
+        return self.observers
     }
 
     /// Adds a receiver and gives it the current states, so that a late one knows what all others know.
@@ -181,7 +179,7 @@ extension Fanout {
         }
         for (key, stamped) in self.current.sorted(by: { $0.value.seq < $1.value.seq })
         where heard.contains(stamped.event.family) {
-            _ = mailbox.post(Mailbox.Letter(stamped: stamped, retention: .keep(key), receipt: nil))
+            _ = mailbox.post(Mailbox.Letter(stamped: stamped, retention: key.kept, receipt: nil))
         }
         self.slots[slot] = mailbox
         self.index[mailbox.id] = slot
@@ -210,7 +208,7 @@ extension Fanout {
         var undelivered = 0
         var lost = 0
         var task: Task<Void, Never>?
-        var mark: CallMark?
+        var call: ServiceCall?
         /// Whether the receiver is still busy with a letter.
         var isHandling = false
         /// Let go of outside the lock, since what it holds may do anything when it goes away.
@@ -222,21 +220,21 @@ extension Fanout {
         guard let slot = self.index.removeValue(forKey: id), var mailbox = self.slots[slot].take() else {
             let departing = self.departing[id]
             return Removed(
-                task: departing?.task, mark: departing?.mark, isHandling: departing?.hand.isHandling ?? false)
+                task: departing?.task, call: departing?.call, isHandling: departing?.call.isHandling ?? false)
         }
         self.free.append(slot)
         for family in self.families.keys { self.families[family]?.receivers.removeAll { $0 == slot } }
         self.tellCollectors()
-        let (left, isHandling) = mailbox.hand.close()
+        let (left, isHandling) = mailbox.call.close()
         mailbox.giveBack(left)
         let waiting = mailbox.waiting
         let receipts = mailbox.discard()  // counts what waited as lost
         if case .busy = mailbox.consumer {
             self.departing[id] = Departing(
-                generation: mailbox.generation, hand: mailbox.hand, task: mailbox.task, mark: mailbox.mark)
+                generation: mailbox.generation, call: mailbox.call, task: mailbox.task)
         }
         return Removed(
-            receipts: receipts, undelivered: waiting, lost: mailbox.lost, task: mailbox.task, mark: mailbox.mark,
+            receipts: receipts, undelivered: waiting, lost: mailbox.lost, task: mailbox.task, call: mailbox.call,
             isHandling: isHandling, mailbox: mailbox)
     }
 
@@ -267,12 +265,23 @@ extension Fanout {
         }
         self.current = [:]
         return all.map { mailbox in
+            let isKept = mailbox.isKept
             var mailbox = Mailbox(
                 id: mailbox.id, path: mailbox.path, interest: mailbox.interest, capacity: mailbox.capacity,
                 limit: mailbox.limit, urgency: mailbox.urgency, deliver: mailbox.deliver)
+            mailbox.isKept = isKept
             mailbox.open()
             return mailbox
         }
+    }
+
+    /// Leaves a receiver in place when its registration goes.
+    mutating func keep(_ id: ServiceID) {
+        if let slot = self.index[id] { self.slots[slot]?.isKept = true }
+    }
+
+    func isKept(_ id: ServiceID) -> Bool {
+        self.index[id].flatMap { self.slots[$0]?.isKept } ?? false
     }
 
     mutating func rename(_ id: ServiceID, to path: String) {
@@ -322,7 +331,7 @@ extension Fanout {
     }
 
     enum OnTake: Sendable {
-        case handle(Hand, path: String, mark: CallMark, deliver: Mailbox.Deliver)
+        case handle(ServiceCall, path: String, deliver: Mailbox.Deliver)
         /// This consumer was cancelled; another must go on.
         case renew
         case end([@Sendable () -> Void])
@@ -338,7 +347,7 @@ extension Fanout {
             return .end([])
         }
         defer { self.slots[slot] = mailbox }
-        if let left = mailbox.hand.takeBack() {
+        if let left = mailbox.call.takeBack() {
             mailbox.giveBack(left)
         } else {
             var letters: [Mailbox.Letter] = []
@@ -346,8 +355,8 @@ extension Fanout {
                 letters.append(letter)
             }
             if !letters.isEmpty {
-                mailbox.hand.fill(letters)
-                return .handle(mailbox.hand, path: mailbox.path, mark: mailbox.mark, deliver: mailbox.deliver)
+                mailbox.call.fill(letters)
+                return .handle(mailbox.call, path: mailbox.path, deliver: mailbox.deliver)
             }
         }
         mailbox.consumer = .none
@@ -375,7 +384,7 @@ extension Fanout {
             self.slots[slot]?.isWatched = false
             return .done
         }
-        switch mailbox.hand.check(now: now, limit: mailbox.limit) {
+        switch mailbox.call.check(now: now, limit: mailbox.limit) {
         case .again(let next): return .again(at: next)
         case .late(let family):
             return .late(

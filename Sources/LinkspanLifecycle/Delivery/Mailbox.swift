@@ -33,9 +33,10 @@ struct Mailbox: Sendable {
     let limit: Duration
     let urgency: Urgency
     let deliver: Deliver
-    /// Told to scopes, so that a handler that was given up knows.
-    let mark = CallMark()
-    let hand = Hand()
+    /// The handling of the events that were taken out.
+    let call = ServiceCall()
+    /// Whether the receiver stays when its registration goes.
+    var isKept = false
     /// Whether a timer looks after the consumer.
     var isWatched = false
     var path: String
@@ -190,14 +191,16 @@ extension Mailbox {
         var latest: [RetentionKey: UInt64] = [:]
         for letter in letters {
             switch letter.retention {
-            case .keep(let key): latest[key] = letter.stamped.seq
-            case .forget(let key): latest[key] = nil
+            case .keep(let subject, let aspect): latest[RetentionKey(subject, aspect)] = letter.stamped.seq
+            case .forget(let subject, let aspect): latest[RetentionKey(subject, aspect)] = nil
             case .forgetAll(let subject): latest = latest.filter { $0.key.subject != subject }
             case .none: ()
             }
         }
         for var letter in letters {
-            if case .keep(let key) = letter.retention, latest[key] != letter.stamped.seq {
+            if case .keep(let subject, let aspect) = letter.retention,
+                latest[RetentionKey(subject, aspect)] != letter.stamped.seq
+            {
                 continue
             }
             letter.stamped.replayed = true
@@ -213,5 +216,21 @@ extension Mailbox {
         }
         self.lost += letters.count
         return letters.compactMap { $0.receipt }
+    }
+}
+
+extension Mailbox.Mode {
+    var accepts: Bool {
+        switch self {
+        case .held, .open: true
+        case .sealed: false
+        }
+    }
+
+    var isOpen: Bool {
+        switch self {
+        case .open: true
+        case .held, .sealed: false
+        }
     }
 }

@@ -1,13 +1,13 @@
-/// How the answers of several services become one.
+/// A rule that merges the answers of several services into one.
 ///
 /// The combination is associative and `none` changes nothing, so nesting registries never changes an answer.
 public struct MergeRule<Answer: Sendable>: Sendable {
-    /// The answer of nobody.
-    public var none: Answer
+    /// The answer when no service is asked.
+    let none: Answer
     /// Combines the answers of earlier services with those of later ones.
-    public var combine: @Sendable (Answer, Answer) -> Answer
+    let combine: @Sendable (Answer, Answer) -> Answer
 
-    /// Makes a rule; it is up to you that `combine` is associative and `none` its identity.
+    /// Makes a rule; `combine` must be associative and `none` its identity.
     public init(none: Answer, combine: @escaping @Sendable (Answer, Answer) -> Answer) {
         self.none = none
         self.combine = combine
@@ -15,15 +15,15 @@ public struct MergeRule<Answer: Sendable>: Sendable {
 }
 
 extension MergeRule where Answer == Bool {
-    /// Yes if anybody says yes.
+    /// True if any answer is true.
     public static var anyTrue: MergeRule { MergeRule(none: false) { $0 || $1 } }
 
-    /// Yes unless somebody says no.
+    /// True unless an answer is false.
     public static var allTrue: MergeRule { MergeRule(none: true) { $0 && $1 } }
 }
 
 extension MergeRule where Answer == Verdict {
-    /// Allowed unless somebody vetoes; all reasons are kept, in order.
+    /// Allowed unless a service vetoes; all reasons are kept, in order.
     public static var veto: MergeRule {
         MergeRule(none: .allow) { left, right in
             switch (left, right) {
@@ -35,19 +35,19 @@ extension MergeRule where Answer == Verdict {
 }
 
 extension MergeRule {
-    /// The first answer there is, in the order of start.
+    /// The first answer that is not nil, in the order of start.
     public static func firstNonNil<Wrapped: Sendable>() -> MergeRule where Answer == Wrapped? {
         MergeRule(none: nil) { $0 ?? $1 }
     }
 }
 
-/// Whether something may happen.
+/// An answer that allows something or vetoes it.
 public enum Verdict: Sendable, Hashable {
-    /// It may.
+    /// Allowed.
     case allow
-    /// It may not, for these reasons.
+    /// Vetoed, for these reasons.
     case veto([String])
 
-    /// It may not, for this reason.
+    /// Vetoed, for this reason.
     public static func veto(_ reason: String) -> Verdict { .veto([reason]) }
 }

@@ -1,50 +1,27 @@
 internal import LinkspanRuntime
 
-/// Collects what became of one event at every service that got it.
-private final class BarrierCollector: Sendable {
-    private struct State: Sendable {
-        var waiting: Set<ServiceID> = []
-        var fates: [ServiceID: BarrierReport.Fate] = [:]
-        var isArmed = false
+/// An event whose emitter waits for the services that get it.
+struct Barrier: Sendable {
+    /// The services that have not reported yet.
+    var waiting: Set<ServiceID>
+    /// All services that get the event, by path.
+    let paths: [ServiceID: String]
+    var fates: [String: BarrierReport.Fate] = [:]
+    /// Fulfilled when every service has reported.
+    let done = Promise<Void>()
+
+    init(_ paths: [ServiceID: String]) {
+        self.paths = paths
+        self.waiting = Set(paths.keys)
     }
 
-    private let state = Lock(State())
-    private let done = Promise<Void>()
-
-    func expect(_ id: ServiceID) {
-        self.state.withLock { _ = $0.waiting.insert(id) }
-    }
-
-    func tell(_ id: ServiceID, _ fate: BarrierReport.Fate) {
-        let isDone = self.state.withLock { state in
-            guard state.waiting.remove(id) != nil else {
-                return false
-            }
-            state.fates[id] = fate
-            return state.isArmed && state.waiting.isEmpty
-        }
-        if isDone {
-            self.done.fulfill()
-        }
-    }
-
-    /// Who has not told yet.
-    func arm() -> Set<ServiceID> {
-        let waiting = self.state.withLock { state in
-            state.isArmed = true
-            return state.waiting
-        }
-        if waiting.isEmpty {
-            self.done.fulfill()
-        }
-        return waiting
-    }
-
-    var fates: [ServiceID: BarrierReport.Fate] {
-        get async {
-            await self.done.value
-            return self.state.withLock { $0.fates }
-        }
+    /// Notes the first report of a service.
+    ///
+    /// - Returns: whether it was the last one that was missing.
+    mutating func note(_ id: ServiceID, _ fate: BarrierReport.Fate) -> Bool {
+        guard self.waiting.remove(id) != nil, let path = self.paths[id] else { return false }
+        self.fates[path] = fate
+        return self.waiting.isEmpty
     }
 }
 
@@ -59,29 +36,29 @@ extension RegistryCore {
             )
             return BarrierReport(seq: seq, fates: [:])
         }
-        let collector = BarrierCollector()
-        let seq = self.post(Posting(event), cause: nil) { id in
-            collector.expect(id)
-            return { collector.tell(id, $0) }
+        let seq = self.post(Posting(event), cause: nil) { id, seq in
+            { [weak self] fate in self?.report(id, fate, to: seq) }
         }
-        let timers = collector.arm().map { id in
-            let own = self.machine.withLock { $0.members[id]?.entry.budgets.handle } ?? .seconds(1)
-            return self.scheduler.schedule(at: self.later(min(own, limit ?? own))) { collector.tell(id, .late) }
+        guard let barrier = self.fanout({ $0.barriers[seq] }) else { return BarrierReport(seq: seq, fates: [:]) }
+        let timers = barrier.waiting.map { id in
+            let own = self.machine { $0.members[id]?.entry.budgets.handle } ?? .seconds(1)
+            return self.scheduler.schedule(at: self.later(min(own, limit ?? own))) { [weak self] in
+                self?.report(id, .late, to: seq)
+            }
         }
-        let fates = await collector.fates
+        await barrier.done.value
         for timer in timers {
             timer.cancel()
         }
-        return BarrierReport(seq: seq, fates: self.byPath(fates))
+        let fates = self.fanout { $0.barriers.removeValue(forKey: seq)?.fates }
+        return BarrierReport(seq: seq, fates: fates ?? [:])
     }
 
-    private func byPath(_ fates: [ServiceID: BarrierReport.Fate]) -> [String: BarrierReport.Fate] {
-        self.machine.withLock { machine in
-            var named: [String: BarrierReport.Fate] = [:]
-            for (id, fate) in fates {
-                named[machine.members[id]?.path ?? "observer #\(id.number)"] = fate
-            }
-            return named
+    /// Notes what became of an awaited event at one service.
+    private func report(_ id: ServiceID, _ fate: BarrierReport.Fate, to barrier: UInt64) {
+        let done = self.fanout { fanout in
+            fanout.barriers[barrier]?.note(id, fate) == true ? fanout.barriers[barrier]?.done : nil
         }
+        done?.fulfill()
     }
 }

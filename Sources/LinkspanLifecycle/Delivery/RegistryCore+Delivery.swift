@@ -14,7 +14,7 @@ extension RegistryCore {
         if traits.delivery == .batches {
             return self.emit(event(), cause: cause, by: self.collector(of: Event.self, traits))
         }
-        switch self.fanout.withLock({ $0.audience(of: traits) }) {
+        switch self.fanout({ $0.audience(of: traits) }) {
         case .nobody: return nil
         case .elsewhere(let home): return home.emit(event(), cause: cause)
         case .somebody: return self.post(Posting(event()), cause: cause)
@@ -40,7 +40,7 @@ extension RegistryCore {
     func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool {
         let traits = FamilyTraits(type)
         if traits.delivery == .batches { return self.hasAudience(self.collector(of: type, traits)) }
-        return switch self.fanout.withLock({ $0.audience(of: traits) }) {
+        return switch self.fanout({ $0.audience(of: traits) }) {
         case .nobody: false
         case .somebody: true
         case .elsewhere(let home): home.hasAudience(for: type)
@@ -57,20 +57,18 @@ extension RegistryCore {
 
     /// The collector of a family that is handed over in batches.
     func collector<Event: LifecycleEvent>(of type: Event.Type, _ traits: FamilyTraits) -> EventCollector<Event> {
-        let known = self.collectors.withLock { $0[traits.family] }
+        let known = self.fanout { $0.collector(of: traits.family) }
         if let collector = known as? EventCollector<Event> { return collector }
         let new = EventCollector<Event>()
-        let kept = self.fanout.withLock { $0.collector(traits, orAdd: new) }
-        self.collectors.withLock { $0[traits.family] = kept }
-        return kept as? EventCollector<Event> ?? new
+        return self.fanout { $0.collector(traits, orAdd: new) } as? EventCollector<Event> ?? new
     }
 
     func post(
-        _ posting: Posting, cause: UInt64?, receipts: ((ServiceID) -> Mailbox.Receipt)? = nil
+        _ posting: Posting, cause: UInt64?, receipts: ((ServiceID, UInt64) -> Mailbox.Receipt)? = nil
     ) -> UInt64 {
         let now = self.scheduler.now
         var effects = Fanout.Effects()
-        let seq = self.fanout.withLock { fanout in
+        let seq = self.fanout { fanout in
             fanout.post(posting, now: now, cause: cause, effects: &effects, receipts: receipts)
         }
         self.carryOut(effects)
@@ -82,7 +80,7 @@ extension RegistryCore {
     /// Also called before receivers come and go, so that each gets what happened in its time.
     func handOver() {
         var effects = Fanout.Effects()
-        self.fanout.withLock { $0.handOver(&effects) }
+        self.fanout { $0.handOver(&effects) }
         self.carryOut(effects)
     }
 
@@ -107,7 +105,7 @@ extension RegistryCore {
     /// Lets a receiver have what waited for it.
     func open(_ id: ServiceID) {
         self.handOver()
-        if self.fanout.withLock({ $0.open(id) }) {
+        if self.fanout({ $0.open(id) }) {
             self.beginConsumer(id)
         }
     }
@@ -116,7 +114,7 @@ extension RegistryCore {
     @discardableResult
     func close(_ id: ServiceID) -> Fanout.Removed {
         self.handOver()
-        let removed = self.fanout.withLock { $0.remove(id) }
+        let removed = self.fanout { $0.remove(id) }
         for receipt in removed.receipts {
             receipt(.lost)
         }
@@ -124,11 +122,11 @@ extension RegistryCore {
     }
 
     private func beginConsumer(_ id: ServiceID) {
-        guard let (generation, urgency, watch) = self.fanout.withLock({ $0.beginConsumer(id) }) else {
+        guard let (generation, urgency, watch) = self.fanout({ $0.beginConsumer(id) }) else {
             return
         }
         let task = self.threads(for: urgency).begin { await self.consume(id, generation) }
-        self.fanout.withLock { $0.setTask(task, id, generation: generation) }
+        self.fanout { $0.setTask(task, id, generation: generation) }
         if let watch {
             self.watch(id, at: self.later(watch))
         }
@@ -137,10 +135,10 @@ extension RegistryCore {
     /// Hands out letters one after the other until there is none.
     private func consume(_ id: ServiceID, _ generation: UInt64) async {
         while true {
-            switch self.fanout.withLock({ $0.take(id, generation: generation) }) {
-            case .handle(let hand, let path, let mark, let deliver):
-                let scope = self.scope(id, path, mark: mark)
-                while let letter = hand.next(now: self.scheduler.now) {
+            switch self.fanout({ $0.take(id, generation: generation) }) {
+            case .handle(let call, let path, let deliver):
+                let scope = self.scope(id, path, call)
+                while let letter = call.next(now: self.scheduler.now) {
                     await self.handle(letter, scope.caused(by: letter.stamped.seq), deliver)
                 }
             case .renew: return self.beginConsumer(id)
@@ -186,7 +184,7 @@ extension RegistryCore {
                 return
             }
             let now = self.scheduler.now
-            switch self.fanout.withLock({ $0.check(id, now: now) }) {
+            switch self.fanout({ $0.check(id, now: now) }) {
             case .done: ()
             case .again(let next): self.watch(id, at: next)
             case .late(let path, let family, let limit, let task, let next):

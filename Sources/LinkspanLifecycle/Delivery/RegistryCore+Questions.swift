@@ -3,7 +3,7 @@ internal import LinkspanRuntime
 extension RegistryCore {
     /// The ready services that adopt `Responder`, in the order of start.
     func responders<Responder>(_ type: Responder.Type) -> [(member: Member, responder: Responder)] {
-        let members = self.machine.withLock { machine in
+        let members = self.machine { machine in
             machine.plan.order.compactMap { machine.members[$0] }.filter { $0.state == .ready && !$0.isRemoved }
         }
         return members.compactMap { member in
@@ -39,11 +39,10 @@ extension RegistryCore {
     ) async -> Answer {
         let own = member.entry.budgets.handle
         let deadline = self.later(min(own, limit ?? own))
-        let mark = CallMark()
-        let scope = self.scope(member.entry.id, member.path, mark: mark, deadline: deadline)
-        let call = BoundedCall<Answer>(
-            threads: self.threads(for: member.entry.urgency), scheduler: self.scheduler, mark: mark)
-        switch await call.run(until: deadline, grace: .zero, { try await body(responder, scope) }) {
+        let call = ServiceCall()
+        let scope = self.scope(member.entry.id, member.path, call, deadline: deadline)
+        let question = { @Sendable () async throws in try await body(responder, scope) }
+        switch await self.run(member.entry.urgency, call, until: deadline, grace: .zero, question) {
         case .returned(let answer): return answer
         case .threw(let error):
             self.fault(member.path, .handlerFailed, "answering threw: \(error)")

@@ -1,18 +1,19 @@
 internal import LinkspanRuntime
 
-/// A source that is told what happens: for tests, and for platforms and frameworks that have their own way to know.
+/// An event source whose events come from calls: for tests, and for frameworks that report events in their own way.
 public final class ManualSource<Event: LifecycleEvent>: EventSource {
     private struct State: Sendable {
         var emit: (@Sendable (Event) -> Void)?
         var waiting: [Event] = []
     }
 
+    // Guards the events that wait, and where the others go: callers contend with the start and end of the source.
     private let state = Lock(State())
 
-    /// Makes a source to which nothing has happened.
+    /// Makes a source without events.
     public init() {}
 
-    /// Tells what happens; what is told before the source runs is kept for then.
+    /// Emits an event; events sent before the source runs are kept until it does.
     public func send(_ event: Event) {
         let emit = self.state.withLock { state in
             if state.emit == nil {
@@ -23,7 +24,7 @@ public final class ManualSource<Event: LifecycleEvent>: EventSource {
         emit?(event)
     }
 
-    /// Hands on what is told, until the task is cancelled.
+    /// Emits what is sent, until the task is cancelled.
     public func run(_ emit: @escaping @Sendable (Event) -> Void) async throws {
         let waiting = self.state.withLock { state in
             state.emit = emit
@@ -33,12 +34,7 @@ public final class ManualSource<Event: LifecycleEvent>: EventSource {
         for event in waiting {
             emit(event)
         }
-        let end = Promise<Void>()
-        await withTaskCancellationHandler {
-            await end.value
-        } onCancel: {
-            end.fulfill()
-        }
+        await untilCancelled()
         self.state.withLock { $0.emit = nil }
     }
 }

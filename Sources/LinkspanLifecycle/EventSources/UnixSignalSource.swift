@@ -10,8 +10,8 @@ private import Musl
 
 /// Turns Unix signals into ``AppEvent/willTerminate(reason:grace:)``, so that servers end as apps do.
 ///
-/// While a source runs, the signals no longer end the process: whoever installs it must stop on the event. Afterwards
-/// the former dispositions are back.
+/// While a source runs, the signals no longer end the process: the application must stop on the event. Afterwards the
+/// former dispositions are restored.
 public struct UnixSignalSource: EventSource {
     /// A signal that asks the process to end.
     public struct Signal: RawRepresentable, Sendable, Hashable {
@@ -21,11 +21,11 @@ public struct UnixSignalSource: EventSource {
         /// Makes a signal of its number.
         public init(rawValue: Int32) { self.rawValue = rawValue }
 
-        /// A supervisor asks.
+        /// SIGTERM, as sent by supervisors.
         public static let terminate = Signal(rawValue: SIGTERM)
-        /// Somebody at the keyboard asks.
+        /// SIGINT, as sent by Ctrl-C.
         public static let interrupt = Signal(rawValue: SIGINT)
-        /// The terminal has gone.
+        /// SIGHUP, as sent when the terminal closes.
         public static let hangUp = Signal(rawValue: SIGHUP)
 
         var reason: String {
@@ -53,17 +53,12 @@ public struct UnixSignalSource: EventSource {
         let token = SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
             emit(.willTerminate(reason: Signal(rawValue: number).reason, grace: grace))
         }
-        let end = Promise<Void>()
-        await withTaskCancellationHandler {
-            await end.value
-        } onCancel: {
-            end.fulfill()
-        }
+        await untilCancelled()
         SignalPipe.shared.forget(token)
     }
 }
 
-/// Brings signals from where almost nothing is allowed to a thread where everything is.
+/// Carries signals by a pipe from the signal handler, where almost no call is allowed, to a thread.
 private final class SignalPipe: Sendable {
     static let shared = SignalPipe()
 
@@ -79,6 +74,7 @@ private final class SignalPipe: Sendable {
         var hasThread = false
     }
 
+    // Guards listeners and dispositions: the thread that reads signals contends with sources that come and go.
     private let state = Lock(State())
     private let reading: Int32
     private let writing: Int32

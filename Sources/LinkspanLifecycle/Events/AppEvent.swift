@@ -1,4 +1,4 @@
-/// What happens to the application as the platform sees it; servers send the same by Unix signals.
+/// A change of the application's phase, as the platform reports it; on servers, a Unix signal.
 @nonexhaustive
 public enum AppEvent: Sendable, Hashable {
     /// The application is in front and gets input.
@@ -13,7 +13,7 @@ public enum AppEvent: Sendable, Hashable {
     case willTerminate(reason: String, grace: Duration?)
 
     /// The application's phase.
-    public var retention: Retention { .keep(RetentionKey(subject: "app")) }
+    public var retention: Retention { .keep(subject: "app") }
 }
 
 extension AppEvent: LifecycleEvent {

@@ -1,4 +1,4 @@
-/// Something went wrong that was not returned to a caller.
+/// A failure that is not returned to a caller.
 public struct FaultEvent: Sendable, Hashable {
     /// What kind of fault; the list may grow.
     public struct Code: RawRepresentable, Sendable, Hashable {
@@ -23,16 +23,14 @@ public struct FaultEvent: Sendable, Hashable {
     }
 
     /// How bad it is.
-    public enum Severity: String, Sendable, Hashable {
-        /// Worth knowing.
-        case notice
+    public enum Severity: Sendable, Hashable {
         /// Something does not work as it should.
         case warning
         /// Something does not work.
         case error
     }
 
-    /// Whose fault it is: the path of a service, or any name.
+    /// The origin: the path of a service, or any name.
     public var path: String
     /// What kind of fault.
     public var code: Code
@@ -40,7 +38,7 @@ public struct FaultEvent: Sendable, Hashable {
     public var message: String
     /// How bad it is.
     public var severity: Severity
-    /// What a person could do about it, such as the configuration key to change.
+    /// A remedy, such as the configuration key to change.
     public var hint: String?
 
     /// Makes an event.

@@ -44,26 +44,22 @@ extension LifecycleEvent {
     public var retention: Retention { .none }
 
     /// The family that the type forms.
-    public static var family: EventFamily { EventFamily(type: ObjectIdentifier(Self.self), name: Self.familyName) }
+    static var family: EventFamily { EventFamily(type: ObjectIdentifier(Self.self), name: Self.familyName) }
 
     /// The family of the event.
-    public var family: EventFamily { Self.family }
+    var family: EventFamily { Self.family }
 }
 
 /// A family of events: all events of one type.
-public struct EventFamily: Sendable, Hashable, CustomStringConvertible {
+struct EventFamily: Sendable, Hashable, CustomStringConvertible {
     let type: ObjectIdentifier
-    /// What the family is called in logs, metrics and faults.
-    public let name: String
+    let name: String
 
-    /// The name.
-    public var description: String { self.name }
+    var description: String { self.name }
 
-    /// Whether both are the family of one type.
-    public static func == (left: Self, right: Self) -> Bool { left.type == right.type }
+    static func == (left: Self, right: Self) -> Bool { left.type == right.type }
 
-    /// Hashes the identity of the type.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.type) }
+    func hash(into hasher: inout Hasher) { hasher.combine(self.type) }
 }
 
 /// How the events of a family reach services.
@@ -79,27 +75,29 @@ public enum EventDelivery: Sendable, Hashable {
 }
 
 /// What a registry keeps of an event for services that start later.
+///
+/// A subject such as `connection 7` can have several states, which `aspect` tells apart.
 public enum Retention: Sendable, Hashable {
     /// Nothing.
     case none
-    /// The event, in place of the last one with the same key.
-    case keep(RetentionKey)
-    /// Not even the last one with this key.
-    case forget(RetentionKey)
-    /// Nothing any more of what is kept about a subject, by events of any family.
+    /// The event, in place of the last one about the same state.
+    case keep(subject: String, aspect: String = "state")
+    /// Nothing any more about this state.
+    case forget(subject: String, aspect: String = "state")
+    /// Nothing any more about the subject, by events of any family.
     case forgetAll(subject: String)
 }
 
-/// One state of one subject, such as the queue of a connection.
-public struct RetentionKey: Sendable, Hashable {
-    /// Whose state it is, such as `connection 7`.
-    public var subject: String
-    /// Which of its states.
-    public var aspect: String
+/// One state of one subject.
+struct RetentionKey: Sendable, Hashable {
+    let subject: String
+    let aspect: String
 
-    /// Makes a key.
-    public init(subject: String, aspect: String = "state") {
+    init(_ subject: String, _ aspect: String) {
         self.subject = subject
         self.aspect = aspect
     }
+
+    /// Keeps the state.
+    var kept: Retention { .keep(subject: self.subject, aspect: self.aspect) }
 }

@@ -1,7 +1,7 @@
 /// The network path changed.
 public struct NetworkEvent: Sendable, Hashable {
     /// Whether traffic can flow.
-    public enum Status: String, Sendable, Hashable {
+    public enum Status: Sendable, Hashable {
         /// Traffic can flow.
         case satisfied
         /// Traffic cannot flow.
@@ -11,21 +11,16 @@ public struct NetworkEvent: Sendable, Hashable {
     }
 
     /// A kind of interface.
-    public struct Interface: RawRepresentable, Sendable, Hashable {
-        /// The name of the kind.
-        public var rawValue: String
-
-        /// Makes a kind from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
+    @nonexhaustive
+    public enum Interface: Sendable, Hashable {
         /// Wireless local network.
-        public static let wifi = Interface(rawValue: "wifi")
+        case wifi
         /// Mobile network.
-        public static let cellular = Interface(rawValue: "cellular")
+        case cellular
         /// Cable.
-        public static let wired = Interface(rawValue: "wired")
+        case wired
         /// Anything else.
-        public static let other = Interface(rawValue: "other")
+        case other
     }
 
     /// Whether traffic can flow.
@@ -36,23 +31,19 @@ public struct NetworkEvent: Sendable, Hashable {
     public var isExpensive: Bool
     /// Whether the user asked to save data.
     public var isConstrained: Bool
-    /// The status before, if known.
-    public var previous: Status?
 
     /// Makes an event.
     public init(
-        status: Status, interfaces: [Interface] = [], isExpensive: Bool = false, isConstrained: Bool = false,
-        previous: Status? = nil
+        status: Status, interfaces: [Interface] = [], isExpensive: Bool = false, isConstrained: Bool = false
     ) {
         self.status = status
         self.interfaces = interfaces
         self.isExpensive = isExpensive
         self.isConstrained = isConstrained
-        self.previous = previous
     }
 
     /// The path of the machine.
-    public var retention: Retention { .keep(RetentionKey(subject: "network")) }
+    public var retention: Retention { .keep(subject: "network") }
 }
 
 extension NetworkEvent: LifecycleEvent {

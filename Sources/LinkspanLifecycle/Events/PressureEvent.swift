@@ -2,7 +2,7 @@
 @nonexhaustive
 public enum PressureEvent: Sendable, Hashable {
     /// How bad it is.
-    public enum Level: String, Sendable, Hashable {
+    public enum Level: Sendable, Hashable {
         /// The shortage is over.
         case normal
         /// Free what is easily made again.

@@ -1,4 +1,4 @@
-/// What happens to the registry and its services.
+/// A change of a registry or of one of its services.
 @nonexhaustive
 public enum RegistryEvent: Sendable, Hashable {
     /// The start has begun.
@@ -12,10 +12,10 @@ public enum RegistryEvent: Sendable, Hashable {
     /// The stop has begun and has this long.
     case willStop(budget: Duration)
 
-    /// Where the registry stands.
+    /// The state of the registry.
     public var retention: Retention {
         switch self {
-        case .willStart, .started, .degraded, .willStop: .keep(RetentionKey(subject: "registry"))
+        case .willStart, .started, .degraded, .willStop: .keep(subject: "registry")
         case .serviceChanged: .none
         }
     }

@@ -1,6 +1,6 @@
-/// An event as one service gets it, with where it stands among the others.
+/// An event as it is delivered to one service, with its place among the others.
 public struct Stamped<Event: Sendable>: Sendable {
-    /// What happened.
+    /// The event.
     public var event: Event
 
     /// The place in the order of the registry; a service sees numbers that only rise.
@@ -9,7 +9,7 @@ public struct Stamped<Event: Sendable>: Sendable {
     /// When it happened.
     public var time: ContinuousClock.Instant
 
-    /// The number of the event that led to this one, if the emitter told.
+    /// The number of the event that led to this one, if known.
     public var cause: UInt64?
 
     /// Whether the event happened before the service was ready: state to know, not news to announce.

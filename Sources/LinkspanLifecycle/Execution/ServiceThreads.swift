@@ -25,7 +25,9 @@ final class ServiceThreads: Sendable {
         var taken: UInt64 = 0
     }
 
+    // Guards the work that waits: the service threads contend with the threads that add work.
     private let state = Lock(State())
+    // Wakes a thread that waits for work.
     private let gate = DispatchSemaphore(value: 0)
     private let base: Int
     private let cap: Int

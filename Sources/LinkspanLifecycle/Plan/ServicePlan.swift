@@ -122,17 +122,18 @@ extension ServicePlan {
             var depth: Int
 
             static func < (left: Level, right: Level) -> Bool {
-                (left.phase, left.depth) < (right.phase, right.depth)
+                (left.phase.rawValue, left.depth) < (right.phase.rawValue, right.depth)
             }
         }
         var levels: [ServiceID: Level] = [:]
         for id in sorted {
             var level = Level(phase: tree.phase(of: id), depth: 0)
             for edge in edges[id] ?? [] {
-                guard let below = levels[edge.to], below.phase >= level.phase else {
+                guard let below = levels[edge.to], below.phase.rawValue >= level.phase.rawValue else {
                     continue
                 }
-                let depth = below.phase > level.phase ? below.depth + 1 : max(level.depth, below.depth + 1)
+                let depth =
+                    below.phase.rawValue > level.phase.rawValue ? below.depth + 1 : max(level.depth, below.depth + 1)
                 level = Level(phase: below.phase, depth: depth)
             }
             levels[id] = level

@@ -40,11 +40,11 @@ struct ServiceTree: Sendable {
     }
 
     /// What decides among equals: priority, then name, then path.
-    func rank(of id: ServiceID) -> (Int, ServiceName, String) {
+    func rank(of id: ServiceID) -> (Int, String, String) {
         guard let node = self.byID[id] else {
             return (0, "", "")
         }
-        return (-self.chain(of: node).reduce(0) { $0 + $1.placement.priority }, node.name, self.path(of: id))
+        return (-self.chain(of: node).reduce(0) { $0 + $1.placement.priority }, node.name.rawValue, self.path(of: id))
     }
 
     /// The services in a group at any depth, or the service itself.

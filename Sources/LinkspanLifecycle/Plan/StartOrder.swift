@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// In which order services would start, and why, without starting them.
+/// The order in which services would start, and why.
 ///
 /// A registry of the same services starts them in just this order.
 public struct StartOrder: Sendable, Hashable {
@@ -13,15 +13,15 @@ public struct StartOrder: Sendable, Hashable {
         public let name: String
         /// The phase it declares, or that of the registry it is in.
         public let phase: Placement.Phase
-        /// Who is first among equals; higher is earlier.
+        /// The rank among services of the same phase; higher is earlier.
         public let priority: Int
-        /// What it waits for.
+        /// The services that start before it.
         public let needs: [Placement.Need]
     }
 
     /// Works out the order.
     ///
-    /// - Parameter services: the services, each with what whoever registers it decides.
+    /// - Parameter services: the services, each with its registration settings.
     /// - Throws: ``RegistryError`` with code `duplicateName`; or `invalidPlan`, which names all needs that are missing,
     ///   unclear or circular.
     public init(_ services: [(service: any LifecycleService, settings: ServiceSettings)]) throws(RegistryError) {
@@ -39,7 +39,7 @@ public struct StartOrder: Sendable, Hashable {
                 id: registry?.id ?? .make(), group: root.id, name: name,
                 placement: settings.placement ?? service.placement, isGroup: registry != nil)
             nodes.append(own)
-            nodes += registry?.core.machine.withLock { $0.nodes.filter { $0.id != own.id } } ?? []
+            nodes += registry?.core.machine { $0.nodes.filter { $0.id != own.id } } ?? []
         }
         self.waves = try Self.waves(of: nodes)
     }
@@ -60,16 +60,18 @@ public struct StartOrder: Sendable, Hashable {
                 }
                 return Step(
                     name: tree.localPath(of: id), phase: tree.phase(of: id), priority: -tree.rank(of: id).0,
-                    needs: needs.sorted { ($0.name, $1.isHard ? 1 : 0) < ($1.name, $0.isHard ? 1 : 0) })
+                    needs: needs.sorted {
+                        ($0.name.rawValue, $1.isHard ? 1 : 0) < ($1.name.rawValue, $0.isHard ? 1 : 0)
+                    })
             }
         }
     }
 
     /// The services in one line.
-    public var steps: [Step] { self.waves.flatMap { $0 } }
+    package var steps: [Step] { self.waves.flatMap { $0 } }
 
     /// The services that cannot do without one of `names`, directly or by way of others; `names` left out.
-    public func dependants(of names: Set<String>) -> Set<String> {
+    package func dependants(of names: Set<String>) -> Set<String> {
         var found = names
         // Needs point backwards, so one pass in the order of start sees everything.
         for step in self.steps where step.needs.contains(where: { $0.isHard && found.contains($0.name.rawValue) }) {

@@ -1,27 +1,34 @@
-/// Guesses what was meant by a name that nobody has.
-enum Suggestion {
-    /// The candidate that is closest to `name`, if it is close enough to be a slip of the pen.
-    static func closest(to name: String, among candidates: [String]) -> String? {
-        let limit = max(1, name.count / 3)
-        return candidates.map { (distance: Self.distance(name, $0), name: $0) }
+/// Suggestions for misspelled names.
+package enum Suggestion {
+    /// The name that was probably meant.
+    package static func closest(to name: String, among candidates: [String]) -> String? {
+        // Longer names are no slips of the pen, and comparing them would take long.
+        guard name.utf8.count <= 100 else { return nil }
+        let limit = min(3, max(1, name.count / 3))
+        let folded = Array(name.lowercased())
+        return candidates.map { (distance: Self.distance(folded, Array($0.lowercased())), name: $0) }
             .filter { $0.distance <= limit }
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }?
             .name
     }
 
-    /// How many letters must be added, taken away or changed.
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let right = Array(right)
-        var row = Array(0...right.count)
-        for (index, letter) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for (column, other) in right.enumerated() {
-                let change = diagonal + (letter == other ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(change, diagonal + 1, row[column] + 1)
+    /// How many letters must be added, taken away, changed or swapped with their neighbours.
+    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+        var older: [Int] = []
+        var old = Array(0...right.count)
+        for row in left.indices {
+            var new = [row + 1]
+            for column in right.indices {
+                var best = min(old[column + 1], new[column]) + 1
+                best = min(best, old[column] + (left[row] == right[column] ? 0 : 1))
+                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
+                    best = min(best, older[column - 1] + 1)
+                }
+                new.append(best)
             }
+            older = old
+            old = new
         }
-        return row[right.count]
+        return old[right.count]
     }
 }

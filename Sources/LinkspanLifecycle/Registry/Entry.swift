@@ -9,6 +9,8 @@ struct Entry: Sendable {
     let importance: Importance
     let urgency: Urgency
     let origin: String
+    /// Whether it stays when its registration goes.
+    var isKept = false
 
     init(
         _ service: any LifecycleService, id: ServiceID = .make(), group: ServiceID, settings: ServiceSettings
@@ -36,4 +38,8 @@ struct Group: Sendable {
     var registry: WeakReference<ServiceRegistry>
     /// Keeps a nested registry alive; `nil` at the top, where the registry keeps this.
     var keeper: ServiceRegistry?
+    /// Which registration of the registry this is.
+    let registration = ServiceID.make()
+    /// Whether it stays when its registration goes.
+    var isKept = false
 }

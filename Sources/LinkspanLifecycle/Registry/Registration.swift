@@ -1,66 +1,84 @@
-internal import LinkspanRuntime
-
-/// The right to be in a registry; letting go of it removes what was registered.
+/// The registration of a service, a nested registry or an observer; releasing it removes what was registered.
 public final class Registration: Sendable {
-    private enum State: Sendable {
-        case held
-        case kept
-        case cancelled
+    enum Subject: Sendable {
+        case service(ServiceID)
+        case observer(ServiceID)
+        /// A nested registry. It can be registered again, so its registration has an identity of its own.
+        case group(ServiceID, registration: ServiceID, members: [ServiceID])
     }
 
-    private let state = Lock(State.held)
-    private let onCancel: @Sendable () -> Void
-    private let onSettled: @Sendable () async -> ServiceState?
+    private let subject: Subject
+    private let core: WeakReference<RegistryCore>
 
-    init(
-        onCancel: @escaping @Sendable () -> Void, onSettled: @escaping @Sendable () async -> ServiceState?
-    ) {
-        self.onCancel = onCancel
-        self.onSettled = onSettled
+    init(_ subject: Subject, _ core: RegistryCore) {
+        self.subject = subject
+        self.core = WeakReference(core)
     }
 
     deinit {
-        self.cancel(.held)
+        guard let core = self.core.object?.home, !core.isKept(self.subject) else { return }
+        core.remove(self.subject)
     }
 
     /// Removes what was registered: it gets no event after this, and is stopped in the background.
     public func cancel() {
-        self.cancel(nil)
+        self.core.object?.home.remove(self.subject)
     }
 
     /// Removes what was registered, and waits until it has stopped or its budget has passed.
     public func cancelAndDrain() async {
-        self.cancel(nil)
-        _ = await self.onSettled()
+        self.cancel()
+        _ = await self.settled()
     }
 
     /// Leaves what was registered in the registry for good, whatever becomes of this object.
     public func keep() {
-        self.state.withLock { state in
-            if case .held = state {
-                state = .kept
-            }
-        }
+        self.core.object?.home.keep(self.subject)
     }
 
     /// Waits until the service is no longer being started or stopped; `nil` once it is gone.
     ///
     /// Before the registry is started this waits for the start.
     public func settled() async -> ServiceState? {
-        await self.onSettled()
+        switch self.subject {
+        case .service(let id): return await self.core.object?.home.settled(id)
+        case .observer(let id):
+            await self.core.object?.home.idle(id, within: .seconds(1))
+            return nil
+        case .group(_, _, let members):
+            var last: ServiceState?
+            for id in members {
+                last = await self.core.object?.home.settled(id) ?? last
+            }
+            return last
+        }
+    }
+}
+
+extension RegistryCore {
+    func isKept(_ subject: Registration.Subject) -> Bool {
+        switch subject {
+        case .service(let id): self.machine { $0.members[id]?.entry.isKept ?? true }
+        case .observer(let id): self.fanout { $0.isKept(id) }
+        case .group(let id, let registration, _):
+            self.machine { $0.group(id, of: registration)?.isKept ?? true }
+        }
     }
 
-    private func cancel(_ expected: State?) {
-        let cancels = self.state.withLock { state in
-            switch (state, expected) {
-            case (.cancelled, _), (.kept, .some): return false
-            case (.held, _), (.kept, nil):
-                state = .cancelled
-                return true
-            }
+    func keep(_ subject: Registration.Subject) {
+        switch subject {
+        case .service(let id): self.machine { $0.keep(id) }
+        case .observer(let id): self.fanout { $0.keep(id) }
+        case .group(let id, let registration, _): self.machine { $0.keep(group: id, of: registration) }
         }
-        if cancels {
-            self.onCancel()
+    }
+
+    func remove(_ subject: Registration.Subject) {
+        switch subject {
+        case .service(let id): self.remove(id)
+        case .observer(let id): self.close(id)
+        case .group(let id, let registration, _):
+            if self.machine({ $0.group(id, of: registration) != nil }) { self.remove(group: id) }
         }
     }
 }

@@ -3,7 +3,7 @@ internal import LinkspanRuntime
 extension RegistryCore {
     /// The services and nested registries of a type, by path.
     func candidates<Wanted>(_ type: Wanted.Type, in group: ServiceID? = nil) -> [(path: String, service: Wanted)] {
-        let all = self.machine.withLock { machine -> [(String, any LifecycleService)] in
+        let all = self.machine { machine -> [(String, any LifecycleService)] in
             let inside = machine.contents(of: group ?? machine.root)
             let services = inside.members.compactMap { machine.members[$0] }.filter { !$0.isRemoved }
                 .map { ($0.path, $0.entry.service) }

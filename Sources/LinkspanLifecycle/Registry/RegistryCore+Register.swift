@@ -8,7 +8,7 @@ extension RegistryCore {
             self.addMailbox(entry)
         }
         do {
-            late = try self.machine.withLock { machine throws(RegistryError) in
+            late = try self.machine { machine throws(RegistryError) in
                 try machine.add(entries, groups: groups)
             }
         } catch {
@@ -17,10 +17,10 @@ extension RegistryCore {
             }
             throw error
         }
-        let paths = self.machine.withLock { machine in
+        let paths = self.machine { machine in
             entries.compactMap { entry in machine.members[entry.id].map { (entry.id, $0.path) } }
         }
-        self.fanout.withLock { fanout in
+        self.fanout { fanout in
             for (id, path) in paths {
                 fanout.rename(id, to: path)
             }
@@ -38,7 +38,7 @@ extension RegistryCore {
             return true
         }
         self.handOver()
-        self.fanout.withLock { $0.add(mailbox) }
+        self.fanout { $0.add(mailbox) }
     }
 
     /// Takes over all services of a registry that was not started, as a group of this one.
@@ -50,7 +50,7 @@ extension RegistryCore {
             throw RegistryError(
                 code: .notNestable, message: "\(registry.name) is nested already", paths: [registry.name.rawValue])
         }
-        let content = try core.machine.withLock { machine throws(RegistryError) in try machine.surrender() }
+        let content = try core.machine { machine throws(RegistryError) in try machine.surrender() }
         let group = Group(
             id: registry.id, parent: parent, name: settings.name ?? registry.name,
             placement: settings.placement ?? registry.placement,
@@ -59,40 +59,28 @@ extension RegistryCore {
         do {
             try self.add(content.entries, groups: [group] + content.groups)
         } catch {
-            core.machine.withLock { $0.restore(content) }
+            core.machine { $0.restore(content) }
             throw error
         }
-        let observers = core.fanout.withLock { fanout in
+        let observers = core.fanout { fanout in
             let all = fanout.surrender()
             fanout.home = WeakReference(self)
             return all
         }
         let known = Set(content.entries.map { $0.id })
-        self.fanout.withLock { fanout in
+        self.fanout { fanout in
             for mailbox in observers where !known.contains(mailbox.id) {
                 fanout.add(mailbox)
             }
         }
-        let own = WeakReference(self)
-        let id = registry.id
         let members = content.entries.map { $0.id }
-        return Registration(
-            onCancel: { own.object?.home.remove(group: id) },
-            onSettled: {
-                var last: ServiceState?
-                for id in members {
-                    last = await own.object?.home.settled(id) ?? last
-                }
-                return last
-            })
+        return Registration(.group(registry.id, registration: group.registration, members: members), self)
     }
 
     func health(of member: Member, _ service: any LifecycleService) async -> Health {
-        let mark = CallMark()
-        let call = BoundedCall<Health>(
-            threads: self.threads(for: member.entry.urgency), scheduler: self.scheduler, mark: mark)
         let deadline = self.later(member.entry.budgets.handle)
-        switch await call.run(until: deadline, grace: .zero, { await service.health() }) {
+        let health = { @Sendable () async throws in await service.health() }
+        switch await self.run(member.entry.urgency, ServiceCall(), until: deadline, grace: .zero, health) {
         case .returned(let health): return health
         case .threw(let error): return .unhealthy("\(error)")
         case .abandoned: return .unhealthy("no answer in time")

@@ -13,7 +13,7 @@ extension RegistryCore {
     private func startOrJoin() async -> Result<StartReport, RegistryError> {
         let join = Promise<Result<StartReport, RegistryError>>()
         do {
-            let decision = try self.machine.withLock { machine throws(RegistryError) in
+            let decision = try self.machine { machine throws(RegistryError) in
                 try machine.beginStart { join.fulfill($0) }
             }
             switch decision {
@@ -36,7 +36,7 @@ extension RegistryCore {
         let deadline = began.advanced(by: self.options.startBudget)
         self.emit(RegistryEvent.willStart)
         for wave in plan.waves {
-            let claim = self.machine.withLock { $0.claim(wave) }
+            let claim = self.machine { $0.claim(wave) }
             self.tellSkipped(claim.skipped)
             let members = Dictionary(claim.begin.map { ($0.entry.id, $0) }) { first, _ in first }
             _ = await self.each(claim.begin.map { $0.entry.id }) { id in
@@ -46,7 +46,7 @@ extension RegistryCore {
             }
         }
         let time = began.duration(to: self.scheduler.now)
-        guard let done = self.machine.withLock({ $0.finishStart(waves: plan.waves, time: time) }) else {
+        guard let done = self.machine({ $0.finishStart(waves: plan.waves, time: time) }) else {
             return await self.rollBack()
         }
         self.emit(RegistryEvent.started(after: time))
@@ -71,26 +71,22 @@ extension RegistryCore {
     func startOne(_ member: Member, until deadline: ContinuousClock.Instant) async {
         let id = member.entry.id
         let service = member.entry.service
-        let mark = CallMark()
+        let call = ServiceCall()
         let limit = min(deadline, self.later(member.entry.budgets.start))
-        let call = BoundedCall<Void>(
-            threads: self.threads(for: member.entry.urgency), scheduler: self.scheduler, mark: mark)
+        let grace = self.options.grace
         self.emit(RegistryEvent.serviceChanged(path: member.path, from: .registered, to: .starting))
-        self.calls.withLock { $0[id] = call }
-        if self.machine.withLock({ $0.isInVain(id) }) {
-            call.cancel(grace: self.options.grace)
-        }
-        let scope = self.scope(id, member.path, mark: mark, deadline: limit)
-        let outcome = await call.run(
-            until: limit, grace: self.options.grace, onLateEnd: { self.releaseLate(member, $0) }
-        ) { try await service.start(scope) }
-        self.calls.withLock { $0[id] = nil }
+        let scope = self.scope(id, member.path, call, deadline: limit)
+        let outcome = await self.run(
+            member.entry.urgency, call, until: limit, grace: grace,
+            onBegin: { cancel in if self.beginStart(id, cancel) { cancel(grace) } },
+            onLateEnd: { self.releaseLate(member, $0) }, { try await service.start(scope) })
+        self.endStart(id)
         self.settle(member, outcome)
     }
 
     /// A start that was given up has ended after all: what it took must be released, once.
     private func releaseLate(_ member: Member, _ outcome: CallOutcome<Void>) {
-        let scope = self.scope(member.entry.id, member.path, mark: CallMark())
+        let scope = self.scope(member.entry.id, member.path, ServiceCall())
         let service = member.entry.service
         _ = self.threads(for: member.entry.urgency).begin { try? await service.stop(scope) }
     }
@@ -102,7 +98,7 @@ extension RegistryCore {
             case .threw(let error): .failed("\(error)")
             case .abandoned: .abandoned(during: .start)
             }
-        guard let result = self.machine.withLock({ $0.settle(member.entry.id, state) }) else {
+        guard let result = self.machine({ $0.settle(member.entry.id, state) }) else {
             return
         }
         if result.isReady {
@@ -112,7 +108,7 @@ extension RegistryCore {
             self.close(member.entry.id)
         }
         self.tell(member, state)
-        if self.machine.withLock({ $0.abort != nil }) {
+        if self.machine({ $0.abort != nil }) {
             self.cancelCalls()
         }
         if result.mustTearDown {
@@ -146,7 +142,7 @@ extension RegistryCore {
     }
 
     func abortStart(_ code: RegistryError.Code) {
-        let aborts = self.machine.withLock { machine in
+        let aborts = self.machine { machine in
             machine.abortStart(code)
             return machine.abort != nil
         }
@@ -156,14 +152,12 @@ extension RegistryCore {
     }
 
     func cancelCalls(grace: Duration? = nil) {
-        for call in self.calls.withLock({ Array($0.values) }) {
-            call.cancel(grace: grace ?? self.options.grace)
-        }
+        for cancel in self.starts() { cancel(grace ?? self.options.grace) }
     }
 
     private func rollBack() async -> Result<StartReport, RegistryError> {
-        let culprits = self.machine.withLock { $0.culprits }
-        let (plan, abort) = self.machine.withLock { $0.beginRollback() }
+        let culprits = self.machine { $0.culprits }
+        let (plan, abort) = self.machine { $0.beginRollback() }
         let code = abort.code
         let budget =
             abort.deadline.map { max(.zero, self.scheduler.now.duration(to: $0)) } ?? self.options.shutdownBudget
@@ -181,7 +175,7 @@ extension ServiceState {
     var reason: String {
         switch self {
         case .failed(let text): text
-        case .abandoned(let step): "\(step.rawValue) did not return in time"
+        case .abandoned(let step): "\(step) did not return in time"
         case .skipped(let because): "needs \(because)"
         case .registered, .starting, .ready, .quiescing, .stopping, .stopped: "\(self)"
         }
@@ -194,7 +188,7 @@ extension RegistryCore {
     private func beginRun(_ member: Member) {
         let id = member.entry.id
         let service = member.entry.service
-        let scope = self.scope(id, member.path, mark: CallMark())
+        let scope = self.scope(id, member.path, ServiceCall())
         let path = member.path
         let task = self.threads(for: member.entry.urgency).begin { [weak self] in
             do {
@@ -203,16 +197,14 @@ extension RegistryCore {
                 self?.runFailed(id, path, error)
             }
         }
-        self.runs.withLock { $0[id] = task }
-        // A removal may have come in between and found nothing to cancel.
-        if self.machine.withLock({ $0.members[id]?.state != .ready }) {
+        if !self.beginRun(id, task) {
             self.threads.submit { task.cancel() }
         }
     }
 
     private func runFailed(_ id: ServiceID, _ path: String, _ error: any Error) {
         let text = "run threw: \(error)"
-        if self.machine.withLock({ $0.runFailed(id, text) }) {
+        if self.machine({ $0.runFailed(id, text) }) {
             self.emit(RegistryEvent.serviceChanged(path: path, from: .ready, to: .failed(text)))
             self.emit(RegistryEvent.degraded(paths: [path]))
             self.fault(path, .runFailed, text, severity: .error)

@@ -12,7 +12,7 @@ private struct TearDown: Sendable {
     mutating func note(_ outcome: CallOutcome<Void>, _ step: LifecycleStep) {
         switch outcome {
         case .returned: ()
-        case .threw(let thrown): self.error = self.error ?? "\(step.rawValue) threw: \(thrown)"
+        case .threw(let thrown): self.error = self.error ?? "\(step) threw: \(thrown)"
         case .abandoned: self.late.append(step)
         }
     }
@@ -37,7 +37,7 @@ extension RegistryCore {
     func stop(within budget: Duration) async -> ShutdownReport {
         let join = Promise<ShutdownReport>()
         let deadline = self.later(budget)
-        switch self.machine.withLock({ $0.beginStop(until: deadline) { join.fulfill($0) } }) {
+        switch self.machine({ $0.beginStop(until: deadline) { join.fulfill($0) } }) {
         case .done(let report): return report
         case .join: return await join.value
         case .abortStart:
@@ -81,7 +81,7 @@ extension RegistryCore {
     }
 
     private func finishStop(_ rows: [ShutdownReport.Row], time: Duration) -> ShutdownReport {
-        let (report, waiters) = self.machine.withLock { $0.finishStop(rows, time: time) }
+        let (report, waiters) = self.machine { $0.finishStop(rows, time: time) }
         for waiter in waiters.stop {
             waiter(report)
         }
@@ -106,13 +106,13 @@ extension RegistryCore {
     /// Waits for the services that are being started or removed on their own.
     private func waitForOthers(until deadline: ContinuousClock.Instant) async {
         self.cancelCalls(grace: min(self.options.grace, self.scheduler.now.duration(to: deadline) / 4))
-        let ids = self.machine.withLock { $0.unsettled }
+        let ids = self.machine { $0.unsettled }
         guard !ids.isEmpty else {
             return
         }
         _ = await self.each(ids) { id in
             let reply = Promise<Void>()
-            if self.machine.withLock({ $0.whenSettled(id) { reply.fulfill() } }) {
+            if self.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
                 await self.wait(for: reply, until: deadline)
             }
         }
@@ -133,7 +133,7 @@ extension RegistryCore {
     private func quiesce(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, isRemoval: Bool = false
     ) async -> TearDown? {
-        guard let claim = self.machine.withLock({ $0.claimTearDown(id, isRemoval: isRemoval) }) else {
+        guard let claim = self.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else {
             return nil
         }
         let member = claim.member
@@ -156,15 +156,15 @@ extension RegistryCore {
         _ id: ServiceID, until deadline: ContinuousClock.Instant, _ tearDown: inout TearDown
     ) async {
         self.handOver()
-        self.fanout.withLock { $0.seal(id) }
+        self.fanout { $0.seal(id) }
         let reply = Promise<Void>()
-        if self.fanout.withLock({ $0.whenIdle(id) { reply.fulfill() } }) {
+        if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
             await self.wait(for: reply, until: deadline)
         }
         let removed = self.close(id)
         tearDown.undelivered = removed.lost
         if removed.isHandling {
-            removed.mark?.abandon()
+            removed.call?.abandon()
             if let task = removed.task {
                 self.threads.submit { task.cancel() }
             }
@@ -176,9 +176,9 @@ extension RegistryCore {
     private func finish(_ begun: TearDown, until deadline: ContinuousClock.Instant) async -> TearDown {
         var tearDown = begun
         let id = begun.member.entry.id
-        self.machine.withLock { $0.set(id, .stopping) }
+        self.machine { $0.set(id, .stopping) }
         let limit = min(deadline, self.later(begun.member.entry.budgets.stop))
-        if let run = self.runs.withLock({ $0.removeValue(forKey: id) }) {
+        if let run = self.takeRun(id) {
             self.threads.submit { run.cancel() }
             // Half, so that a loop that does not end leaves time to release what the service holds.
             let half = self.scheduler.now.duration(to: limit) / 2
@@ -189,7 +189,7 @@ extension RegistryCore {
             await self.call(begun.member, until: limit) { service, scope in try await service.stop(scope) }, .stop)
         tearDown.time = begun.began.duration(to: self.scheduler.now)
         let state: ServiceState = tearDown.late.last.map { .abandoned(during: $0) } ?? .stopped
-        self.machine.withLock { $0.set(id, state) }
+        self.machine { $0.set(id, state) }
         return tearDown
     }
 }
@@ -199,7 +199,7 @@ extension RegistryCore {
 extension RegistryCore {
     /// Removes a service: it gets nothing more from now on, and is stopped behind the caller's back.
     func remove(_ id: ServiceID) {
-        switch self.machine.withLock({ $0.remove(id) }) {
+        switch self.machine({ $0.remove(id) }) {
         case .nothing: ()
         case .forgotten(let forgotten):
             self.close(id)
@@ -208,7 +208,7 @@ extension RegistryCore {
             }
         case .cancelStart:
             self.close(id)
-            self.calls.withLock { $0[id] }?.cancel(grace: self.options.grace)
+            for cancel in self.starts(of: id) { cancel(self.options.grace) }
         case .tearDown:
             self.close(id)
             self.beginRemoval(id)
@@ -217,18 +217,18 @@ extension RegistryCore {
 
     /// Removes a nested registry with everything in it.
     func remove(group: ServiceID) {
-        let (groups, members) = self.machine.withLock { $0.contents(of: group) }
+        let (groups, members) = self.machine { $0.contents(of: group) }
         for id in members {
             self.remove(id)
         }
-        for registry in self.machine.withLock({ $0.forget(groups: groups) }) {
-            registry.core.fanout.withLock { $0.home = nil }
+        for registry in self.machine({ $0.forget(groups: groups) }) {
+            registry.core.fanout { $0.home = nil }
         }
     }
 
     func beginRemoval(_ id: ServiceID) {
         ServiceThreads.beginHousekeeping {
-            guard let member = self.machine.withLock({ $0.members[id] }) else {
+            guard let member = self.machine({ $0.members[id] }) else {
                 return
             }
             let budgets = member.entry.budgets
@@ -236,11 +236,11 @@ extension RegistryCore {
             if let begun = await self.quiesce(id, until: flushed, isRemoval: true) {
                 let done = await self.finish(begun, until: self.later(budgets.stop))
                 if case .abandoned(let steps) = done.row.fate {
-                    let names = steps.map { $0.rawValue }.joined(separator: ", ")
+                    let names = steps.map { "\($0)" }.joined(separator: ", ")
                     self.fault(member.path, .limitHit, "removed, but did not return in time from: \(names)")
                 }
             }
-            let forgotten = self.machine.withLock { $0.forget(id) }
+            let forgotten = self.machine { $0.forget(id) }
             for waiter in forgotten.waiters {
                 waiter()
             }
@@ -250,7 +250,7 @@ extension RegistryCore {
     /// Returns once a receiver has nothing in hand, or after `limit`.
     func idle(_ id: ServiceID, within limit: Duration) async {
         let reply = Promise<Void>()
-        if self.fanout.withLock({ $0.whenIdle(id) { reply.fulfill() } }) {
+        if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
             await self.wait(for: reply, until: self.later(limit))
         }
     }
@@ -258,9 +258,9 @@ extension RegistryCore {
     /// Returns once the service is no longer being started or stopped.
     func settled(_ id: ServiceID) async -> ServiceState? {
         let reply = Promise<Void>()
-        if self.machine.withLock({ $0.whenSettled(id) { reply.fulfill() } }) {
+        if self.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
             await reply.value
         }
-        return self.machine.withLock { $0.members[id]?.state }
+        return self.machine { $0.members[id]?.state }
     }
 }

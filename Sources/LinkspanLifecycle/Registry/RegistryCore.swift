@@ -1,32 +1,38 @@
 internal import LinkspanRuntime
 
-/// What a tree of registries shares: its decisions, its mailboxes, its threads.
+/// The state that a tree of registries shares: its decisions, its mailboxes, its threads.
 final class RegistryCore: Sendable {
     typealias Member = ServiceRegistry.StateMachine.Member
 
+    private struct State: Sendable {
+        var machine: ServiceRegistry.StateMachine
+        var fanout = Fanout()
+        /// The starts that are under way.
+        var starts: [ServiceID: CancelCall] = [:]
+        /// The background work of services.
+        var runs: [ServiceID: Task<Void, Never>] = [:]
+    }
+
     let options: ServiceRegistry.Options
     let scheduler: any Scheduler
-    /// The threads on which services are called that do something for a user.
+    /// The threads for services of urgency `normal`.
     let threads: ServiceThreads
-    /// The threads on which services are called that only watch.
+    /// The threads for services of urgency `utility`.
     let watchers: ServiceThreads
-    let machine: Lock<ServiceRegistry.StateMachine>
-    let fanout = Lock(Fanout())
-    /// The collectors of the families that are handed over in batches, for emitters, which do not wait for the fan-out.
-    let collectors = Lock<[EventFamily: any EventCollecting]>([:])
-    let calls = Lock<[ServiceID: BoundedCall<Void>]>([:])
-    let runs = Lock<[ServiceID: Task<Void, Never>]>([:])
+    // Guards members, mailboxes and calls under way. Threads that emit contend with those that start, stop and feed
+    // services; emitters of families with `EventDelivery.batches` do not, since they have a collector.
+    private let state: Lock<State>
 
     init(root: Group, options: ServiceRegistry.Options) {
         self.options = options
         self.scheduler = options.scheduler
         self.threads = ServiceThreads(base: options.threads, cap: options.threadLimit, priority: .normal)
         self.watchers = ServiceThreads(base: options.threads, cap: options.threadLimit, priority: .utility)
-        self.machine = Lock(ServiceRegistry.StateMachine(root: root))
+        self.state = Lock(State(machine: ServiceRegistry.StateMachine(root: root)))
     }
 
     deinit {
-        for task in self.runs.withLock({ Array($0.values) }) {
+        for task in self.state.withLock({ Array($0.runs.values) }) {
             task.cancel()
         }
         self.threads.close()
@@ -35,64 +41,23 @@ final class RegistryCore: Sendable {
 
     func threads(for urgency: Urgency) -> ServiceThreads { urgency == .normal ? self.threads : self.watchers }
 
-    /// Where the tree is kept now: here, or in the registry this one was nested in.
+    /// The registry that keeps the tree now: this one, or the one this one was nested in.
     var home: RegistryCore {
         var core = self
-        while let next = core.fanout.withLock({ $0.home?.object }) {
+        while let next = core.fanout({ $0.home?.object }) {
             core = next
         }
         return core
     }
 
     func scope(
-        _ id: ServiceID, _ path: String, mark: CallMark, deadline: ContinuousClock.Instant? = nil,
-        cause: UInt64? = nil
+        _ id: ServiceID, _ path: String, _ call: ServiceCall, deadline: ContinuousClock.Instant? = nil
     ) -> ServiceScope {
-        ServiceScope(path: path, deadline: deadline, id: id, core: self, mark: mark, cause: cause)
+        ServiceScope(path: path, deadline: deadline, id: id, core: self, call: call)
     }
 
     func later(_ duration: Duration) -> ContinuousClock.Instant {
         self.scheduler.now.advanced(by: duration)
-    }
-}
-
-// MARK: - Calling
-
-extension RegistryCore {
-    /// Runs `body` for each service at once, or one after the other if the registry is set so.
-    func each<Value: Sendable>(
-        _ ids: [ServiceID], _ body: @escaping @Sendable (ServiceID) async -> Value
-    ) async -> [(ServiceID, Value)] {
-        guard self.options.order == .parallel else {
-            var results: [(ServiceID, Value)] = []
-            for id in ids {
-                results.append((id, await body(id)))
-            }
-            return results
-        }
-        return await withTaskGroup(of: (Int, Value).self) { group in
-            for (index, id) in ids.enumerated() {
-                group.addTask { (index, await body(id)) }
-            }
-            var results: [(Int, Value)] = []
-            for await result in group {
-                results.append(result)
-            }
-            return results.sorted { $0.0 < $1.0 }.map { (ids[$0.0], $0.1) }
-        }
-    }
-
-    /// Calls a service and waits until `deadline`; cancelling the caller does not concern the call.
-    func call(
-        _ member: Member, until deadline: ContinuousClock.Instant,
-        _ body: @escaping @Sendable (any LifecycleService, ServiceScope) async throws -> Void
-    ) async -> CallOutcome<Void> {
-        let mark = CallMark()
-        let scope = self.scope(member.entry.id, member.path, mark: mark, deadline: deadline)
-        let call = BoundedCall<Void>(
-            threads: self.threads(for: member.entry.urgency), scheduler: self.scheduler, mark: mark)
-        let service = member.entry.service
-        return await call.run(until: deadline, grace: nil) { try await body(service, scope) }
     }
 
     func fault(
@@ -100,5 +65,60 @@ extension RegistryCore {
         hint: String? = nil
     ) {
         self.emit(FaultEvent(path: path, code: code, message: message, severity: severity, hint: hint))
+    }
+}
+
+// MARK: - State
+
+extension RegistryCore {
+    /// Decides about members, under the lock.
+    func machine<Result, Failure: Error>(
+        _ body: (inout ServiceRegistry.StateMachine) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try self.state.withLock { state throws(Failure) in try body(&state.machine) }
+    }
+
+    /// Reads or changes mailboxes, under the lock.
+    func fanout<Result>(_ body: (inout Fanout) -> Result) -> Result {
+        self.state.withLock { body(&$0.fanout) }
+    }
+
+    /// Notes a start that is under way.
+    ///
+    /// - Returns: whether it is in vain.
+    func beginStart(_ id: ServiceID, _ cancel: @escaping CancelCall) -> Bool {
+        self.state.withLock { state in
+            state.starts[id] = cancel
+            return state.machine.isInVain(id)
+        }
+    }
+
+    /// Forgets a start that is over.
+    func endStart(_ id: ServiceID) {
+        let cancel = self.state.withLock { $0.starts.removeValue(forKey: id) }
+        _ = consume cancel
+    }
+
+    /// The means to cancel the starts that are under way, or one of them.
+    func starts(of id: ServiceID? = nil) -> [CancelCall] {
+        self.state.withLock { state in
+            guard let id else { return Array(state.starts.values) }
+            return state.starts[id].map { [$0] } ?? []
+        }
+    }
+
+    /// Notes the background work of a service.
+    ///
+    /// - Returns: whether the service still wants it; a removal may have come in between and found nothing to cancel.
+    func beginRun(_ id: ServiceID, _ task: Task<Void, Never>) -> Bool {
+        self.state.withLock { state in
+            state.runs[id] = task
+            return state.machine.members[id]?.state == .ready
+        }
+    }
+
+    /// Takes the background work of a service, to end it.
+    func takeRun(_ id: ServiceID) -> Task<Void, Never>? {
+        self.state.withLock { $0.runs.removeValue(forKey: id) }
     }
 }

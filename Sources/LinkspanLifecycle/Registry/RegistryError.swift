@@ -1,33 +1,28 @@
-/// What a registry refuses or fails to do.
+/// An error of a service registry.
 public struct RegistryError: Error, Sendable, CustomStringConvertible {
-    /// What kind of error; the list may grow.
-    public struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name of the code.
-        public var rawValue: String
-
-        /// Makes a code from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
+    /// What kind of error.
+    @nonexhaustive
+    public enum Code: Sendable, Hashable {
         /// A sibling already has the name.
-        public static let duplicateName = Code(rawValue: "duplicateName")
+        case duplicateName
         /// Needs are missing, unclear or circular; ``RegistryError/problems`` names all of them.
-        public static let invalidPlan = Code(rawValue: "invalidPlan")
+        case invalidPlan
         /// A required service did not start; what had started was stopped.
-        public static let startFailed = Code(rawValue: "startFailed")
+        case startFailed
         /// The start was given up because a stop or a cancellation came; what had started was stopped.
-        public static let startCancelled = Code(rawValue: "startCancelled")
+        case startCancelled
         /// The registry has stopped and does not start again.
-        public static let alreadyStopped = Code(rawValue: "alreadyStopped")
+        case alreadyStopped
         /// The registry to be nested has been started, or is nested already.
-        public static let notNestable = Code(rawValue: "notNestable")
+        case notNestable
         /// There is no such service.
-        public static let notFound = Code(rawValue: "notFound")
+        case notFound
         /// There are several such services.
-        public static let ambiguous = Code(rawValue: "ambiguous")
-        /// There is such a service, but the one that asks has not declared that it needs it.
-        public static let notDeclared = Code(rawValue: "notDeclared")
-        /// The call that asks was given up by the registry.
-        public static let abandoned = Code(rawValue: "abandoned")
+        case ambiguous
+        /// The service exists, but the one that asks has not declared that it needs it.
+        case notDeclared
+        /// The registry has given the call up.
+        case abandoned
     }
 
     /// What kind of error.
@@ -36,26 +31,22 @@ public struct RegistryError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// All problems, if there may be several.
     public var problems: [String]
-    /// The paths of the services that are meant.
+    /// The paths of the services concerned.
     public var paths: [String]
-    /// What was thrown underneath.
-    public var cause: (any Error)?
     /// For a start that was rolled back, the fate of every service.
     public var report: ShutdownReport?
 
-    /// Makes an error.
-    public init(
-        code: Code, message: String, problems: [String] = [], paths: [String] = [], cause: (any Error)? = nil,
+    init(
+        code: Code, message: String, problems: [String] = [], paths: [String] = [],
         report: ShutdownReport? = nil
     ) {
         self.code = code
         self.message = message
         self.problems = problems
         self.paths = paths
-        self.cause = cause
         self.report = report
     }
 
     /// The code and the message.
-    public var description: String { "\(self.code.rawValue): \(self.message)" }
+    public var description: String { "\(self.code): \(self.message)" }
 }

@@ -1,4 +1,4 @@
-/// How a start went.
+/// The result of a start.
 public struct StartReport: Sendable, Hashable {
     /// The paths in groups: each group started together, after the group before it.
     public var waves: [[String]]
@@ -11,15 +11,15 @@ public struct StartReport: Sendable, Hashable {
     public var isComplete: Bool { self.degraded.isEmpty }
 }
 
-/// How a stop went: one row for every service.
+/// The result of a stop, with one row for every service.
 public struct ShutdownReport: Sendable, Hashable {
-    /// What became of one service.
+    /// The fate of one service.
     public enum Fate: Sendable, Hashable {
         /// It stopped.
         case stopped
         /// It stopped, but threw on the way, with this text.
         case failed(String)
-        /// It did not come back from these steps in time; they may still be going on.
+        /// These steps did not return in time; they may still be going on.
         case abandoned(during: [LifecycleStep])
         /// It had never been started.
         case notStarted
@@ -31,7 +31,7 @@ public struct ShutdownReport: Sendable, Hashable {
     public struct Row: Sendable, Hashable {
         /// The path of the service.
         public var path: String
-        /// What became of it.
+        /// Its fate.
         public var fate: Fate
         /// How long quiesce and stop took together.
         public var time: Duration
@@ -60,9 +60,9 @@ public struct ShutdownReport: Sendable, Hashable {
     }
 }
 
-/// How an event went that the emitter waited for.
+/// The result of an event that the emitter waited for.
 public struct BarrierReport: Sendable, Hashable {
-    /// What became of the event at one service.
+    /// The fate of the event at one service.
     public enum Fate: Sendable, Hashable {
         /// Handled.
         case handled

@@ -12,7 +12,7 @@ extension ServiceRegistry {
         _ name: ServiceName, _ body: @escaping @Sendable (any LifecycleService) async throws -> Void
     ) async throws {
         let core = self.core.home
-        let member = core.machine.withLock { machine in
+        let member = core.machine { machine in
             machine.members.values.first { $0.entry.group == self.id && $0.entry.name == name && $0.state == .ready }
         }
         guard let member else {

@@ -135,6 +135,19 @@ extension ServiceRegistry.StateMachine {
         return true
     }
 
+    /// A group, if it still is there by this registration.
+    func group(_ id: ServiceID, of registration: ServiceID) -> Group? {
+        self.groups[id].flatMap { $0.registration == registration ? $0 : nil }
+    }
+
+    /// Leaves a service in place when its registration goes.
+    mutating func keep(_ id: ServiceID) { self.members[id]?.entry.isKept = true }
+
+    /// Leaves a group in place when its registration goes.
+    mutating func keep(group id: ServiceID, of registration: ServiceID) {
+        if self.group(id, of: registration) != nil { self.groups[id]?.isKept = true }
+    }
+
     /// Gives everything away to the registry in which this one is nested.
     mutating func surrender() throws(RegistryError) -> (groups: [Group], entries: [Entry]) {
         guard case .idle = self.state else {

@@ -4,10 +4,10 @@ public import LinkspanRuntime
 ///
 /// A registry that is registered in another hands its services over: they are planned, started, told and stopped with
 /// all others, as if they had been registered there, and are named by paths such as `app.chat.presence`. The nested
-/// registry stays usable as a door to the whole: what it emits, everybody gets.
+/// registry stays usable as an entry to the whole: the events that it emits reach all services.
 ///
-/// Emitting never waits. Services run on threads of the registry, every call has a deadline, and what happens to a
-/// service that throws, blocks or ignores its cancellation is told by ``FaultEvent`` and ``ShutdownReport``.
+/// Emitting never waits. Services run on threads of the registry, every call has a deadline, and ``FaultEvent`` and
+/// ``ShutdownReport`` report services that throw, block or ignore their cancellation.
 public final class ServiceRegistry: LifecycleService {
     /// The name of the registry, the first part of its services' paths.
     public let name: ServiceName
@@ -36,23 +36,17 @@ public final class ServiceRegistry: LifecycleService {
                 id: self.id, parent: nil, name: name, placement: placement, importance: importance, origin: "code",
                 registry: WeakReference(nil)),
             options: options)
-        self.core.machine.withLock { $0.setRegistry(self) }
+        self.core.machine { $0.setRegistry(self) }
     }
 }
 
 extension ServiceRegistry {
-    /// Whether services that do not depend on each other start and stop at once.
-    public enum Order: String, Sendable, Hashable {
-        /// At once; the usual.
-        case parallel
-        /// One after the other, to find out who relies on an order that nobody declared.
-        case sequential
-    }
-
-    /// How a registry works; of a nested registry only the outermost one's options count.
+    /// Settings of a registry; of a nested registry only the outermost one's options count.
     public struct Options: Sendable {
-        /// Whether independent services start and stop at once.
-        public var order: Order = .parallel
+        /// Starts and stops services one at a time, to find those that rely on an order that they do not declare.
+        ///
+        /// Otherwise services that do not need each other start and stop concurrently.
+        public var isSequential = false
         /// The longest start of the whole.
         public var startBudget: Duration = .seconds(30)
         /// The longest stop of the whole, unless the stop says otherwise.
@@ -105,26 +99,21 @@ extension ServiceRegistry {
         -> ShutdownReport
     {
         await onReady(try await self.start())
-        let reply = Promise<Void>()
-        await withTaskCancellationHandler {
-            await reply.value
-        } onCancel: {
-            reply.fulfill()
-        }
+        await untilCancelled()
         return await self.stop()
     }
 
-    /// Where a service stands, by its path; `nil` if there is none.
+    /// The state of a service, by its path; `nil` if there is none.
     public func state(of path: String) -> ServiceState? {
-        self.core.home.machine.withLock { machine in machine.members.values.first { $0.path == path }?.state }
+        self.core.home.machine { machine in machine.members.values.first { $0.path == path }?.state }
     }
 
-    /// What the registry works without, by path, and why; empty when it works in full.
+    /// The services that failed or were skipped, by path; empty when all work.
     public var degraded: [String: ServiceState] {
-        self.core.home.machine.withLock { $0.degraded }
+        self.core.home.machine { $0.degraded }
     }
 
-    /// How every ready service is doing, by path; one that does not answer in time is unhealthy.
+    /// The health of every ready service, by path; a service that does not answer in time is unhealthy.
     public func healths() async -> [String: Health] {
         let core = self.core.home
         let pairs = core.responders((any LifecycleService).self)
@@ -136,15 +125,6 @@ extension ServiceRegistry {
         }
     }
 
-    /// Starts the registry when it is a service of something that is not a registry.
-    public func start(_ scope: ServiceScope) async throws {
-        try await self.start()
-    }
-
-    /// Stops the registry when it is a service of something that is not a registry.
-    public func stop(_ scope: ServiceScope) async throws {
-        await self.stop()
-    }
 }
 
 // MARK: - Registering
@@ -164,10 +144,7 @@ extension ServiceRegistry {
         let entry = Entry(service, group: self.id, settings: settings)
         let core = self.core.home
         try core.add([entry])
-        let own = WeakReference(self.core)
-        let id = entry.id
-        return Registration(
-            onCancel: { own.object?.home.remove(id) }, onSettled: { await own.object?.home.settled(id) })
+        return Registration(.service(entry.id), self.core)
     }
 
     /// Calls `handler` with every event of a family, one after the other, for as long as `object` lives.
@@ -180,10 +157,7 @@ extension ServiceRegistry {
     ) -> Registration {
         let reference = WeakReference(object)
         let id = ServiceID.make()
-        let box = Mailbox(
-            id: id, path: "\(self.name).observer#\(id.number)", interest: .family(Event.family), capacity: mailbox,
-            limit: .seconds(1)
-        ) { stamped, _ in
+        let deliver: Mailbox.Deliver = { stamped, _ in
             guard let object = reference.object else {
                 return false
             }
@@ -194,41 +168,40 @@ extension ServiceRegistry {
         }
         let core = self.core.home
         core.handOver()
-        core.fanout.withLock { $0.add(box) }
+        core.fanout { fanout in
+            fanout.add(
+                Mailbox(
+                    id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.family),
+                    capacity: mailbox, limit: .seconds(1), deliver: deliver))
+        }
         core.open(id)
-        let own = WeakReference(self.core)
-        return Registration(
-            onCancel: { own.object?.home.close(id) },
-            onSettled: {
-                await own.object?.home.idle(id, within: .seconds(1))
-                return nil
-            })
+        return Registration(.observer(id), self.core)
     }
 }
 
 // MARK: - Events and questions
 
 extension ServiceRegistry {
-    /// Tells everybody who is interested; never waits, and may be called from any thread.
+    /// Emits an event to all observers, without waiting; from any thread.
     ///
-    /// The event is only made if it is needed. Returns its number; `nil` if nobody is interested, and for an event that is
-    /// collected, which gets its number when it is handed over (``Options/batchDelay``).
+    /// The event is only made if it is needed. Returns its number; `nil` without observers, and for an event of a family
+    /// with ``EventDelivery/batches``, which gets its number when the batch is delivered.
     @discardableResult
     public func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
         self.core.emit(event(), cause: cause)
     }
 
-    /// Whether an event of a family would reach anybody, or be remembered for those who come later.
+    /// Whether a family has observers, or its events are kept for later ones.
     ///
-    /// For those who have to collect facts before they can emit.
+    /// Check it before you collect the facts for an event.
     public func hasAudience<Event: LifecycleEvent>(for type: Event.Type) -> Bool { self.core.hasAudience(for: type) }
 
     /// Emits events of one family, without looking the family up each time.
     package func emitter<Event: LifecycleEvent>(for type: Event.Type) -> EventEmitter<Event> { EventEmitter(self) }
 
-    /// Tells everybody who is interested and waits until all have handled it, each within its own budget and `limit`.
+    /// Emits an event and waits until all observers have handled it, each within its own budget and `limit`.
     ///
-    /// Services get it in order with all other events. Those that are not ready are not waited for.
+    /// Services get it in order with all other events. The call does not wait for services that are not ready.
     @discardableResult
     public func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration? = nil) async -> BarrierReport {
         await self.core.home.barrier(event, within: limit)
@@ -242,7 +215,7 @@ extension ServiceRegistry {
     ///   - limit: The longest wait; a service's own budget may be shorter.
     ///   - onFault: The answer that stands in for one that threw or did not come, with the reason.
     ///   - body: Asks one service.
-    /// - Returns: The merged answer, or the rule's `none` if there is nobody to ask.
+    /// - Returns: The merged answer, or the rule's `none` if no service adopts `responder`.
     public func ask<Responder: Sendable, Answer: Sendable>(
         _ responder: Responder.Type, merging rule: MergeRule<Answer>, within limit: Duration? = nil,
         onFault: @escaping @Sendable (Responder, String) -> Answer,

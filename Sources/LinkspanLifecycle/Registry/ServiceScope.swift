@@ -1,6 +1,4 @@
-internal import LinkspanRuntime
-
-/// What a service may do while the registry calls it.
+/// A service's access to its registry during one call.
 public struct ServiceScope: Sendable {
     /// The path of the service, from the outermost registry.
     public let path: String
@@ -10,19 +8,17 @@ public struct ServiceScope: Sendable {
 
     let id: ServiceID
     private let core: WeakReference<RegistryCore>
-    private let mark: CallMark
+    private let call: ServiceCall
     private var cause: UInt64?
 
     init(
-        path: String, deadline: ContinuousClock.Instant?, id: ServiceID, core: RegistryCore, mark: CallMark,
-        cause: UInt64?
+        path: String, deadline: ContinuousClock.Instant?, id: ServiceID, core: RegistryCore, call: ServiceCall
     ) {
         self.path = path
         self.deadline = deadline
         self.id = id
         self.core = WeakReference(core)
-        self.mark = mark
-        self.cause = cause
+        self.call = call
     }
 
     /// The same scope for the handling of another event.
@@ -33,7 +29,7 @@ public struct ServiceScope: Sendable {
     }
 
     /// Whether the registry has given this call up; what it does no longer counts.
-    public var isAbandoned: Bool { self.mark.isAbandoned }
+    public var isAbandoned: Bool { self.call.isAbandoned }
 
     /// Emits an event that names the one being handled as its cause.
     ///
@@ -48,7 +44,7 @@ public struct ServiceScope: Sendable {
     /// some day; `notFound`, `ambiguous`, or `abandoned`.
     public func require<Wanted>(_ type: Wanted.Type) throws(RegistryError) -> Wanted {
         let core = try self.live()
-        let needs = core.machine.withLock { machine in
+        let needs = core.machine { machine in
             (machine.plan.needs[self.id] ?? []).compactMap { machine.members[$0.to] }.filter { $0.state == .ready }
         }
         let found = needs.compactMap { member in (member.entry.service as? Wanted).map { (member.path, $0) } }

@@ -1,17 +1,17 @@
-/// What whoever registers a service decides instead of the service, such as a configuration file.
+/// Per-registration overrides of a service's defaults, for instance from a configuration file.
 public struct ServiceSettings: Sendable, Hashable {
-    /// Another name.
+    /// The name, if not the service's own.
     public var name: ServiceName?
-    /// Another place in the order.
+    /// The place in the order, if not the service's own.
     public var placement: Placement?
-    /// Other limits.
+    /// The limits, if not the service's own.
     public var budgets: Budgets?
-    /// Another importance.
+    /// The importance, if not the service's own.
     public var importance: Importance?
-    /// Where the registration comes from, for messages: `code`, or a file and key.
+    /// The origin of the registration, for error messages: `code`, or a file and key.
     public var origin: String
 
-    /// Makes settings; what is left out stays as the service says.
+    /// Makes settings; parts that are left out are the service's own.
     public init(
         name: ServiceName? = nil, placement: Placement? = nil, budgets: Budgets? = nil,
         importance: Importance? = nil, origin: String = "code"

@@ -1,4 +1,4 @@
-/// Where one service stands.
+/// The state of a service in its registry.
 public enum ServiceState: Sendable, Hashable {
     /// Known, and not started yet.
     case registered
@@ -16,12 +16,12 @@ public enum ServiceState: Sendable, Hashable {
     case failed(String)
     /// Not started because of the service of this path, which it needs.
     case skipped(because: String)
-    /// It did not come back from this step in time.
+    /// This step did not return in time.
     case abandoned(during: LifecycleStep)
 }
 
 /// A kind of call to a service.
-public enum LifecycleStep: String, Sendable, Hashable {
+public enum LifecycleStep: Sendable, Hashable {
     /// Making it ready.
     case start
     /// Its background work.

@@ -1,6 +1,6 @@
 public import LinkspanLifecycle
 
-/// What happens to credentials; no event holds a credential or a user's name.
+/// A change of credentials; no event holds a credential or a user's name.
 public struct AuthenticationEvent: Sendable, Hashable {
     /// What happened.
     @nonexhaustive
@@ -28,9 +28,7 @@ public struct AuthenticationEvent: Sendable, Hashable {
 
     /// Where the credentials stand.
     public var retention: Retention {
-        .keep(
-            RetentionKey(
-                subject: self.connection.map(ConnectionEvent.subject) ?? "credentials", aspect: "credentials"))
+        .keep(subject: self.connection.map(ConnectionEvent.subject) ?? "credentials", aspect: "credentials")
     }
 }
 

@@ -1,6 +1,6 @@
 public import LinkspanLifecycle
 
-/// What happens to a queue of messages.
+/// A change of a queue of messages.
 public struct BufferEvent: Sendable, Hashable {
     /// Which queue.
     public struct Queue: RawRepresentable, Sendable, Hashable {
@@ -10,12 +10,8 @@ public struct BufferEvent: Sendable, Hashable {
         /// Makes a queue from its name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// What waits to be sent.
+        /// Commands that wait to be sent.
         public static let outbound = Queue(rawValue: "outbound")
-        /// What waits to be handled.
-        public static let inbound = Queue(rawValue: "inbound")
-        /// What is kept on disk.
-        public static let outbox = Queue(rawValue: "outbox")
     }
 
     /// What happened.
@@ -37,30 +33,27 @@ public struct BufferEvent: Sendable, Hashable {
     public var queue: Queue
     /// How many messages it holds.
     public var depth: Int
-    /// How many bytes it holds.
-    public var bytes: Int
     /// How many messages it may hold.
     public var limit: Int
     /// What happened.
     public var kind: Kind
 
     /// Makes an event.
-    public init(connection: UInt64?, queue: Queue, depth: Int, bytes: Int = 0, limit: Int, kind: Kind) {
+    public init(connection: UInt64?, queue: Queue, depth: Int, limit: Int, kind: Kind) {
         self.connection = connection
         self.queue = queue
         self.depth = depth
-        self.bytes = bytes
         self.limit = limit
         self.kind = kind
     }
 
     /// Whether the queue is nearly full.
     public var retention: Retention {
-        let key = RetentionKey(
-            subject: self.connection.map(ConnectionEvent.subject) ?? "queues", aspect: "queue \(self.queue.rawValue)")
+        let subject = self.connection.map(ConnectionEvent.subject) ?? "queues"
+        let aspect = "queue \(self.queue.rawValue)"
         return switch self.kind {
-        case .highWater: .keep(key)
-        case .lowWater: .forget(key)
+        case .highWater: .keep(subject: subject, aspect: aspect)
+        case .lowWater: .forget(subject: subject, aspect: aspect)
         case .level, .flushed: .none
         }
     }

@@ -1,6 +1,6 @@
 public import LinkspanLifecycle
 
-/// What happens to one connection.
+/// A change of one connection.
 ///
 /// Per connection the kinds form a legal walk over the five states; `released` is the last.
 public struct ConnectionEvent: Sendable, Hashable {
@@ -39,7 +39,7 @@ public struct ConnectionEvent: Sendable, Hashable {
     public var retention: Retention {
         switch self.kind {
         case .created, .connecting, .connected, .disconnected, .reconnecting:
-            .keep(RetentionKey(subject: Self.subject(self.connection)))
+            .keep(subject: Self.subject(self.connection))
         case .released: .forgetAll(subject: Self.subject(self.connection))
         }
     }

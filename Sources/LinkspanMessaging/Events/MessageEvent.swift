@@ -1,6 +1,6 @@
 public import LinkspanLifecycle
 
-/// What happens to one message.
+/// A step in the life of one message.
 public struct MessageEvent: Sendable, Hashable {
     /// What happened.
     @nonexhaustive

@@ -1,13 +1,13 @@
 public import Linkspan
 public import LinkspanLifecycle
 
-/// What to run: one endpoint over one transport, and the services around it.
+/// One endpoint over one transport, and the services around it.
 ///
 /// A plain value, made from a file by `LinkspanConfiguration` or in code.
 public struct MessagingPlan: Sendable {
     /// The endpoint.
     public var url: String
-    /// What carries the traffic.
+    /// The transport.
     public var transport: any Transport
     /// How the connection behaves.
     public var options: ConnectionOptions
@@ -16,7 +16,7 @@ public struct MessagingPlan: Sendable {
     /// The services, in the order of their listing.
     public var services: [PlannedService]
 
-    /// Makes a plan of services that stand as they say themselves.
+    /// Makes a plan of services with their own settings.
     public init(
         url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
         credentials: CredentialSource = .none, services: [any LifecycleService] = []
@@ -26,7 +26,7 @@ public struct MessagingPlan: Sendable {
             planned: services.map { PlannedService($0) })
     }
 
-    /// Makes a plan of services with what is decided about them.
+    /// Makes a plan of services with registration settings.
     public init(
         url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
         credentials: CredentialSource = .none, planned services: [PlannedService]
@@ -40,7 +40,7 @@ public struct MessagingPlan: Sendable {
 }
 
 extension MessagingPlan {
-    /// In which order the services start, and why; the SDK's own service `connections` is among them.
+    /// The order in which the services start, and why; includes the SDK's own service `connections`.
     ///
     /// - Throws: `RegistryError` with code `duplicateName`, or `invalidPlan` with all that is wrong with their needs.
     public var startOrder: StartOrder {

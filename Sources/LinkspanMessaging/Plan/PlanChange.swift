@@ -1,7 +1,7 @@
 public import Linkspan
 public import LinkspanLifecycle
 
-/// What has to be done so that one plan runs instead of another.
+/// The changes that turn one running plan into another.
 ///
 /// A value: it can be printed before ``Messaging/apply(_:)`` does it.
 ///
@@ -54,7 +54,7 @@ extension PlanDifference: CustomStringConvertible {
     }
 }
 
-/// One thing that is different about another plan, and what it causes.
+/// One difference between two plans, and its effect.
 public struct PlanChange: Sendable, Hashable {
     /// What it is about.
     public var subject: Subject

@@ -127,7 +127,7 @@ struct PlanTransaction {
         switch state {
         case .failed(let text): text
         case .skipped(let path): "it needs '\(path)', which is not ready"
-        case .abandoned(let step): "\(step.rawValue) took too long"
+        case .abandoned(let step): "\(step) took too long"
         case nil: "it is gone"
         case .registered, .starting, .ready, .quiescing, .stopping, .stopped: "the services are being stopped"
         }

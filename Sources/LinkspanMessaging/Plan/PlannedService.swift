@@ -1,13 +1,13 @@
 public import Linkspan
 public import LinkspanLifecycle
 
-/// A service of a plan, with what whoever made the plan decides about it.
+/// A service together with its registration settings.
 public struct PlannedService: Sendable {
     /// The service, not started.
     public let service: any LifecycleService
-    /// Name, place, limits and importance, where they are not as the service says.
+    /// Overrides of the service's name, place, limits and importance.
     public var settings: ServiceSettings
-    /// What it was made from.
+    /// The options that it was made from.
     public let options: OptionValues
     private let factory: ServiceFactory?
 
@@ -26,7 +26,7 @@ public struct PlannedService: Sendable {
     /// - Parameters:
     ///   - factory: makes the service, also once more when a change of the plan is rolled back.
     ///   - options: the values, checked against the factory's declarations.
-    ///   - settings: what is decided about the service.
+    ///   - settings: overrides of the service's defaults.
     /// - Throws: what the factory throws.
     public init(
         _ factory: ServiceFactory, options: OptionValues = .none, settings: ServiceSettings = ServiceSettings()

@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanRuntime
 
-/// Tells a service registry what one connection does.
+/// Reports one connection to a service registry.
 final class ConnectionReporter: ConnectionProbe {
     private let scheduler: any Scheduler
     private let connections: EventEmitter<ConnectionEvent>
@@ -16,7 +16,7 @@ final class ConnectionReporter: ConnectionProbe {
     private var departures: [Command.ID: ContinuousClock.Instant] = [:]
     private var queue = QueueDepth()
     private var depth = 0
-    /// Credentials that could not be had, in a row.
+    /// How many attempts to obtain credentials have failed in a row.
     private var failures = 0
 
     init(_ connection: ObservedConnection, services: ServiceRegistry, scheduler: any Scheduler) {

@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanLifecycle
 
-/// Turns what a source tells of the network path into signals: only what is news to a connection.
+/// Translates events of the network path into signals, leaving out those that change nothing for a connection.
 struct PathTranslation: Sendable {
     private var last: NetworkEvent?
 

@@ -1,4 +1,4 @@
-/// When the depth of a queue is worth telling: each time it has doubled or halved, and near its limit.
+/// Decides when the depth of a queue is reported: when it has doubled or halved, and near its limit.
 struct QueueDepth: Sendable, Equatable {
     enum News: Sendable, Equatable {
         case level

@@ -1,3 +1,4 @@
+internal import LinkspanTesting
 @testable internal import chat
 internal import Testing
 
@@ -116,7 +117,7 @@ struct KeyDecoderTests {
 
     @Test("any bytes lead to keys, and split in any way to the same ones", arguments: 1...20)
     func garbage(seed: Int) {
-        var chance = Chance(seed: UInt64(seed))
+        var chance = SeededGenerator(seed: UInt64(seed))
         // Bytes that begin something are more frequent than chance would have them.
         let likely: [UInt8] = [0x1B, 0x5B, 0x4F, 0x7E, 0x32, 0x30, 0x31, 0x3B, 0xC3, 0xE4, 0xF0, 0x80]
         let bytes = (0..<4_000).map { _ in
@@ -131,19 +132,5 @@ struct KeyDecoderTests {
         _ = whole.flush()
         let next = whole.decode([0x61])
         #expect(next == [.text("a")])
-    }
-}
-
-/// Numbers that are the same in each run.
-struct Chance: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-    mutating func next() -> UInt64 {
-        self.state ^= self.state << 13
-        self.state ^= self.state >> 7
-        self.state ^= self.state << 17
-        return self.state
     }
 }

@@ -1,3 +1,4 @@
+internal import LinkspanTesting
 @testable internal import chat
 internal import Testing
 
@@ -62,7 +63,7 @@ struct ScreenTests {
 
     @Test("the terminal shows the frame, whatever has happened", arguments: 1...30)
     func anything(seed: Int) {
-        var chance = Chance(seed: UInt64(seed))
+        var chance = SeededGenerator(seed: UInt64(seed))
         var rig = Rig(5 + Int(chance.next() % 60), 1 + Int(chance.next() % 20), colours: seed % 2 == 0)
         for _ in 0..<60 {
             switch chance.next() % 8 {

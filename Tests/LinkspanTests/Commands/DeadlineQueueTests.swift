@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanTesting
 internal import Testing
 
 @Suite("The deadline queue")
@@ -7,7 +8,7 @@ struct DeadlineQueueTests {
 
     @Test(arguments: 0..<50)
     func `deadlines pass in order of time, whatever the order of insertion`(seed: Int) {
-        var generator = DeterministicGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         var queue = DeadlineQueue()
         var due: [Command.ID: Int] = [:]
         for _ in 0..<Int.random(in: 1...200, using: &generator) {

@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanTesting
 internal import Testing
 
 @Suite("The connection state machine")
@@ -14,7 +15,7 @@ struct StateMachineTests {
 
     @Test(arguments: 0..<200)
     func `random events lead to nothing but legal states`(seed: Int) throws {
-        var generator = DeterministicGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         var walk = RandomWalk(machine: self.makeMachine(canRenew: seed.isMultiple(of: 2)), now: self.start)
         for _ in 0..<500 { try walk.step(using: &generator) }
         #expect(walk.changes.map(\.sequence) == (0..<walk.changes.count).map { UInt64($0) + 1 })
@@ -119,7 +120,7 @@ private struct RandomWalk {
         self.now = now
     }
 
-    mutating func step(using generator: inout DeterministicGenerator) throws {
+    mutating func step(using generator: inout SeededGenerator) throws {
         self.now += .milliseconds(Int.random(in: 0...4_000, using: &generator))
         let before = self.machine.state
         let old = self.machine

@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanTesting
 internal import LinkspanRuntime
 internal import Testing
 
@@ -183,7 +184,7 @@ struct SharedCredentialsTests {
 
     @Test(arguments: 0..<100)
     func `whatever happens, each gets one answer unless it has left, and no two calls are under way`(seed: Int) throws {
-        var generator = DeterministicGenerator(seed: UInt64(seed))
+        var generator = SeededGenerator(seed: UInt64(seed))
         var desk = Run()
         var waiting: [UInt64] = []
         var left: Set<UInt64> = []

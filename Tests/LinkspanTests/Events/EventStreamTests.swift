@@ -24,7 +24,7 @@ struct EventStreamTests {
 
     @Test
     func `no message is both lost and not counted`() async {
-        var generator = DeterministicGenerator(seed: 1)
+        var generator = SeededGenerator(seed: 1)
         for capacity in 1...5 {
             let queue = EventQueue(capacity: capacity)
             var iterator = EventStream(queue: queue).makeAsyncIterator()

@@ -103,7 +103,7 @@ struct StreamOverflowTests {
     func `whatever is sent is either delivered, in order, or counted where it is missing`(
         overflow: EventStream.Overflow
     ) async {
-        var generator = DeterministicGenerator(seed: 12)
+        var generator = SeededGenerator(seed: 12)
         for round in 0..<200 {
             let queue = EventQueue(capacity: 1 + round % 5, overflow: overflow)
             var iterator = EventStream(queue: queue).items.makeAsyncIterator()

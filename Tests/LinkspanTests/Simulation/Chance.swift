@@ -4,9 +4,9 @@ internal import LinkspanTesting
 
 /// The source of all chance in one world.
 final class Chance: Sendable {
-    private let generator: Lock<DeterministicGenerator>
+    private let generator: Lock<SeededGenerator>
 
-    init(seed: UInt64) { self.generator = Lock(DeterministicGenerator(seed: seed)) }
+    init(seed: UInt64) { self.generator = Lock(SeededGenerator(seed: seed)) }
 
     func number(_ range: ClosedRange<Int>) -> Int { self.generator.withLock { .random(in: range, using: &$0) } }
 

@@ -16,7 +16,7 @@ struct PoolHarness: Sendable {
         script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }
     ) {
         self.transport = ScriptedTransport(scheduler: self.scheduler, script: script)
-        let generator = seed.map { Lock(DeterministicGenerator(seed: $0)) }
+        let generator = seed.map { Lock(SeededGenerator(seed: $0)) }
         self.manager = ConnectionManager(
             scheduler: self.scheduler,
             random: {

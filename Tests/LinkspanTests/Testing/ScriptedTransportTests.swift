@@ -79,7 +79,7 @@ struct ScriptedTransportTests {
 
     @Test
     func `random delays keep the order within a link`() throws {
-        let generator = Lock(DeterministicGenerator(seed: 5))
+        let generator = Lock(SeededGenerator(seed: 5))
         let delay: @Sendable () -> Duration = {
             .milliseconds(generator.withLock { Int.random(in: 0...500, using: &$0) })
         }

@@ -3,8 +3,8 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
 
-/// Does what the state machine decides: fetches, answers, waits.
-final class TokenDesk: Sendable {
+/// Carries out the decisions of the state machine: fetches, answers, waits.
+final class TokenRefresher: Sendable {
     typealias Fetch = @Sendable (CredentialRequest.Reason) async throws -> Credentials
 
     fileprivate struct State: Sendable {
@@ -18,6 +18,7 @@ final class TokenDesk: Sendable {
     private let fetch: Fetch
     private let scheduler: any Scheduler
     private let random: @Sendable () -> Double
+    // Guards token, fetch and timers: connections that ask contend with fetches, timers and the service.
     private let state: Lock<State>
 
     init(
@@ -31,7 +32,7 @@ final class TokenDesk: Sendable {
             State(machine: TokenStateMachine(options: TokenRefreshService.Options(), fetchLimit: fetchLimit)))
     }
 
-    /// A token, from what there is or from the fetch that all who ask share.
+    /// A token: the present one, or that of the fetch that all callers share.
     func credentials(_ reason: CredentialRequest.Reason) async throws -> Credentials {
         let (answers, answer) = AsyncStream<Result<Credentials, any Error>>.makeStream()
         self.change { machine, now, _ in
@@ -45,7 +46,7 @@ final class TokenDesk: Sendable {
         throw CancellationError()
     }
 
-    /// Renews tokens ahead from now on; the events go to the stream that is returned.
+    /// Renews tokens ahead from now on, and returns the stream of events.
     func start(_ options: TokenRefreshService.Options) -> AsyncStream<AuthenticationEvent> {
         let (events, sink) = AsyncStream<AuthenticationEvent>.makeStream(bufferingPolicy: .bufferingNewest(64))
         self.state.withLock { $0.events = sink }
@@ -126,13 +127,13 @@ final class TokenDesk: Sendable {
         self.state.withLock { state in if state.machine.isFetching(id) { state.tasks[id] = task } }
     }
 
-    /// What may be told of an error: its code or type, because texts of foreign errors may hold anything.
+    /// The code or type of an error; texts of foreign errors may hold secrets.
     private static func reason(of error: any Error) -> String {
         (error as? LinkspanError)?.code.rawValue ?? "\(type(of: error))"
     }
 }
 
-extension TokenDesk.State {
+extension TokenRefresher.State {
     /// The timer to be set, unless one that is set comes early enough.
     fileprivate mutating func nextTimer() -> (number: UInt64, deadline: ContinuousClock.Instant)? {
         guard let deadline = self.machine.deadline else { return nil }

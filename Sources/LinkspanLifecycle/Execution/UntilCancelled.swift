@@ -1,0 +1,11 @@
+internal import LinkspanRuntime
+
+/// Suspends the task until it is cancelled.
+func untilCancelled() async {
+    let end = Promise<Void>()
+    await withTaskCancellationHandler {
+        await end.value
+    } onCancel: {
+        end.fulfill()
+    }
+}
