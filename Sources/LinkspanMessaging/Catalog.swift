@@ -32,9 +32,9 @@ public struct ServiceFactory: Sendable {
     /// The name in configuration, and of the service in its registry.
     public let name: String
     /// The options it understands.
-    public let options: [PluginOption]
+    package let options: [PluginOption]
     /// Makes the service.
-    public let make: @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
+    package let make: @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
 
     /// Makes a factory.
     ///

@@ -185,6 +185,19 @@ struct RegistryServiceTests {
         #expect(recorder.notes.contains("stopped true"))
     }
 
+    @Test("a plan's registry runs with the options of the service", .timeLimit(.minutes(1)))
+    func planOptions() async throws {
+        let hanging = Witness(name: "a", recorder: self.recorder) { try await Task.sleep(for: .seconds(600)) }
+        let plan = MessagingPlan(
+            url: "memory://hub", transport: InMemoryTransport(hub: InMemoryHub()), services: [hanging])
+        let service = MessagingService(plan, options: Messaging.Options { $0.registry.startBudget = .milliseconds(50) })
+        let began = ContinuousClock.now
+        let error = await #expect(throws: LinkspanError.self) { try await service.run() }
+        #expect((error?.cause as? RegistryError)?.code == .startFailed)
+        // The service alone would have 10 s.
+        #expect(began.duration(to: .now) < .seconds(5))
+    }
+
     @Test("a plan that cannot run is the group's error", .timeLimit(.minutes(1)))
     func invalidPlan() async throws {
         let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub(executor: InlineExecutor())))

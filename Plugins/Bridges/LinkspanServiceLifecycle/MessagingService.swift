@@ -14,7 +14,7 @@ public import ServiceLifecycle
 /// ```
 ///
 /// The services are started, the connection is opened and kept, and both end within the budget when the group shuts down
-/// gracefully; a cancellation takes the same way. A shutdown during the start gives the start up.
+/// gracefully; a cancellation does the same. A shutdown during the start cancels the start.
 public struct MessagingService: Service {
     private struct Resident: Sendable {
         var messaging: Messaging
@@ -27,20 +27,22 @@ public struct MessagingService: Service {
     /// Makes a service of a plan.
     ///
     /// - Parameters:
-    ///   - plan: what to run; its services run once.
+    ///   - plan: the plan; its services run once.
+    ///   - options: settings of the connection manager and the service registry.
     ///   - logger: gets state changes of connections, at level debug.
     ///   - budget: how long the stop may take. A group with a shorter `maximumGracefulShutdownDuration` gives up before.
     ///   - onReady: called when every required service is ready and the connection is being opened. When it throws,
     ///     everything is stopped and the error goes to the group.
-    ///   - onStop: called with what became of every service.
+    ///   - onStop: called with the fate of every service.
     public init(
-        _ plan: MessagingPlan, logger: Logger = Logger(label: "linkspan"), budget: Duration = .seconds(8),
+        _ plan: MessagingPlan, options: Messaging.Options = Messaging.Options(),
+        logger: Logger = Logger(label: "linkspan"), budget: Duration = .seconds(8),
         onReady: @escaping @Sendable (Messaging, ConnectionHandler) async throws -> Void = { _, _ in },
         onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in }
     ) {
         self.residence = Residence(
             start: {
-                let messaging = try await Messaging.start(plan, logger: logger)
+                let messaging = try await Messaging.start(plan, options: options, logger: logger)
                 do {
                     return Resident(messaging: messaging, connection: try messaging.connect())
                 } catch {

@@ -27,7 +27,7 @@ public struct MessagingPlan: Sendable {
     }
 
     /// Makes a plan of services with registration settings.
-    public init(
+    package init(
         url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
         credentials: CredentialSource = .none, planned services: [PlannedService]
     ) {
@@ -43,7 +43,7 @@ extension MessagingPlan {
     /// The order in which the services start, and why; includes the SDK's own service `connections`.
     ///
     /// - Throws: `RegistryError` with code `duplicateName`, or `invalidPlan` with all that is wrong with their needs.
-    public var startOrder: StartOrder {
+    package var startOrder: StartOrder {
         get throws(RegistryError) { try Self.startOrder(of: self.services) }
     }
 

@@ -1,4 +1,4 @@
-public import Linkspan
+package import Linkspan
 public import LinkspanLifecycle
 
 /// The changes that turn one running plan into another.
@@ -91,7 +91,7 @@ public struct PlanChange: Sendable, Hashable {
     }
 
     /// What a change causes.
-    public enum Effect: String, Sendable, Hashable {
+    public enum Effect: Sendable, Hashable {
         /// A service is started.
         case start
         /// A service is stopped.
@@ -104,7 +104,7 @@ public struct PlanChange: Sendable, Hashable {
         case reconnect
 
         /// What an option of this class causes.
-        public init(_ reload: ReloadClass) {
+        package init(_ reload: ReloadClass) {
             self =
                 switch reload {
                 case .hot: .hot
@@ -118,13 +118,13 @@ public struct PlanChange: Sendable, Hashable {
 extension PlanChange: CustomStringConvertible {
     /// The change in one line.
     public var description: String {
-        if let reason = self.reason { return "~ \(self.key) (\(self.effect.rawValue): \(reason))" }
+        if let reason = self.reason { return "~ \(self.key) (\(self.effect): \(reason))" }
         switch self.effect {
         case .start: return "+ \(self.key)"
         case .stop: return "- \(self.key)"
         case .restart, .hot, .reconnect: ()
         }
         let values = "\(self.key) \(self.old ?? "(none)") -> \(self.new ?? "(none)")"
-        return self.key == "transport" ? values : "~ \(values) (\(self.effect.rawValue))"
+        return self.key == "transport" ? values : "~ \(values) (\(self.effect))"
     }
 }
