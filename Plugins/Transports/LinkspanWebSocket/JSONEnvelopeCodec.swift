@@ -49,7 +49,7 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
     public func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         let object: PayloadValue?
         do throws(JSONScanError) {
-            object = try Payload(checking: text)[0]
+            object = try Payload(scanning: text)[0]
         } catch {
             throw LinkspanError(.protocolViolation, "the envelope is not acceptable JSON", cause: error)
         }

@@ -1,5 +1,5 @@
 /// Observes the connections of a manager.
-public protocol ConnectionObserver: AnyObject, Sendable {
+package protocol ConnectionObserver: AnyObject, Sendable {
     /// Called when a connection is made.
     ///
     /// - Parameter connection: its identity.
@@ -8,16 +8,16 @@ public protocol ConnectionObserver: AnyObject, Sendable {
 }
 
 /// A connection as its observer knows it.
-public struct ObservedConnection: Sendable, Hashable {
+package struct ObservedConnection: Sendable, Hashable {
     /// Identifies the connection in its process.
-    public let id: UInt64
+    package let id: UInt64
     /// The endpoint without its query.
-    public let endpoint: String
+    package let endpoint: String
     /// The name of the transport.
-    public let transport: String
+    package let transport: String
 
     /// Makes an identity.
-    public init(id: UInt64, endpoint: String, transport: String) {
+    package init(id: UInt64, endpoint: String, transport: String) {
         self.id = id
         self.endpoint = endpoint
         self.transport = transport
@@ -28,7 +28,7 @@ public struct ObservedConnection: Sendable, Hashable {
 ///
 /// All calls come on the connection's executor, one at a time, so a probe needs no lock. They are on the path of every
 /// message: a probe must not block, and must not call the connection. By default every call is ignored.
-public protocol ConnectionProbe: AnyObject {
+package protocol ConnectionProbe: AnyObject {
     /// The connection has moved to another endpoint or transport.
     func moved(to connection: ObservedConnection)
     /// An attempt to open a link begins; counted from 1 since the connection was last up.
@@ -51,28 +51,28 @@ public protocol ConnectionProbe: AnyObject {
 
 extension ConnectionProbe {
     /// Does nothing.
-    public func moved(to connection: ObservedConnection) {}
+    package func moved(to connection: ObservedConnection) {}
     /// Does nothing.
-    public func attempting(_ attempt: Int) {}
+    package func attempting(_ attempt: Int) {}
     /// Does nothing.
-    public func changed(_ change: StateChange) {}
+    package func changed(_ change: StateChange) {}
     /// Does nothing.
-    public func queueChanged(depth: Int, limit: Int) {}
+    package func queueChanged(depth: Int, limit: Int) {}
     /// Does nothing.
-    public func leaving(_ command: Command) {}
+    package func leaving(_ command: Command) {}
     /// Does nothing.
-    public func sent(_ command: Command) {}
+    package func sent(_ command: Command) {}
     /// Does nothing.
-    public func received(_ event: String, bytes: Int) {}
+    package func received(_ event: String, bytes: Int) {}
     /// Does nothing.
-    public func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {}
+    package func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {}
     /// Does nothing.
-    public func credentials(_ event: CredentialEvent) {}
+    package func credentials(_ event: CredentialEvent) {}
 }
 
 /// A step in the life of the credentials that a provider supplies; it holds none of them.
 @nonexhaustive
-public enum CredentialEvent: Sendable {
+package enum CredentialEvent: Sendable {
     /// The provider gave credentials for an attempt; they are good for this long if known.
     case obtained(CredentialRequest.Reason, validFor: Duration?)
     /// The provider renewed the credentials of an open connection, which are good for this long if known; `isShown` when the

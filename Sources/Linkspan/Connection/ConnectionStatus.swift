@@ -28,7 +28,7 @@ public struct ConnectionStatus: Sendable {
     var trace = FrameTrace(capacity: 0)
 
     /// The newest frames, the oldest first; at most ``ConnectionOptions/trace``.
-    public var frames: [TracedFrame] { self.trace.frames }
+    package var frames: [TracedFrame] { self.trace.frames }
 
     /// How many changes are remembered.
     static let historyLimit = 32

@@ -30,9 +30,9 @@ struct FrameTrace: Sendable {
 }
 
 /// Something that crossed a link: what it was and how large, never what it said.
-public struct TracedFrame: Sendable, Hashable {
+package struct TracedFrame: Sendable, Hashable {
     /// What it was.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// The link opened; whether the server resumed the session.
         case opened(isContinuous: Bool)
         /// A message; with a number when it wants a reply.
@@ -48,7 +48,7 @@ public struct TracedFrame: Sendable, Hashable {
     }
 
     /// Which way it went.
-    public enum Direction: String, Sendable, Hashable {
+    package enum Direction: String, Sendable, Hashable {
         /// To the server.
         case sent
         /// From the server, or from the link itself.
@@ -56,15 +56,15 @@ public struct TracedFrame: Sendable, Hashable {
     }
 
     /// What it was.
-    public var kind: Kind
+    package var kind: Kind
     /// Which way it went.
-    public var direction: Direction
+    package var direction: Direction
     /// The size of its arguments, binary included.
-    public var byteCount: Int
+    package var byteCount: Int
     /// How many binary blobs it had.
-    public var attachmentCount: Int
+    package var attachmentCount: Int
     /// When.
-    public var time: ContinuousClock.Instant
+    package var time: ContinuousClock.Instant
 
     init(_ kind: Kind, _ direction: Direction, _ payload: Payload = .empty, at time: ContinuousClock.Instant) {
         self.kind = kind
@@ -107,7 +107,7 @@ public struct TracedFrame: Sendable, Hashable {
 
 extension TracedFrame: CustomStringConvertible {
     /// The frame in one line, without its time.
-    public var description: String {
+    package var description: String {
         let arrow = self.direction == .sent ? "->" : "<-"
         switch self.kind {
         case .opened(let isContinuous): return "link opened" + (isContinuous ? ", session resumed" : "")

@@ -13,6 +13,8 @@ final class EventQueue: Sendable {
         var consumer: Consumer?
         var isFinished = false
         var error: LinkspanError?
+        /// Cancelled with the queue.
+        var subscriptions: [Subscription] = []
 
         /// What is to be handed over, if there is something.
         mutating func take(withEnd: Bool) -> EventBacklog? {
@@ -34,8 +36,8 @@ final class EventQueue: Sendable {
 
     private let capacity: Int
     private let overflow: EventStream.Overflow
+    /// Between the connection's executor, which pushes, and the task that iterates.
     private let state = Lock(State())
-    private let subscriptions = Lock<[Subscription]>([])
 
     init(capacity: Int, overflow: EventStream.Overflow = .dropOldest) {
         self.capacity = max(1, capacity)
@@ -48,14 +50,17 @@ final class EventQueue: Sendable {
 
     /// Keeps a subscription, to cancel it with the queue.
     func own(_ subscription: Subscription) {
-        self.subscriptions.withLock { $0.append(subscription) }
-        if self.state.withLock({ $0.isFinished }) { self.cancelSubscriptions() }
+        let isFinished = self.state.withLock { state in
+            state.subscriptions.append(subscription)
+            return state.isFinished
+        }
+        if isFinished { self.cancelSubscriptions() }
     }
 
     private func cancelSubscriptions() {
-        let subscriptions = self.subscriptions.withLock { subscriptions in
-            defer { subscriptions = [] }
-            return subscriptions
+        let subscriptions = self.state.withLock { state in
+            defer { state.subscriptions = [] }
+            return state.subscriptions
         }
         for subscription in subscriptions { subscription.cancel() }
     }

@@ -1,7 +1,7 @@
 /// Why a text is not acceptable JSON.
-public struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
-    public enum Reason: String, Sendable, Hashable {
+    package enum Reason: String, Sendable, Hashable {
         /// The text ends inside a value.
         case truncated
         /// A byte that RFC 8259 does not allow here.
@@ -13,31 +13,31 @@ public struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 
     /// What is wrong.
-    public var reason: Reason
+    package var reason: Reason
     /// The offset of the offending byte, counted from the start of the scanned text.
-    public var offset: Int
+    package var offset: Int
 
     /// Makes an error.
-    public init(_ reason: Reason, at offset: Int) {
+    package init(_ reason: Reason, at offset: Int) {
         self.reason = reason
         self.offset = offset
     }
 
     /// The reason and the offset.
-    public var description: String { "JSON \(self.reason.rawValue) at byte \(self.offset)" }
+    package var description: String { "JSON \(self.reason.rawValue) at byte \(self.offset)" }
 }
 
 /// Checks and skips JSON in one pass, without recursion and without building anything.
 ///
 /// It stands in front of every recursive decoder, so that a kilobyte of brackets can cost neither seconds nor the stack.
 /// Grammar: RFC 8259. That strings are valid UTF-8 is the framing layer's check.
-public struct JSONScanner: Sendable {
+package struct JSONScanner: Sendable {
     /// Nested arrays and objects allowed.
     ///
     /// At most 64: the open ones are kept in one machine word.
-    public static let maximumDepth = 64
+    package static let maximumDepth = 64
     /// Values allowed in one text.
-    public static let maximumValues = 100_000
+    package static let maximumValues = 100_000
 
     /// The values that may still be scanned.
     private var remainingValues: Int
@@ -45,20 +45,20 @@ public struct JSONScanner: Sendable {
     /// Makes a scanner for one text.
     ///
     /// - Parameter maximumValues: how many values, nested ones included, the text may have.
-    public init(maximumValues: Int = Self.maximumValues) {
+    package init(maximumValues: Int = Self.maximumValues) {
         self.remainingValues = maximumValues
     }
 
     /// Skips white space from `position`.
     @inline(__always)
-    public static func skipSpace(_ text: UnsafeBufferPointer<UInt8>, from position: Int) -> Int {
+    package static func skipSpace(_ text: UnsafeBufferPointer<UInt8>, from position: Int) -> Int {
         var position = position
         while position < text.count, Self.isSpace(text[position]) { position &+= 1 }
         return position
     }
 
     /// Skips exactly one value that starts at `position` (no leading space) and returns the offset behind it.
-    public mutating func skipValue(
+    package mutating func skipValue(
         _ text: UnsafeBufferPointer<UInt8>, from position: Int
     ) throws(JSONScanError) -> Int {
         var position = position
@@ -110,7 +110,7 @@ public struct JSONScanner: Sendable {
     }
 
     /// Skips a string, both quotes included, and returns the offset behind it.
-    public static func skipString(
+    package static func skipString(
         _ text: UnsafeBufferPointer<UInt8>, from position: Int
     ) throws(JSONScanError) -> Int {
         var position = position &+ 1

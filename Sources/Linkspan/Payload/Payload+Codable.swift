@@ -159,10 +159,17 @@ public struct PayloadText: Encodable, Sendable, Hashable {
 
     /// Checks and wraps one JSON value.
     ///
-    /// - Throws: ``JSONScanError`` when the text is not exactly one acceptable JSON value.
-    public init(_ json: String) throws(JSONScanError) {
-        let payload = try Payload(checking: Array(json.utf8)[...])
-        guard payload.values.count == 1 else { throw JSONScanError(.unexpectedByte, at: 0) }
+    /// - Throws: ``LinkspanError`` with code `encodingFailed` when the text is not exactly one acceptable JSON value.
+    public init(_ json: String) throws(LinkspanError) {
+        let payload: Payload
+        do throws(LinkspanError) {
+            payload = try Payload(checking: Array(json.utf8)[...])
+        } catch {
+            throw LinkspanError(.encodingFailed, "the text is not JSON that can be sent", cause: error)
+        }
+        guard payload.values.count == 1 else {
+            throw LinkspanError(.encodingFailed, "the text holds \(payload.values.count) JSON values and not one")
+        }
         self.json = payload.elements
     }
 

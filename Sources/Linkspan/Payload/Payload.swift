@@ -27,8 +27,18 @@ public struct Payload: Sendable, Hashable {
     /// - Parameters:
     ///   - elements: JSON values with commas between.
     ///   - attachments: the blobs that placeholders in the text refer to.
-    /// - Throws: ``JSONScanError`` when the text is not well-formed, too deep or has too many values.
-    public init(checking elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(JSONScanError) {
+    /// - Throws: ``LinkspanError`` with code `decodingFailed` when the text is not well-formed, too deep or has too many
+    ///   values.
+    public init(checking elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(LinkspanError) {
+        do throws(JSONScanError) {
+            try self.init(scanning: elements, attachments: attachments)
+        } catch {
+            throw LinkspanError(.decodingFailed, "\(error)", cause: error)
+        }
+    }
+
+    /// The same, with the error that transports make one of their own of.
+    package init(scanning elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(JSONScanError) {
         try Self.check(elements)
         self.init(trustedElements: elements, attachments: attachments)
     }

@@ -23,7 +23,6 @@ public final class ConnectionManager: Sendable {
     /// Makes a manager.
     ///
     /// - Parameters:
-    ///   - observer: hears of everything connections do; nil for none.
     ///   - scheduler: the clock.
     ///   - random: random numbers from 0 up to 1, for jitter.
     ///   - rules: the keeper's chain; ``standardRules`` by default.
@@ -33,13 +32,26 @@ public final class ConnectionManager: Sendable {
     ///   - attempts: how many attempts may be made, however many connections there are.
     ///   - factory: makes the connections; nil for the SDK's own.
     ///   - logger: gets state changes, at level debug, and what looks like a mistake, at level notice.
-    public init(
-        observer: (any ConnectionObserver)? = nil, scheduler: any Scheduler = SystemScheduler.shared,
+    public convenience init(
+        scheduler: any Scheduler = SystemScheduler.shared,
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
         backgroundIdleTimeout: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
         factory: (any ConnectionFactory)? = nil,
         logger: Logger = Logger(label: "linkspan")
+    ) {
+        self.init(
+            observer: nil, scheduler: scheduler, random: random, rules: rules, keeperPeriod: keeperPeriod,
+            backgroundIdleTimeout: backgroundIdleTimeout, attempts: attempts, factory: factory, logger: logger)
+    }
+
+    /// Makes a manager whose connections `observer` hears.
+    package init(
+        observer: (any ConnectionObserver)?, scheduler: any Scheduler = SystemScheduler.shared,
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
+        backgroundIdleTimeout: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
+        factory: (any ConnectionFactory)? = nil, logger: Logger = Logger(label: "linkspan")
     ) {
         self.scheduler = scheduler
         self.logger = logger

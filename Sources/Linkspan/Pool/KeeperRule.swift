@@ -34,35 +34,35 @@ public struct KeptConnection: Sendable {
 /// Occupied and never asked to connect: connects.
 ///
 /// What was connected once brings itself back; what was disconnected by request or for good stays so.
-public struct ReconnectRule: KeeperRule {
+struct ReconnectRule: KeeperRule {
     /// Makes the rule.
-    public init() {}
+    init() {}
 
     /// Whether the connection is occupied, new and idle.
-    public func canExecute(_ kept: KeptConnection) -> Bool {
+    func canExecute(_ kept: KeptConnection) -> Bool {
         kept.isOccupied && kept.connection.state == .created && kept.connection.status.progress == .idle
     }
 
     /// Connects it.
-    public func execute(_ kept: KeptConnection) {
+    func execute(_ kept: KeptConnection) {
         // Refused only when someone else has just connected it, which is as good.
         try? kept.connection.connect()
     }
 }
 
 /// Unoccupied for longer than its idle timeout, and not down: goes down and is released.
-public struct DisconnectRule: KeeperRule {
+struct DisconnectRule: KeeperRule {
     /// Makes the rule.
-    public init() {}
+    init() {}
 
     /// Whether the connection is idle for long enough and not yet disconnected.
-    public func canExecute(_ kept: KeptConnection) -> Bool {
+    func canExecute(_ kept: KeptConnection) -> Bool {
         let isUp = kept.connection.state != .disconnected && kept.connection.state != .released
         return !kept.isOccupied && isUp && kept.idleFor >= kept.idleTimeout
     }
 
     /// Takes it out of the pool, and retires and releases it.
-    public func execute(_ kept: KeptConnection) {
+    func execute(_ kept: KeptConnection) {
         guard kept.withdraw() else { return }
         kept.connection.retire()
         // Refused only when it has been released already.
@@ -71,17 +71,17 @@ public struct DisconnectRule: KeeperRule {
 }
 
 /// Unoccupied and disconnected: leaves the pool and is released.
-public struct ReleaseRule: KeeperRule {
+struct ReleaseRule: KeeperRule {
     /// Makes the rule.
-    public init() {}
+    init() {}
 
     /// Whether the connection is unoccupied and disconnected.
-    public func canExecute(_ kept: KeptConnection) -> Bool {
+    func canExecute(_ kept: KeptConnection) -> Bool {
         !kept.isOccupied && [.disconnected, .released].contains(kept.connection.state)
     }
 
     /// Takes it out of the pool and releases it.
-    public func execute(_ kept: KeptConnection) {
+    func execute(_ kept: KeptConnection) {
         guard kept.withdraw() else { return }
         // Refused only when it has been released already.
         try? kept.connection.release()

@@ -18,7 +18,7 @@ public protocol ManagedConnection: Connection {
     /// By default the connection is retired and released.
     func end(_ error: LinkspanError)
 
-    /// Drops its link, because the path is gone or the app is out of sight; see ``SuspendRule``.
+    /// Drops its link, because the path is gone or the app is out of sight; see ``KeeperSignal``.
     ///
     /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so. By default
     /// nothing happens at all.
@@ -28,7 +28,7 @@ public protocol ManagedConnection: Connection {
     ///   - patience: the shortest time between attempts from now on; nil for none before ``resume(within:)``.
     func suspend(_ reason: LinkspanError, patience: Duration?)
 
-    /// Ends a ``suspend(_:patience:)``, and tries soon where an attempt would follow later; see ``ResumeRule``.
+    /// Ends a ``suspend(_:patience:)``, and tries soon where an attempt would follow later; see ``KeeperSignal``.
     ///
     /// By default nothing happens.
     ///

@@ -2,20 +2,20 @@
 ///
 /// When the path is gone, attempts become rare rather than none, because a report of the path may be wrong. In the
 /// background there are none until the app comes back.
-public struct SuspendRule: KeeperRule {
+struct SuspendRule: KeeperRule {
     /// The shortest time between attempts while the path is said to be away.
-    public let patience: Duration
+    let patience: Duration
 
     /// Makes the rule.
     ///
     /// - Parameter patience: the shortest time between attempts while the path is said to be away.
-    public init(patience: Duration = .seconds(60)) { self.patience = patience }
+    init(patience: Duration = .seconds(60)) { self.patience = patience }
 
     /// Whether the path has just gone, or the app's time in the background is over.
-    public func canExecute(_ kept: KeptConnection) -> Bool { kept.signal == .pathLost || kept.signal == .background }
+    func canExecute(_ kept: KeptConnection) -> Bool { kept.signal == .pathLost || kept.signal == .background }
 
     /// Suspends the connection.
-    public func execute(_ kept: KeptConnection) {
+    func execute(_ kept: KeptConnection) {
         if kept.signal == .background {
             kept.connection.suspend(LinkspanError(.suspended, "the app is in the background"), patience: nil)
         } else {
@@ -27,20 +27,20 @@ public struct SuspendRule: KeeperRule {
 /// The path is back or the app is in front again: tries soon.
 ///
 /// The cause was local, so there is no herd to fear: attempts are spread just enough not to begin all at once.
-public struct ResumeRule: KeeperRule {
+struct ResumeRule: KeeperRule {
     /// The span over which attempts are spread.
-    public let spread: Duration
+    let spread: Duration
 
     /// Makes the rule.
     ///
     /// - Parameter spread: the span over which attempts are spread.
-    public init(spread: Duration = .milliseconds(250)) { self.spread = spread }
+    init(spread: Duration = .milliseconds(250)) { self.spread = spread }
 
     /// Whether the app has just come to the foreground, or the path has come back and the app is not suspended.
-    public func canExecute(_ kept: KeptConnection) -> Bool {
+    func canExecute(_ kept: KeptConnection) -> Bool {
         kept.signal == .foreground || (kept.signal == .pathAvailable && !kept.isInBackground)
     }
 
     /// Resumes the connection.
-    public func execute(_ kept: KeptConnection) { kept.connection.resume(within: self.spread) }
+    func execute(_ kept: KeptConnection) { kept.connection.resume(within: self.spread) }
 }

@@ -98,7 +98,7 @@ struct PayloadCodableTests {
         #expect(payload[1]?.int == 2)
         #expect(payload.values.count == 2)
         for bad in ["", "1,2", "{", "nope"] {
-            #expect(throws: JSONScanError.self) { try PayloadText(bad) }
+            #expect(throws: LinkspanError.self) { try PayloadText(bad) }
         }
     }
 }

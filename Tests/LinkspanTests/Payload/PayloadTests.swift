@@ -35,14 +35,15 @@ struct PayloadTests {
             ",", "1,", ",1", "1,,2", "1 2", "[1", "1]", "}", "a", "\"", "1,[[[", "01",
         ])
     func refused(elements: String) {
-        #expect(throws: JSONScanError.self) { try Payload(checking: bytes(elements)) }
+        #expect(throws: JSONScanError.self) { try Payload(scanning: bytes(elements)) }
+        #expect(throws: LinkspanError.self) { try Payload(checking: bytes(elements)) }
     }
 
     @Test("the limit of values counts all arguments together")
     func limit() {
         let half = "[" + String(repeating: "0,", count: 60_000) + "0]"
         #expect(throws: Never.self) { try Payload(checking: bytes(half)) }
-        let error = #expect(throws: JSONScanError.self) { try Payload(checking: bytes(half + "," + half)) }
+        let error = #expect(throws: JSONScanError.self) { try Payload(scanning: bytes(half + "," + half)) }
         #expect(error?.reason == .tooManyValues)
     }
 

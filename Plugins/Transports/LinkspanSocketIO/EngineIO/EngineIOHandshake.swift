@@ -34,7 +34,7 @@ struct EngineIOHandshake: Sendable, Hashable {
     init(json: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
         let payload: Payload
         do throws(JSONScanError) {
-            payload = try Payload(checking: json)
+            payload = try Payload(scanning: json)
         } catch {
             throw SocketIOProtocolError(.badHandshake, "the Engine.IO handshake is not JSON", cause: error)
         }

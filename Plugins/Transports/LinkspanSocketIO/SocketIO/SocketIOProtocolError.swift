@@ -1,4 +1,4 @@
-public import Linkspan
+internal import Linkspan
 
 /// What a server did that Engine.IO v4 or Socket.IO v5 forbids, or that exceeds a limit.
 public struct SocketIOProtocolError: Error, Sendable {
@@ -7,7 +7,7 @@ public struct SocketIOProtocolError: Error, Sendable {
     /// The same for a log line; it quotes nothing the peer said.
     public let message: String
     /// Where the JSON is wrong, when it is.
-    public let cause: JSONScanError?
+    package let cause: JSONScanError?
 
     init(_ code: Code, _ message: String, cause: JSONScanError? = nil) {
         self.code = code
