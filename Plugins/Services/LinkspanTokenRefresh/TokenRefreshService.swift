@@ -1,6 +1,5 @@
 public import LinkspanLifecycle
 public import LinkspanMessaging
-internal import LinkspanRuntime
 
 /// Renews the tokens of a ``TokenSource`` before they expire, whether or not the connection is up.
 ///
@@ -23,8 +22,8 @@ public final class TokenRefreshService: LifecycleService {
     public let placement = Placement(phase: .authentication)
 
     private let tokens: TokenSource
-    // Guards options and the stream of events: the application contends with the registry, which starts and stops.
-    private let state: Lock<(options: Options, events: AsyncStream<AuthenticationEvent>?)>
+    private let initial: Options
+    private let owner = TokenRefresher.Owner()
 
     /// Options of the service.
     public struct Options: Sendable, Hashable {
@@ -56,34 +55,29 @@ public final class TokenRefreshService: LifecycleService {
     ///   - options: the options.
     public init(_ tokens: TokenSource, options: Options = Options()) {
         self.tokens = tokens
-        self.state = Lock((options, nil))
+        self.initial = options
     }
 
     /// The options; changes take effect at once.
     public var options: Options {
-        get { self.state.withLock { $0.options } }
-        set {
-            self.state.withLock { $0.options = newValue }
-            self.tokens.refresher.apply(newValue)
-        }
+        get { self.tokens.refresher.options(of: self.owner) ?? self.initial }
+        set { self.tokens.refresher.apply(newValue, of: self.owner) }
     }
 
     /// Begins to renew ahead.
     public func start(_ scope: ServiceScope) async throws {
-        let events = self.tokens.refresher.start(self.options)
-        self.state.withLock { $0.events = events }
+        self.tokens.refresher.start(self.options, of: self.owner)
     }
 
     /// Emits the events of the tokens.
     public func run(_ scope: ServiceScope) async throws {
-        guard let events = self.state.withLock({ $0.events }) else { return }
+        guard let events = self.tokens.refresher.events else { return }
         for await event in events { try scope.emit(event) }
     }
 
     /// Ends renewal ahead; connections that ask still get tokens.
     public func stop(_ scope: ServiceScope) async throws {
         self.tokens.refresher.stop()
-        self.state.withLock { $0.events = nil }
     }
 }
 

@@ -10,10 +10,15 @@ final class TokenRefresher: Sendable {
     fileprivate struct State: Sendable {
         var machine: TokenStateMachine
         var tasks: [UInt64: Task<Void, Never>] = [:]
-        var events: AsyncStream<AuthenticationEvent>.Continuation?
+        var events: (stream: AsyncStream<AuthenticationEvent>, sink: AsyncStream<AuthenticationEvent>.Continuation)?
+        /// The options of the latest service that renews ahead, which other services must not see.
+        var own: (owner: Owner, options: TokenRefreshService.Options)?
         var armed: (number: UInt64, deadline: ContinuousClock.Instant)?
         var timers: UInt64 = 0
     }
+
+    /// Identifies a service.
+    final class Owner: Sendable {}
 
     private let fetch: Fetch
     private let scheduler: any Scheduler
@@ -46,27 +51,38 @@ final class TokenRefresher: Sendable {
         throw CancellationError()
     }
 
-    /// Renews tokens ahead from now on, and returns the stream of events.
-    func start(_ options: TokenRefreshService.Options) -> AsyncStream<AuthenticationEvent> {
-        let (events, sink) = AsyncStream<AuthenticationEvent>.makeStream(bufferingPolicy: .bufferingNewest(64))
-        self.state.withLock { $0.events = sink }
+    /// The events since the start; nil while no service renews ahead.
+    var events: AsyncStream<AuthenticationEvent>? { self.state.withLock { $0.events?.stream } }
+
+    /// The options that a service has set; nil for its first ones.
+    func options(of owner: Owner) -> TokenRefreshService.Options? {
+        self.state.withLock { $0.own.flatMap { $0.owner === owner ? $0.options : nil } }
+    }
+
+    /// Renews tokens ahead from now on.
+    func start(_ options: TokenRefreshService.Options, of owner: Owner) {
+        let events = AsyncStream<AuthenticationEvent>.makeStream(bufferingPolicy: .bufferingNewest(64))
+        self.state.withLock { state in
+            state.own = (owner, options)
+            state.events = (events.stream, events.continuation)
+        }
         self.change { machine, now, random in
             machine.start(options, now: now, random: random)
             return []
         }
-        return events
     }
 
     func stop() {
         let sink = self.state.withLock { state in
             state.machine.stop()
             defer { state.events = nil }
-            return state.events
+            return state.events?.sink
         }
         sink?.finish()
     }
 
-    func apply(_ options: TokenRefreshService.Options) {
+    func apply(_ options: TokenRefreshService.Options, of owner: Owner) {
+        self.state.withLock { $0.own = (owner, options) }
         self.change { machine, now, random in
             machine.change(options, now: now, random: random)
             return []
@@ -103,7 +119,7 @@ final class TokenRefresher: Sendable {
         case .fetch(let id, let reason): self.fetch(id, reason)
         case .cancel(let id): self.state.withLock { $0.tasks.removeValue(forKey: id) }?.cancel()
         case .answer(let waiters, let outcome): for waiter in waiters { waiter(outcome) }
-        case .emit(let kind): self.state.withLock { $0.events }?.yield(AuthenticationEvent(kind: kind))
+        case .emit(let kind): self.state.withLock { $0.events?.sink }?.yield(AuthenticationEvent(kind: kind))
         }
     }
 
