@@ -4,6 +4,7 @@ private import Dispatch
 public final class DispatchExecutor: JobExecutor {
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
+    /// The executor itself: jobs of any thread, one at a time.
     private let queue: DispatchQueue
 
     /// Makes an executor with a queue of its own.

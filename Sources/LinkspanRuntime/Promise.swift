@@ -6,6 +6,7 @@ public final class Promise<Value: Sendable>: Sendable {
         case fulfilled(Value)
     }
 
+    /// The value or who waits for it: between the one that fulfils and the one that waits.
     private let state = Lock(State.empty)
 
     /// Makes a promise without a value.

@@ -14,6 +14,7 @@ public final class SystemScheduler: Scheduler {
         var set: ContinuousClock.Instant?
     }
 
+    /// Deadlines: between all threads that schedule or cancel and the scheduler's own.
     private let state = Lock(State())
 
     /// Makes a scheduler with a thread of its own, which lives as long as the process.

@@ -41,6 +41,7 @@ final class ConformanceRun<Fixture: TransportFixture>: Sendable {
 
     private let fixture: Fixture
     private let transport: any Transport
+    /// What was seen: between the transport's executor and the test.
     private let lines = Lock<[Line]>([])
 
     init(fixture: Fixture) {

@@ -45,6 +45,7 @@ public final class EventRecorder: Sendable {
         var lastWaiter: UInt64 = 0
     }
 
+    /// What was recorded and who waits: between executors and the test.
     private let state = Lock(State())
     private let scheduler = SystemScheduler.shared
 

@@ -23,6 +23,7 @@ public final class InlineExecutor: JobExecutor {
         var thread: UInt?
     }
 
+    /// Jobs: between the threads that bring them and the one that runs them.
     private let state = Lock(State())
 
     /// Makes an executor without jobs.

@@ -13,6 +13,7 @@ final class LinkProbe: LinkReceiver {
         var handler: (@Sendable (LinkEvent) -> Void)?
     }
 
+    /// What a link told: between the transport's executor and the test.
     private let state = Lock(State())
     private let recorder = EventRecorder()
     private let executor: any JobExecutor

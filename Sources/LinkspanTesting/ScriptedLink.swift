@@ -31,6 +31,7 @@ final class ScriptedLink: Link, Sendable {
     let request: LinkRequest
     private let receiver: any LinkReceiver
     private let transport: ScriptedTransport
+    /// Between the executor and the test, which plays the server.
     private let state = Lock(State())
 
     init(request: LinkRequest, receiver: any LinkReceiver, transport: ScriptedTransport) {

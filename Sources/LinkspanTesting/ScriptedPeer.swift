@@ -13,6 +13,7 @@ public final class ScriptedPeer: Sendable {
     /// What the client connected with, credentials included.
     public let request: LinkRequest
     private let link: ScriptedLink
+    /// What arrived at the server: between the executor and the test.
     private let state = Lock(State())
 
     init(number: Int, request: LinkRequest, link: ScriptedLink) {

@@ -41,6 +41,7 @@ public final class ScriptedTransport: Transport {
     /// The scheduler's executor.
     public var executor: any JobExecutor { self.scheduler.executor }
     private let script: @Sendable (Int) -> LinkScript
+    /// The links made so far: between the executor and the test.
     private let state = Lock(State())
 
     /// Makes a transport.

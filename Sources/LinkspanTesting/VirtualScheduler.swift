@@ -12,6 +12,7 @@ public final class VirtualScheduler: Scheduler {
         var deadlines = DeadlineHeap<Work>()
     }
 
+    /// Time and deadlines: between the test, which moves the clock, and executors that schedule.
     private let state: Lock<State>
 
     /// An executor for the transports of a test that is driven by this clock.

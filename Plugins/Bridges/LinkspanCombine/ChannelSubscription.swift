@@ -28,6 +28,7 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
         var channel: (any Connection)?
     }
 
+    /// Between the connection's executor, which pushes, and the subscriber's thread, which asks and cancels.
     private let state: Lock<State>
     private let onOverflow: (@Sendable (Int) -> Void)?
 

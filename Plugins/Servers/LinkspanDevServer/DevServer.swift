@@ -43,6 +43,7 @@ public final class DevServer: Sendable {
     /// Where it listens, how it beats, and how much it takes.
     public let configuration: Configuration
     private let hubs: [String: InMemoryHub]
+    /// The run: between whoever starts and stops the server and its loop.
     private let state: Lock<State>
     let faults = FaultSwitches()
 

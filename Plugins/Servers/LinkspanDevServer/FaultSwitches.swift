@@ -9,6 +9,7 @@ final class FaultSwitches: Sendable {
         var delay = Duration.zero
     }
 
+    /// The switches: set by a test's thread, read on the server's loop.
     private let state = Lock(State())
 
     var isStalled: Bool { self.state.withLock { $0.isStalled } }

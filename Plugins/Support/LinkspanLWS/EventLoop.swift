@@ -17,8 +17,10 @@ public final class EventLoop: NetworkLoop {
     let identity = LoopIdentity()
     let resolver: Resolver
     private let name: String
+    /// Jobs and timers on their way to the loop: between any thread and the loop's.
     private let mailbox: Lock<Mailbox>
     private let waker = Waker()
+    /// The thread's end: between the loop's thread and one that waits for it.
     private let end = DispatchGroup()
 
     /// Starts a loop whose thread has the given name.

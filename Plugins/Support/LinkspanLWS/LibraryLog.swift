@@ -16,6 +16,7 @@ public enum LibraryLog {
     /// A receiver of lines, called on the loops' threads.
     public typealias Handler = @Sendable (Level, String) -> Void
 
+    /// Set by the app, read by each loop's thread when the library logs.
     private static let handler = Lock<Handler?>(nil)
     private static let setUp: Void = LibraryLog.apply(isOn: false)
 

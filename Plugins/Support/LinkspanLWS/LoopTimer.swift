@@ -2,6 +2,7 @@ internal import LinkspanRuntime
 
 /// A job that a loop runs once, later, unless it is cancelled before.
 final class LoopTimer: ScheduledWork {
+    /// Between the loop, which runs the job, and any thread that cancels it.
     private let job: Lock<(@Sendable () -> Void)?>
 
     init(_ job: @escaping @Sendable () -> Void) {

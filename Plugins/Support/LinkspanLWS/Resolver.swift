@@ -27,6 +27,7 @@ final class Resolver: Sendable {
         var threads = 0
     }
 
+    /// Look-ups under way: between loops and the threads that resolve.
     private let state = Lock(State())
     private let lookup: Lookup
     private let threadLimit: Int

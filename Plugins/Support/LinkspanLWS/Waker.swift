@@ -6,6 +6,7 @@ final class Waker: Sendable {
     // Unchecked because other threads may hold this pointer, but only to pass it to `lws_cancel_service`.
     private struct Context: @unchecked Sendable { let pointer: OpaquePointer }
 
+    /// The loop's context while it lives: between the loop, which destroys it, and threads that wake it.
     private let context = Lock<Context?>(nil)
 
     func start(_ context: OpaquePointer) {

@@ -9,6 +9,7 @@ public struct Command: Sendable {
         /// The identity of a command that nobody can refer to, until it has to wait.
         static let none = Self(number: 0)
 
+        /// The newest number: between all threads that make commands.
         private static let last = Lock<UInt64>(0)
 
         static func next() -> Self {

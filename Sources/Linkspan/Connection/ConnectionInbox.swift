@@ -64,6 +64,7 @@ final class ConnectionInbox: Sendable {
         var load: ConnectionLoad { self.arriving + self.arrived + self.waiting }
     }
 
+    /// Items on their way, room and snapshot: between callers and the executor.
     private let state: Lock<State>
 
     init(executor: any JobExecutor, destination: Destination, waiting: ConnectionLoad) {

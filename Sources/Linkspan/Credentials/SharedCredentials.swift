@@ -5,6 +5,7 @@ internal import LinkspanRuntime
 /// Equal only to itself.
 final class SharedCredentials: Sendable {
     private let provider: any CredentialProvider
+    /// Between the executors of all connections of one source and the task that asks the provider.
     private let machine = Lock(StateMachine())
 
     init(provider: any CredentialProvider) { self.provider = provider }

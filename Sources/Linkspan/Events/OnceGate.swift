@@ -8,6 +8,7 @@ final class OnceGate: Sendable {
         var subscription: Subscription?
     }
 
+    /// Between the connection's executor and the holder that cancels.
     private let state = Lock(State())
 
     /// Whether the caller is the one.

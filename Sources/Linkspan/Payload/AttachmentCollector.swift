@@ -8,6 +8,7 @@ internal import LinkspanRuntime
 /// Takes the blobs out of a value while it is encoded, in the order in which the encoder meets them.
 final class AttachmentCollector: Sendable {
     private let firstIndex: Int
+    /// Never contended: an encoder's `userInfo` has to be Sendable.
     private let found = Lock<[ArraySlice<UInt8>]>([])
 
     init(firstIndex: Int) { self.firstIndex = firstIndex }

@@ -23,6 +23,8 @@ public final class ConnectionHandler: Connection {
     }
 
     let connection: any ManagedConnection
+    /// What this holder has registered: between its threads and the connection's executor, which takes off what has
+    /// ended.
     private let holding: Lock<Holding>
 
     init(connection: any ManagedConnection, giveBack: @escaping @Sendable () -> Void) {

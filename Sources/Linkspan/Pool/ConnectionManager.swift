@@ -17,7 +17,9 @@ public final class ConnectionManager: Sendable {
     private let rules: [any KeeperRule]
     private let keeperPeriod: Duration
     let backgroundIdleTimeout: Duration
+    /// Path and foreground, as last heard: between the app's signals and the keeper.
     let surroundings = Lock(KeeperSurroundings())
+    /// The pool: between all who connect, hold and release, and the keeper.
     let pool = Lock(ConnectionPool())
 
     /// Makes a manager.

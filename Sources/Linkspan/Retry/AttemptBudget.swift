@@ -40,6 +40,7 @@ struct AttemptBudget: Sendable {
 final class AttemptAdmission: Sendable {
     /// The shortest time between two attempts of one connection.
     let spacing: Duration
+    /// The process-wide allowance of attempts: between the executors of all connections of a manager.
     private let budget: Lock<AttemptBudget>
 
     init(_ limits: AttemptLimits) {
