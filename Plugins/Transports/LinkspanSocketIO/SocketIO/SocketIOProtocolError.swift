@@ -1,4 +1,4 @@
-internal import Linkspan
+package import Linkspan
 
 /// What a server did that Engine.IO v4 or Socket.IO v5 forbids, or that exceeds a limit.
 public struct SocketIOProtocolError: Error, Sendable {
