@@ -7,7 +7,7 @@ extension FuzzTarget {
     /// It accepts exactly what RFC 8259 allows within the limits, agrees with Foundation, and reads what is written.
     public static let json = Self(name: "json", maximumLength: 4096) { input throws(Violation) in
         let expected = try? ReferenceJSON.elements(input)
-        let payload = Result { () throws(JSONScanError) in try Payload(checking: input[...]) }
+        let payload = Result { () throws(JSONScanError) in try Payload(scanning: input[...]) }
         switch (payload, expected) {
         case (.success(let payload), let expected?):
             try JSONOracle.checkLimits(expected)
