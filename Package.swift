@@ -271,7 +271,8 @@ let tests: [Target] = [
             "LinkspanNetwork", "EventJournal",
         ]),
     test(
-        "LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork", "LinkspanTesting"], exclude: ["Exchanges"]),
+        "LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork", "LinkspanTesting"],
+        exclude: ["Exchanges"]),
     .testTarget(
         name: "DocumentationTests",
         dependencies: [

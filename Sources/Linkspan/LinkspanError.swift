@@ -1,8 +1,8 @@
 /// What went wrong: a code to switch on, a sentence to read, the cause to dig into.
 ///
-/// Connections, transports and `LinkspanMessaging` throw no other type. The modules that can be used without connections have
-/// types of their own: `RegistryError` of `LinkspanLifecycle` and `ConfigurationError` of `LinkspanConfiguration`. Messages and codes never hold credentials, query strings or
-/// payloads.
+/// Connections, transports and `LinkspanMessaging` throw no other type. The modules that can be used without
+/// connections have types of their own: `RegistryError` of `LinkspanLifecycle` and `ConfigurationError` of
+/// `LinkspanConfiguration`. Messages and codes never hold credentials, query strings or payloads.
 public struct LinkspanError: Error, Sendable {
     /// The kind of failure.
     public var code: Code

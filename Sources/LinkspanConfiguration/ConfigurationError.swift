@@ -1,7 +1,7 @@
 /// Everything that is wrong with a configuration, found at once.
 ///
-/// Nothing was started. Its text is one line for one problem, and a headline with a line per problem for more. It never holds the values of
-/// secrets, nor the queries of URLs.
+/// Nothing was started. Its text is one line for one problem, and a headline with a line per problem for more. It never
+/// holds the values of secrets, nor the queries of URLs.
 public struct ConfigurationError: Error, Sendable, Hashable {
     /// What is wrong; never empty.
     public var problems: [ConfigurationProblem]

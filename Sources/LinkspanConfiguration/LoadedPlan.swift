@@ -59,7 +59,8 @@ public struct Setting: Sendable, Hashable {
 }
 
 extension Setting: CustomStringConvertible {
-    /// The setting in one line, such as `linkspan.transport.adapter = memory  from --transport; hides socketio in a.yaml`.
+    /// The setting in one line, such as `linkspan.transport.adapter = memory  from --transport; hides socketio in
+    /// a.yaml`.
     public var description: String {
         var text = "\(self.path) = \(self.value ?? "(none)")  from \(self.origin)"
         for hidden in self.hidden { text += "; hides \(hidden.value) in \(hidden.origin)" }

@@ -1,4 +1,5 @@
-/// The identity of a service, group or observer, unique in the process so that it stays the same when registries are nested.
+/// The identity of a service, group or observer, unique in the process so that it stays the same when registries are
+/// nested.
 struct ServiceID: Sendable, Hashable {
     private final class Token: Sendable {}
 

@@ -9,8 +9,8 @@ extension Messaging {
     /// waits and who listens at the connection stays. Credentials, greeting and store, which no configuration has, stay
     /// as they are where the new plan has none.
     ///
-    /// When a step fails, those before it are taken back: services that were stopped come back as new objects with their
-    /// former options.
+    /// When a step fails, those before it are taken back: services that were stopped come back as new objects with
+    /// their former options.
     ///
     /// - Parameter difference: what to change about the plan that runs.
     /// - Throws: ``/Linkspan/LinkspanError``: `wrongState` while another change is made; else why the change failed, and whether

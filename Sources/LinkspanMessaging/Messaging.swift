@@ -87,8 +87,8 @@ public final class Messaging: Sendable {
     /// Has the plan's connection lead somewhere else, with its holders, its listeners and all that waits; what calls to
     /// ``connect()`` get from now on leads there, too.
     ///
-    /// Services of the plan are not looked at. What waits goes along only when the plan has the same credential source as the
-    /// former one; see ``/Linkspan/ConnectionManager/move(_:to:)``.
+    /// Services of the plan are not looked at. What waits goes along only when the plan has the same credential source
+    /// as the former one; see ``/Linkspan/ConnectionManager/move(_:to:)``.
     ///
     /// - Parameter plan: the endpoint, transport, credentials and options.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`, or what

@@ -2,8 +2,8 @@ private import HeapModule
 
 /// Elements by their deadlines, as a value: the earliest comes first, and of equal deadlines the one inserted first.
 ///
-/// Inserting, taking and removing cost O(log n). A removed element is let go of at once; its place in the heap goes when
-/// it comes first, or when less than half of a grown heap is left.
+/// Inserting, taking and removing cost O(log n). A removed element is let go of at once; its place in the heap goes
+/// when it comes first, or when less than half of a grown heap is left.
 public struct DeadlineHeap<Element> {
     /// Names an inserted element.
     public struct Key: Sendable, Hashable {

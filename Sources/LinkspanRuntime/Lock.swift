@@ -8,8 +8,8 @@ private import Musl
 
 /// State that is reached only while a lock is held.
 ///
-/// The project's one lock. `Synchronization.Mutex` would do the same, but reports false races under the thread sanitizer
-/// when contended, and would raise the package's floor to macOS 15 and iOS 18.
+/// The project's one lock. `Synchronization.Mutex` would do the same, but reports false races under the thread
+/// sanitizer when contended, and would raise the package's floor to macOS 15 and iOS 18.
 public struct Lock<State: ~Copyable & Sendable>: Sendable {
     private let storage: Storage
 
@@ -20,8 +20,8 @@ public struct Lock<State: ~Copyable & Sendable>: Sendable {
 
     /// Runs `body` with the state, alone.
     ///
-    /// Decide in here and act outside: no callback, no continuation, no foreign code while the lock is held. The lock is
-    /// not recursive.
+    /// Decide in here and act outside: no callback, no continuation, no foreign code while the lock is held. The lock
+    /// is not recursive.
     @inlinable
     public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result

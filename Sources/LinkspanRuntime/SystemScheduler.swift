@@ -1,8 +1,8 @@
 /// Real time: calls work on a thread of its own, which the process shares.
 ///
-/// Deadlines are on the clock of `ContinuousClock`, which counts the time that the machine sleeps. The thread starts with
-/// the first deadline. Work runs on it one call at a time, in the order of the deadlines, so it must be short and must not
-/// block. Cancelled work is let go of at once.
+/// Deadlines are on the clock of `ContinuousClock`, which counts the time that the machine sleeps. The thread starts
+/// with the first deadline. Work runs on it one call at a time, in the order of the deadlines, so it must be short and
+/// must not block. Cancelled work is let go of at once.
 public final class SystemScheduler: Scheduler {
     /// The scheduler of the process.
     public static let shared = SystemScheduler()

@@ -3,8 +3,8 @@ internal import Linkspan
 extension ScriptedTransport {
     /// Makes the server speak the contract of ``TransportFixture``.
     ///
-    /// It refuses clients with the auth payload `{"refuse":true}`, and greets those with `{"early":true}` with `early` 1,
-    /// 2 and 3.
+    /// It refuses clients with the auth payload `{"refuse":true}`, and greets those with `{"early":true}` with `early`
+    /// 1, 2 and 3.
     public func serveEcho() {
         self.onConnect { (peer: ScriptedPeer) throws(LinkspanError) in
             let auth = peer.request.credentials.auth?[0]

@@ -10,12 +10,12 @@ private import Glibc
 private import Musl
 #endif
 
-/// An executor for tests that call and then look: a job has run when ``execute(_:)`` returns, unless that is called from inside
-/// a job.
+/// An executor for tests that call and then look: a job has run when ``execute(_:)`` returns, unless that is called
+/// from inside a job.
 ///
-/// Jobs run one at a time and in order, on the thread that brings the first of them; another thread that brings one meanwhile
-/// waits until it has run. A job given from inside a job runs after it. With a ``VirtualScheduler``'s executor a test is
-/// deterministic.
+/// Jobs run one at a time and in order, on the thread that brings the first of them; another thread that brings one
+/// meanwhile waits until it has run. A job given from inside a job runs after it. With a ``VirtualScheduler``'s
+/// executor a test is deterministic.
 public final class InlineExecutor: JobExecutor {
     private struct State: Sendable {
         var jobs: Deque<@Sendable () -> Void> = []

@@ -32,7 +32,8 @@ public struct LinkScript: Sendable {
     public var delayToServer: @Sendable () -> Duration = { .zero }
     /// How long a message is under way to the client, asked for each, order kept; default: zero.
     public var delayToClient: @Sendable () -> Duration = { .zero }
-    /// Whether the server resumes the former session, so that the client counts on having missed nothing; default: false.
+    /// Whether the server resumes the former session, so that the client counts on having missed nothing; default:
+    /// false.
     public var resumesSession = false
     /// When the link is lost, counted from its opening; default: never.
     public var dropsAfter: Duration?

@@ -61,7 +61,8 @@ public final class ScriptedPeer: Sendable {
         self.link.drop(error)
     }
 
-    /// Reads messages that have arrived and wait because of ``LinkScript/capacity``: so many, or all when `count` is nil.
+    /// Reads messages that have arrived and wait because of ``LinkScript/capacity``: so many, or all when `count` is
+    /// nil.
     public func read(_ count: Int? = nil) { self.link.read(count) }
 
     func answered(_ id: UInt64, _ payload: Payload) {

@@ -3,8 +3,8 @@ public import LinkspanRuntime
 
 /// A transport whose links do what their scripts say, over virtual time, to a server made of closures.
 ///
-/// Nothing happens before the scheduler runs: neither opening nor sending calls back at once. All server closures and all
-/// link events run on the thread that moves the clock.
+/// Nothing happens before the scheduler runs: neither opening nor sending calls back at once. All server closures and
+/// all link events run on the thread that moves the clock.
 public final class ScriptedTransport: Transport {
     /// Decides about a link that opens: throw to refuse it.
     public typealias ConnectHandler = @Sendable (ScriptedPeer) throws(LinkspanError) -> Void

@@ -2,8 +2,8 @@ public import LinkspanRuntime
 
 /// A clock that stands still until it is told to move, and the work that is due on it.
 ///
-/// Everything runs on the thread that moves the clock, in the order of the instants; what is due at the same instant runs
-/// in the order in which it was scheduled. So a test that is driven by it alone is deterministic.
+/// Everything runs on the thread that moves the clock, in the order of the instants; what is due at the same instant
+/// runs in the order in which it was scheduled. So a test that is driven by it alone is deterministic.
 public final class VirtualScheduler: Scheduler {
     fileprivate typealias Work = @Sendable () -> Void
 

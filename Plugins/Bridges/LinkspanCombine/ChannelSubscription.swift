@@ -13,9 +13,9 @@ internal import LinkspanRuntime
 final class ChannelSubscription<Output: Sendable>: Sendable {
     /// A subscriber, carried from thread to thread.
     ///
-    /// Nothing of Combine is `Sendable`, although its contract lets a publisher call a subscriber on any thread as long as
-    /// the calls come one after the other. ``DemandQueue`` sees to that, and the lock around it makes each call visible to
-    /// the next. The compiler cannot know either, hence unsafe; nothing else in this module is.
+    /// Nothing of Combine is `Sendable`, although its contract lets a publisher call a subscriber on any thread as long
+    /// as the calls come one after the other. ``DemandQueue`` sees to that, and the lock around it makes each call
+    /// visible to the next. The compiler cannot know either, hence unsafe; nothing else in this module is.
     struct Downstream: Sendable {
         nonisolated(unsafe) let subscriber: AnySubscriber<Output, Never>
     }

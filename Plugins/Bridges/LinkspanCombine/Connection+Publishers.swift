@@ -26,7 +26,8 @@ extension Connection {
 
     /// Publishes the values of an event, a message of another shape as an error in its place.
     ///
-    /// A value is decoded when the subscriber has asked for it; see ``publisher(for:capacity:onOverflow:)-(String?,_,_)``.
+    /// A value is decoded when the subscriber has asked for it; see
+    /// ``publisher(for:capacity:onOverflow:)-(String?,_,_)``.
     ///
     /// - Parameters:
     ///   - event: the event.

@@ -8,9 +8,9 @@ public import Linkspan
 /// Publishes the messages of a channel, on the thread that received them.
 ///
 /// Each subscriber listens for itself from the moment it subscribes, gets no more than it asks for, and is told
-/// `finished` when the connection or its handler is released, behind what still waits for it. Messages that came before anybody listened
-/// are handed over first. What a slow subscriber has not asked for yet waits in a queue; when that is full, the oldest
-/// message goes and is counted.
+/// `finished` when the connection or its handler is released, behind what still waits for it. Messages that came before
+/// anybody listened are handed over first. What a slow subscriber has not asked for yet waits in a queue; when that is
+/// full, the oldest message goes and is counted.
 ///
 /// A subscription keeps the channel. It ends by being cancelled, by the release of the connection, or by that of the
 /// ``Linkspan/ConnectionHandler`` it was made from.

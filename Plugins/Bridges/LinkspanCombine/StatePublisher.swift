@@ -7,8 +7,8 @@ public import Linkspan
 
 /// Publishes the state of a channel: the present one first, then every change once, in order.
 ///
-/// A subscriber is told `finished` after `released`, or when the handler it was made from is released. It gets no more than it asks for. One that has left
-/// ``capacity`` states unread loses the oldest of them, never the latest.
+/// A subscriber is told `finished` after `released`, or when the handler it was made from is released. It gets no more
+/// than it asks for. One that has left ``capacity`` states unread loses the oldest of them, never the latest.
 public struct StatePublisher: Publisher, Sendable {
     /// A state.
     public typealias Output = ConnectionState

@@ -13,8 +13,8 @@ public import ServiceLifecycle
 /// try await ServiceGroup(services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 /// ```
 ///
-/// The services are started, the connection is opened and kept, and both end within the budget when the group shuts down
-/// gracefully; a cancellation does the same. A shutdown during the start cancels the start.
+/// The services are started, the connection is opened and kept, and both end within the budget when the group shuts
+/// down gracefully; a cancellation does the same. A shutdown during the start cancels the start.
 public struct MessagingService: Service {
     private struct Resident: Sendable {
         var messaging: Messaging

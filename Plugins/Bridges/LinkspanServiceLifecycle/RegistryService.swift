@@ -9,8 +9,8 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// The registry is started, and stopped within its budget when the group shuts down gracefully; a cancellation takes the
-/// same way. A shutdown during the start gives the start up, which stops what had been started.
+/// The registry is started, and stopped within its budget when the group shuts down gracefully; a cancellation takes
+/// the same way. A shutdown during the start gives the start up, which stops what had been started.
 public struct RegistryService: Service {
     private let residence: Residence<StartReport>
 

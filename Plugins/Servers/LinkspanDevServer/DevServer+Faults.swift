@@ -28,8 +28,8 @@ extension DevServer {
 
     /// Plays dead, or comes to life again.
     ///
-    /// A stalled server accepts connections, and reads, answers and sends nothing; there is no heartbeat. What the hub says
-    /// meanwhile is kept and sent afterwards, in its order.
+    /// A stalled server accepts connections, and reads, answers and sends nothing; there is no heartbeat. What the hub
+    /// says meanwhile is kept and sent afterwards, in its order.
     public func stall(_ isStalled: Bool = true) {
         self.faults.set(isStalled: isStalled)
         self.run?.stallingChanged()

@@ -4,11 +4,12 @@ public import LinkspanInMemory
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
-/// A server inside the process that speaks the real protocols: for tests of apps, for samples, for work without a backend.
+/// A server inside the process that speaks the real protocols: for tests of apps, for samples, for work without a
+/// backend.
 ///
 /// It carries an ``InMemoryHub`` over the wire. What the hub does for its clients is written once, and they may come in
-/// memory, over Socket.IO (WebSocket, long polling, or the upgrade from the one to the other) or over a raw WebSocket with
-/// the JSON envelope, all at one port:
+/// memory, over Socket.IO (WebSocket, long polling, or the upgrade from the one to the other) or over a raw WebSocket
+/// with the JSON envelope, all at one port:
 ///
 /// ```swift
 /// let hub = InMemoryHub()
@@ -23,9 +24,10 @@ internal import LinkspanRuntime
 /// let plan = MessagingPlan(url: server.socketIOURL, transport: .socketIO)
 /// ```
 ///
-/// Socket.IO is at the path `/socket.io/`, raw WebSockets are at any other. What a client shows in its headers and its query
-/// is among the credentials of ``HubPeer/request``. A handler of `onConnect` that throws refuses the client: Socket.IO gets
-/// CONNECT_ERROR with the error's message, and its details or its code as data; a WebSocket is closed with 4401.
+/// Socket.IO is at the path `/socket.io/`, raw WebSockets are at any other. What a client shows in its headers and its
+/// query is among the credentials of ``HubPeer/request``. A handler of `onConnect` that throws refuses the client:
+/// Socket.IO gets CONNECT_ERROR with the error's message, and its details or its code as data; a WebSocket is closed
+/// with 4401.
 ///
 /// It is no server for the open network: there is no TLS, and one thread.
 public final class DevServer: Sendable {

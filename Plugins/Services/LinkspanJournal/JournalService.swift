@@ -10,10 +10,10 @@ internal import LinkspanRuntime
 /// attach(journal.report)
 /// ```
 ///
-/// Of every family there is one line for an event, made from what the event says of itself: states, codes, counts, times,
-/// names of events and endpoints without query and credentials. Payloads, credentials, names and digests of users, and
-/// the texts of errors that handlers threw are never kept. Messages that went well are counted and not kept, so that a
-/// busy connection does not push out what matters.
+/// Of every family there is one line for an event, made from what the event says of itself: states, codes, counts,
+/// times, names of events and endpoints without query and credentials. Payloads, credentials, names and digests of
+/// users, and the texts of errors that handlers threw are never kept. Messages that went well are counted and not kept,
+/// so that a busy connection does not push out what matters.
 ///
 /// The journal emits nothing.
 public final class JournalService: LifecycleService {

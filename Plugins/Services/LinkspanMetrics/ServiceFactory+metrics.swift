@@ -3,7 +3,8 @@ public import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
-    /// The service `metrics`, which counts and times into a backend of swift-metrics; see ``MetricsService`` for the names.
+    /// The service `metrics`, which counts and times into a backend of swift-metrics; see ``MetricsService`` for the
+    /// names.
     ///
     /// Its option is `prefix`, what every name begins with, `linkspan` by default.
     ///

@@ -30,8 +30,8 @@ private import Foundation
 /// Tells when memory is short: how long tasks have stalled for want of memory, as the kernel counts it
 /// ([Documentation/accounting/psi.rst](https://docs.kernel.org/accounting/psi.html)).
 ///
-/// The figures of the process's own control group count where there are any, those of the machine otherwise. They are read
-/// every so often, because a trigger of the kernel's needs rights that an app rarely has.
+/// The figures of the process's own control group count where there are any, those of the machine otherwise. They are
+/// read every so often, because a trigger of the kernel's needs rights that an app rarely has.
 public struct MemoryPressureSource: EventSource {
     private let files: [String]
     private let available: String

@@ -7,9 +7,9 @@ private import Network
 
 /// Tells how traffic can leave the machine: by Network.framework on Apple's platforms, by rtnetlink on Linux.
 ///
-/// On Linux the path counts as there when an interface other than the loopback is up and running and has an address that
-/// reaches further than its link. That does not prove that a server can be reached, nor does its lack prove the contrary on a
-/// machine that talks to itself; the keeper allows for both.
+/// On Linux the path counts as there when an interface other than the loopback is up and running and has an address
+/// that reaches further than its link. That does not prove that a server can be reached, nor does its lack prove the
+/// contrary on a machine that talks to itself; the keeper allows for both.
 public struct NetworkPathSource: EventSource {
     /// Makes a source.
     public init() {}

@@ -2,8 +2,8 @@ internal import LinkspanLifecycle
 
 /// Follows the interfaces and addresses of a Linux machine: asks for all there are, then keeps up with the changes.
 ///
-/// A value without I/O. The path is there when an interface other than the loopback is up and running and has an address
-/// that reaches further than its link.
+/// A value without I/O. The path is there when an interface other than the loopback is up and running and has an
+/// address that reaches further than its link.
 struct RouteSession: Sendable {
     /// What to ask the kernel for; it answers one question at a time.
     enum Question: UInt16, Sendable {

@@ -11,9 +11,10 @@ internal import LinkspanRuntime
 /// - `away`: the app is in the background, or the user did nothing for `awayAfter`;
 /// - `offline`: the app ends or the services stop, told while the connection is still open.
 ///
-/// The status is told after every connect and reconnect and whenever it changes, at most once over one link. The user does
-/// something when the app comes to the front, when a message is sent (any but the announcements), and when the app says
-/// so by ``noteActivity()``. Where nobody tells of the app's phases, as on Linux, the app counts as being in front.
+/// The status is told after every connect and reconnect and whenever it changes, at most once over one link. The user
+/// does something when the app comes to the front, when a message is sent (any but the announcements), and when the app
+/// says so by ``noteActivity()``. Where nobody tells of the app's phases, as on Linux, the app counts as being in
+/// front.
 ///
 /// The service emits no lifecycle events.
 public final class PresenceService: ConnectionUsing {

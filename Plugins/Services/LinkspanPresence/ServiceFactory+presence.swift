@@ -4,8 +4,8 @@ public import LinkspanMessaging
 extension ServiceFactory {
     /// The service `presence`, which tells the server whether the user is there; see ``PresenceService``.
     ///
-    /// Its options are `awayAfter`, how long the user may do nothing before being away, 300 s by default; and `event`, the
-    /// name of the event that announces it, `presence` by default.
+    /// Its options are `awayAfter`, how long the user may do nothing before being away, 300 s by default; and `event`,
+    /// the name of the event that announces it, `presence` by default.
     public static let presence = ServiceFactory(
         "presence",
         options: [

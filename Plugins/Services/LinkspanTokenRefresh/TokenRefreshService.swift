@@ -3,8 +3,8 @@ public import LinkspanMessaging
 
 /// Renews the tokens of a ``TokenSource`` before they expire, whether or not the connection is up.
 ///
-/// Connections have their credentials renewed ahead themselves, but only while they are up. With this service a reconnect
-/// after a long outage finds a fresh token too, and the registry hears of what happens to tokens:
+/// Connections have their credentials renewed ahead themselves, but only while they are up. With this service a
+/// reconnect after a long outage finds a fresh token too, and the registry hears of what happens to tokens:
 ///
 /// - `refreshed` for every token that comes, with its lifetime and how many fetches it took;
 /// - `refreshFailed` for every fetch that fails, with the code or the type of the error and never its text, and when the
@@ -12,9 +12,9 @@ public import LinkspanMessaging
 /// - `revoked` once, when the fetch throws ``TokenRevoked`` or a connection is refused for good.
 ///
 /// A token is renewed `lead` and up to `jitter` before its end, after half of its time at the earliest, or when a
-/// connection asks before that. A renewal that fails is repeated after pauses that double from 1 s to 60 s, half of them
-/// left to chance, until `maxAttempts` have failed; from then on only a connection that asks begins a fetch. No token is
-/// in any event.
+/// connection asks before that. A renewal that fails is repeated after pauses that double from 1 s to 60 s, half of
+/// them left to chance, until `maxAttempts` have failed; from then on only a connection that asks begins a fetch. No
+/// token is in any event.
 public final class TokenRefreshService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "tokenrefresh"

@@ -12,8 +12,8 @@ public import LinkspanRuntime
 /// plan.credentials = tokens.credentials
 /// ```
 ///
-/// The newest token is kept and handed out for as long as it is good, with what is left of its time. One fetch is under way
-/// at most, and all who ask meanwhile share it. Without the service a token is fetched only when a connection asks.
+/// The newest token is kept and handed out for as long as it is good, with what is left of its time. One fetch is under
+/// way at most, and all who ask meanwhile share it. Without the service a token is fetched only when a connection asks.
 public final class TokenSource: Sendable {
     /// What connections use, for ``/LinkspanMessaging/MessagingPlan/credentials``.
     public let credentials: CredentialSource

@@ -3,8 +3,8 @@ internal import LinkspanNetwork
 extension EventLoop {
     /// What other threads left for the loop, and whether it has to be woken for more.
     ///
-    /// The loop says that it sleeps in the same critical section in which it saw the mailbox empty, so no wake-up is lost,
-    /// and whoever takes that mark away wakes it: one wake-up for each sleep.
+    /// The loop says that it sleeps in the same critical section in which it saw the mailbox empty, so no wake-up is
+    /// lost, and whoever takes that mark away wakes it: one wake-up for each sleep.
     struct Mailbox: Sendable {
         typealias Job = @Sendable () -> Void
 

@@ -5,13 +5,13 @@ public import LinkspanRuntime
 /// One thread that runs a libwebsockets context, its streams and its jobs.
 ///
 /// libwebsockets allows one call from other threads only, a wake-up. So everything else is a job that the loop's thread
-/// runs, and what has to do with its streams lives there. The loop lives until ``shutdown()``, and so does its thread, unless
-/// the loop was made with a limit to its idleness.
+/// runs, and what has to do with its streams lives there. The loop lives until ``shutdown()``, and so does its thread,
+/// unless the loop was made with a limit to its idleness.
 public final class EventLoop: NetworkLoop {
     /// The loop that streams share unless they are given another.
     ///
-    /// Its thread starts when the loop is first used, and ends when it has not been used for 10 seconds; the next use starts
-    /// it again.
+    /// Its thread starts when the loop is first used, and ends when it has not been used for 10 seconds; the next use
+    /// starts it again.
     public static let shared = EventLoop(name: "linkspan", idleLimit: .seconds(10))
 
     let identity = LoopIdentity()
@@ -92,7 +92,8 @@ public final class EventLoop: NetworkLoop {
 
     /// Ends every stream with `loopStopped`, then the thread; returns when it has ended.
     ///
-    /// Called on the loop's own thread it returns at once, and the loop ends after the current job. May be called again.
+    /// Called on the loop's own thread it returns at once, and the loop ends after the current job. May be called
+    /// again.
     public func shutdown() {
         self.act(self.mailbox.withLock { $0.stop() })
         if !self.identity.isCurrent { self.end.wait() }

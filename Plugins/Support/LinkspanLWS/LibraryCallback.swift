@@ -14,7 +14,8 @@ func libraryCallback(
     dial.noticed(connection)
     switch event {
     case .received:
-        // A chunk's length that overflows the library's number makes it report, and then go back by, a length below zero.
+        // A chunk's length that overflows the library's number makes it report, and then go back by, a length below
+        // zero.
         guard (0...Int(clws_receive_size)).contains(count) else {
             stream.broke(dial)
             return -1

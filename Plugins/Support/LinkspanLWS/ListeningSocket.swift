@@ -4,14 +4,15 @@ internal import LinkspanRuntime
 
 /// A port at which a loop accepts streams.
 ///
-/// It is the library's user data: retained once when the socket is given to the library, and released once when the library
-/// says that it closed it.
+/// It is the library's user data: retained once when the socket is given to the library, and released once when the
+/// library says that it closed it.
 final class ListeningSocket: ByteListener {
     let port: Int
 
     /// The most connections that are accepted in one go: others are served in between.
     private static let turnLimit = 64
-    /// How long nobody is accepted when the process has no descriptor left: those who wait would be told of again at once.
+    /// How long nobody is accepted when the process has no descriptor left: those who wait would be told of again at
+    /// once.
     private static let exhaustionPause = Duration.milliseconds(100)
 
     private let core: LoopCore

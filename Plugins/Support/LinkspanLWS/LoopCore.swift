@@ -25,7 +25,8 @@ final class LoopCore {
     private(set) var isStopping = false
     private var armed: ContinuousClock.Instant?
 
-    /// The most vhosts that are kept for later without being in use; each with TLS has the authorities in memory, a megabyte.
+    /// The most vhosts that are kept for later without being in use; each with TLS has the authorities in memory, a
+    /// megabyte.
     private static let idleHosts = 8
     /// How often handlers may write within the flush of a turn before the rest waits for the library's chance.
     private static let flushPasses = 4

@@ -13,7 +13,8 @@ extension LoopStream {
             case open
             /// The last bytes are being sent.
             case finishing
-            /// All is sent and said to be all; the peer's end is awaited, or closing could destroy what it has not read.
+            /// All is sent and said to be all; the peer's end is awaited, or closing could destroy what it has not
+            /// read.
             case lingering
             case ended
         }

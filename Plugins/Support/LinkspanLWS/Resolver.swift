@@ -13,8 +13,9 @@ internal import LinkspanRuntime
 
 /// Turns host names into numeric addresses on threads of its own, because the system's look-up blocks.
 ///
-/// Look-ups of one name at one time are one look-up. Threads are started on demand and end when there is nothing left to
-/// do; a name server that does not answer holds up to `threadLimit` names, whose attempts end at their own deadlines.
+/// Look-ups of one name at one time are one look-up. Threads are started on demand and end when there is nothing left
+/// to do; a name server that does not answer holds up to `threadLimit` names, whose attempts end at their own
+/// deadlines.
 final class Resolver: Sendable {
     typealias Completion = @Sendable (Result<[String], ByteStreamError>) -> Void
     typealias Lookup = @Sendable (String) -> Result<[String], ByteStreamError>

@@ -1,7 +1,8 @@
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
-/// What connections with one TLS policy and one proxy have in common: a vhost of the library, and a context of OpenSSL's.
+/// What connections with one TLS policy and one proxy have in common: a vhost of the library, and a context of
+/// OpenSSL's.
 final class VirtualHost {
     /// What it is made for.
     struct Key: Hashable {

@@ -1,8 +1,8 @@
 /// The receiver of one stream's events.
 ///
-/// Every call is made on the stream's loop, one at a time and in order, and never from inside a call of the stream: at most
-/// one `opened`, then any number of the middle three, then exactly one `closed`. A method that blocks holds up every stream
-/// of the loop. All methods may call the stream's own methods.
+/// Every call is made on the stream's loop, one at a time and in order, and never from inside a call of the stream: at
+/// most one `opened`, then any number of the middle three, then exactly one `closed`. A method that blocks holds up
+/// every stream of the loop. All methods may call the stream's own methods.
 public protocol ByteStreamHandler: AnyObject {
     /// The answer's head is here, and what follows are the stream's bytes; not called for accepted streams.
     ///

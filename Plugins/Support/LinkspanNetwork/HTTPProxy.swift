@@ -60,8 +60,8 @@ extension HTTPProxy {
 
     /// Checks what would be cut or misread.
     ///
-    /// Throws `invalidRequest` for a host, a port or a character that must not be sent, `requestTooLong` for name and password
-    /// with more than 95 bytes.
+    /// Throws `invalidRequest` for a host, a port or a character that must not be sent, `requestTooLong` for name and
+    /// password with more than 95 bytes.
     public func validated() throws(ByteStreamError) {
         let isPlain = self.host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") }
         guard isPlain, !self.host.isEmpty, self.host.utf8.count <= 100, (1...65_535).contains(self.port) else {

@@ -2,17 +2,18 @@ public import LinkspanRuntime
 
 /// A back end for streams of bytes: an event loop that dials and listens.
 ///
-/// It is an executor: everything that begins here, up to a connection's listeners, lives on it, and its methods are called
-/// on it. What hears of events is called later, never from inside one of these calls or of a stream's.
+/// It is an executor: everything that begins here, up to a connection's listeners, lives on it, and its methods are
+/// called on it. What hears of events is called later, never from inside one of these calls or of a stream's.
 ///
-/// A back end does names, TCP, proxies, TLS and HTTP/1.1. It verifies servers as ``TLSPolicy`` says before it sends a byte
-/// of a request, never follows a redirect, keeps the request's deadline, and ends every attempt with one ``ByteStreamError``.
+/// A back end does names, TCP, proxies, TLS and HTTP/1.1. It verifies servers as ``TLSPolicy`` says before it sends a
+/// byte of a request, never follows a redirect, keeps the request's deadline, and ends every attempt with one
+/// ``ByteStreamError``.
 public protocol NetworkLoop: JobExecutor {
     /// Begins to send a request; its stream is open once the answer allows it.
     ///
-    /// An upgrade is open with status 101, after which the stream carries what follows in both directions; the handler judges
-    /// the rest of the head. A GET or POST is open with any status, and the stream carries the answer's body, then ends with
-    /// code `completed`. What is written before is kept: of a POST it is the body.
+    /// An upgrade is open with status 101, after which the stream carries what follows in both directions; the handler
+    /// judges the rest of the head. A GET or POST is open with any status, and the stream carries the answer's body,
+    /// then ends with code `completed`. What is written before is kept: of a POST it is the body.
     ///
     /// - Returns: the stream. Handler and stream live until ``ByteStreamHandler/closed(_:)``, even if nobody else holds them.
     func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream

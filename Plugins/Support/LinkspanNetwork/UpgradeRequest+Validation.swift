@@ -9,8 +9,9 @@ extension UpgradeRequest {
 
     /// Checks lengths and characters, because back ends may cut what is too long and send line breaks as they are.
     ///
-    /// Throws `invalidRequest` for a character or value that must not be sent, `requestTooLong` for a part over its limit:
-    /// 2,000 bytes for the request line, 100 for host and port, 100 for the origin, 3.5 KiB for the whole request.
+    /// Throws `invalidRequest` for a character or value that must not be sent, `requestTooLong` for a part over its
+    /// limit: 2,000 bytes for the request line, 100 for host and port, 100 for the origin, 3.5 KiB for the whole
+    /// request.
     public func validated() throws(ByteStreamError) {
         try self.checkHost()
         if self.purpose != .connect { try self.checkTarget() }
@@ -119,8 +120,8 @@ extension UpgradeRequest {
 
     /// The value of `Host` (RFC 9110 section 7.2): an IPv6 address in brackets, the port unless it is the scheme's.
     ///
-    /// An IPv4 address always has its port: version 4.1 of the library takes a connection whose host is spelled like its
-    /// address for one that can wait for another to the same place, and an upgraded one is never done.
+    /// An IPv4 address always has its port: version 4.1 of the library takes a connection whose host is spelled like
+    /// its address for one that can wait for another to the same place, and an upgraded one is never done.
     public var hostHeader: String {
         let name = NumericAddress.isIPv6(self.bareHost) ? "[\(self.bareHost)]" : self.bareHost
         let isUsual = self.port == (self.isSecure ? 443 : 80)

@@ -1,9 +1,9 @@
 /// Turns received bytes into messages and control frames (RFC 6455 section 5).
 ///
-/// Give it each chunk with ``append(_:)`` and call ``next()`` until it returns nil. An unmasked message that lies wholly
-/// inside one chunk in one frame comes out as a slice of that chunk, without a copy: who keeps it longer than the moment
-/// keeps the chunk and should copy it. Whatever spans chunks or fragments is collected in a buffer that grows with what
-/// has really arrived, up to the limits, which are checked before anything is allocated.
+/// Give it each chunk with ``append(_:)`` and call ``next()`` until it returns nil. An unmasked message that lies
+/// wholly inside one chunk in one frame comes out as a slice of that chunk, without a copy: who keeps it longer than
+/// the moment keeps the chunk and should copy it. Whatever spans chunks or fragments is collected in a buffer that
+/// grows with what has really arrived, up to the limits, which are checked before anything is allocated.
 ///
 /// Any bytes give a value or an error. After an error or a Close frame nothing more comes out and nothing is retained.
 public struct FrameDecoder: Sendable {

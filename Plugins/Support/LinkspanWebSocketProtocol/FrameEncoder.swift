@@ -46,8 +46,8 @@ public enum FrameEncoder {
 
     /// Appends a frame whose payload `write` appends to the buffer.
     ///
-    /// The header's place is kept by `expectedLength`. A wrong guess is right all the same: the payload is then moved by
-    /// a few bytes if its header has another size, which changes at 126 and at 65,536 bytes.
+    /// The header's place is kept by `expectedLength`. A wrong guess is right all the same: the payload is then moved
+    /// by a few bytes if its header has another size, which changes at 126 and at 65,536 bytes.
     ///
     /// - Precondition: `write` only appends; a control frame is final and has at most 125 bytes.
     /// - Throws: What `write` throws; the buffer is then as before.

@@ -1,7 +1,7 @@
 /// Checks UTF-8 that arrives in pieces, and fails at the first byte after which no text can be valid any more.
 ///
-/// The bounds of the next byte carry the rules of RFC 3629 section 4: they exclude overlong forms, surrogates and values
-/// above U+10FFFF at the second byte of a sequence, not at its end.
+/// The bounds of the next byte carry the rules of RFC 3629 section 4: they exclude overlong forms, surrogates and
+/// values above U+10FFFF at the second byte of a sequence, not at its end.
 public struct UTF8Validator: Sendable {
     private var missing: UInt8 = 0
     private var lower: UInt8 = 0x80

@@ -146,8 +146,8 @@ extension WebSocketProtocolError {
         /// The server agreed to an extension more than once.
         public static let extensionRepeated = Self(.extensionRepeated)
 
-        /// The server agreed to an extension with a parameter that is unknown, repeated, or has a value it must not have,
-        /// or without one that was asked for.
+        /// The server agreed to an extension with a parameter that is unknown, repeated, or has a value it must not
+        /// have, or without one that was asked for.
         public static let extensionParameterInvalid = Self(.extensionParameterInvalid)
 
         /// The server chose a sub-protocol that was not offered.

@@ -111,8 +111,8 @@ public struct WebSocketSession: Sendable {
 
     /// The next thing the peer did, or nil if more bytes are needed.
     ///
-    /// Pongs, and the answer to a Close frame or to a broken rule, are appended to `output`. Once a Close frame has been
-    /// sent the peer's messages are ignored.
+    /// Pongs, and the answer to a Close frame or to a broken rule, are appended to `output`. Once a Close frame has
+    /// been sent the peer's messages are ignored.
     public mutating func next(into output: inout [UInt8]) -> Event? {
         do throws(WebSocketProtocolError) {
             while let incoming = try self.decoder.next() {
@@ -260,8 +260,8 @@ public struct WebSocketSession: Sendable {
 
     /// Appends a message whose payload `write` appends; returns false, without calling it, unless open.
     ///
-    /// `expectedLength` is a guess of the payload's length; a good one saves moving it by a few bytes. If `write` throws,
-    /// its error is passed on and `output` is as before.
+    /// `expectedLength` is a guess of the payload's length; a good one saves moving it by a few bytes. If `write`
+    /// throws, its error is passed on and `output` is as before.
     ///
     /// - Precondition: `opcode` is text or binary, a text's payload is UTF-8, and `write` only appends.
     @inlinable

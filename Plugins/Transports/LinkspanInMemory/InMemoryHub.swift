@@ -17,8 +17,8 @@ public import LinkspanRuntime
 /// let transport = InMemoryTransport(hub: hub)
 /// ```
 ///
-/// Everything happens on the hub's executor, in the order in which it was asked for. There is no clock inside, so a test
-/// over it is deterministic when it gives the hub an executor that is.
+/// Everything happens on the hub's executor, in the order in which it was asked for. There is no clock inside, so a
+/// test over it is deterministic when it gives the hub an executor that is.
 public final class InMemoryHub: Sendable {
     /// Decides about a new client: throw to refuse it.
     public typealias ConnectHandler = @Sendable (HubPeer) throws(LinkspanError) -> Void

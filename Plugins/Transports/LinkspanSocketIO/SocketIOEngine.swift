@@ -4,7 +4,8 @@ internal import LinkspanRuntime
 
 /// One Engine.IO session with what carries it, and the links of the namespaces on it.
 ///
-/// ``SocketIOSession`` decides; this class brings it frames and time, and carries out what it wants. It lives on its loop.
+/// ``SocketIOSession`` decides; this class brings it frames and time, and carries out what it wants. It lives on its
+/// loop.
 final class SocketIOEngine {
     private enum Phase {
         /// The carrier is not up yet; these links join when it is.

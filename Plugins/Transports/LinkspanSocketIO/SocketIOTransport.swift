@@ -143,8 +143,8 @@ extension SocketIOTransport {
         case v4
         /// Servers of version 2, and newer ones with `allowEIO3`: protocol Socket.IO v4 over Engine.IO v3.
         ///
-        /// They have no payload for authentication: give tokens as headers, or as query items of the URL. For a namespace
-        /// other than `/` the members of the payload are sent as its query.
+        /// They have no payload for authentication: give tokens as headers, or as query items of the URL. For a
+        /// namespace other than `/` the members of the payload are sent as its query.
         case v2
 
         var engineIO: EngineIOVersion {
@@ -165,7 +165,8 @@ extension SocketIOTransport {
         ///
         /// What the reference client does.
         case upgrade
-        /// A WebSocket, and long polling where none can be opened; what worked is remembered for the server for an hour.
+        /// A WebSocket, and long polling where none can be opened; what worked is remembered for the server for an
+        /// hour.
         case fallback
     }
 }

@@ -44,7 +44,8 @@ public enum Envelope: Sendable {
 /// }
 /// ```
 ///
-/// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for that.
+/// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for
+/// that.
 public protocol EnvelopeCodec: Sendable, Hashable {
     /// The name, for people.
     var name: String { get }

@@ -3,9 +3,10 @@ internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
 extension TransportFactory {
-    /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `closeCodes`, `pingInterval`,
-    /// `pingTimeout`, `compression`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`,
-    /// `certificate`, `key`, `minimumTLS`) and of an HTTP proxy (`proxy`, `proxyUser`, `proxyPassword`).
+    /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `closeCodes`,
+    /// `pingInterval`, `pingTimeout`, `compression`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`,
+    /// `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`) and of an HTTP proxy (`proxy`, `proxyUser`,
+    /// `proxyPassword`).
     public static var webSocket: Self {
         Self(
             "websocket", schemes: ["ws", "wss", "http", "https"],

@@ -66,7 +66,7 @@ final class Visitor: Sendable {
 
     /// What the server is told at each entry: who comes, where to, and which lines they saw last.
     ///
-    /// So a visitor is in their rooms again after every outage, and hears what was said meanwhile. One source for the whole
-    /// visit, over whatever transport.
+    /// So a visitor is in their rooms again after every outage, and hears what was said meanwhile. One source for the
+    /// whole visit, over whatever transport.
     let credentials: CredentialSource
 }

@@ -21,8 +21,8 @@ struct ChatHub: Sendable {
 
 /// Brings the hub's clients to the rooms.
 ///
-/// The hub does one thing at a time, and who is to hear of it is decided at once: who joins a moment later hears of it from
-/// the history, and not twice.
+/// The hub does one thing at a time, and who is to hear of it is decided at once: who joins a moment later hears of it
+/// from the history, and not twice.
 @available(macOS 15, *)
 private final class Chat: Sendable {
     private struct State: Sendable {

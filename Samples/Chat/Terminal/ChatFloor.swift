@@ -8,8 +8,8 @@ protocol ChatFloor: Sendable {
 
     /// Says a line in the current room.
     ///
-    /// The line comes back as an event at once, and again when it is confirmed or rejected. May wait while very many are
-    /// under way.
+    /// The line comes back as an event at once, and again when it is confirmed or rejected. May wait while very many
+    /// are under way.
     func say(_ text: String) async throws(ChatRefusal)
 
     /// Joins a room, which becomes the current one.

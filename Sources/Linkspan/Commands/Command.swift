@@ -93,7 +93,8 @@ public struct Command: Sendable {
         self.completion = nil
     }
 
-    /// The same command, whose outcome `observer` gets just before its own completion does: for connections that wrap another.
+    /// The same command, whose outcome `observer` gets just before its own completion does: for connections that wrap
+    /// another.
     public func observed(
         by observer: @escaping @Sendable (Result<Payload, LinkspanError>) -> Void
     ) -> Self {
@@ -121,7 +122,8 @@ public struct Command: Sendable {
 
     /// Tells the caller what became of the command.
     ///
-    /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all locks.
+    /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all
+    /// locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {

@@ -2,8 +2,8 @@ internal import DequeModule
 
 /// How much may wait while a connection is not up, and what happens beyond it.
 ///
-/// Commands on their way to the connection's executor count as well. While the link takes commands at once, up to 16,384 of
-/// them with 16 MiB may be on their way instead.
+/// Commands on their way to the connection's executor count as well. While the link takes commands at once, up to
+/// 16,384 of them with 16 MiB may be on their way instead.
 public struct BufferLimits: Sendable, Hashable {
     /// Commands that may wait.
     ///

@@ -1,6 +1,7 @@
 internal import DequeModule
 
-/// The sending side of a connection as a value: the commands that wait, those under way, and when the link may have them.
+/// The sending side of a connection as a value: the commands that wait, those under way, and when the link may have
+/// them.
 ///
 /// Methods decide and leave effects; they call nobody.
 struct CommandStateMachine {
@@ -132,8 +133,8 @@ extension CommandStateMachine {
         if self.isGreeting(epoch) { self.beginFlush(effects: &effects) }
     }
 
-    /// The link is gone: requests under way fail now, deliveries go back to the heads of their ordering keys unless this was their
-    /// last attempt.
+    /// The link is gone: requests under way fail now, deliveries go back to the heads of their ordering keys unless
+    /// this was their last attempt.
     mutating func linkLost(_ cause: LinkspanError?, effects: inout Deque<Effect>) {
         self.phase = .down
         self.queues.interruptAll()

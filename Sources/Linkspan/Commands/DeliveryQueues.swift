@@ -182,7 +182,8 @@ extension DeliveryQueues {
         self.interrupt(orderingKey: orderingKey)
     }
 
-    /// Takes out the heads that are not under way and were given to a link so often, in the order in which they were made.
+    /// Takes out the heads that are not under way and were given to a link so often, in the order in which they were
+    /// made.
     mutating func removeHeads(givenTimes limit: Int) -> [Command] {
         var removed: [Command] = []
         for (name, queue) in self.queues where !queue.isUnderWay && queue.attempts >= limit {

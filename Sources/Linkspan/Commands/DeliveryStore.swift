@@ -1,7 +1,7 @@
 /// Keeps deliveries so that they outlive the process: the seam for a durable outbox.
 ///
-/// A connection with a store gives it each delivery before accepting it, and has it forget the delivery once that has its
-/// outcome. What is left when the process ends is sent by the next one, with the same key, before anything new.
+/// A connection with a store gives it each delivery before accepting it, and has it forget the delivery once that has
+/// its outcome. What is left when the process ends is sent by the next one, with the same key, before anything new.
 ///
 /// One store serves one connection. Its methods are called from any thread, outside all locks.
 ///
@@ -9,8 +9,8 @@
 public protocol DeliveryStore: AnyObject, Sendable {
     /// What an earlier process left, the oldest first.
     ///
-    /// Called when the connection is made: it must return quickly. Of two connections that are made for one URL at a time
-    /// one is let go unused.
+    /// Called when the connection is made: it must return quickly. Of two connections that are made for one URL at a
+    /// time one is let go unused.
     func kept() -> [StoredDelivery]
 
     /// Keeps a delivery; when it returns, the delivery must survive.

@@ -2,9 +2,9 @@ public import LinkspanRuntime
 
 /// Where a feature sends messages and listens, whatever carries them.
 ///
-/// It connects, reconnects, and keeps what is sent while it is down. Most features only ever `send`, `request`, `deliver`
-/// and listen with `on` or `events`, all of which are made of these eight requirements. A fake for a feature's tests, or
-/// a wrapper that adds something of its own, implements the eight and has everything else.
+/// It connects, reconnects, and keeps what is sent while it is down. Most features only ever `send`, `request`,
+/// `deliver` and listen with `on` or `events`, all of which are made of these eight requirements. A fake for a
+/// feature's tests, or a wrapper that adds something of its own, implements the eight and has everything else.
 public protocol Connection: AnyObject, Sendable {
     /// What the connection is and does at this moment.
     var status: ConnectionStatus { get }
@@ -120,13 +120,13 @@ extension Connection {
     ///
     /// At least once, in order.
     ///
-    /// Events of one ordering key reach the server in the order of the calls. The server may get an event twice when a connection
-    /// was lost before its reply; give the event a key of your own and let the server recognise it.
+    /// Events of one ordering key reach the server in the order of the calls. The server may get an event twice when a
+    /// connection was lost before its reply; give the event a key of your own and let the server recognise it.
     ///
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - arguments: its arguments.
-    ///   - ordering key: what is kept in order with what; the event's name when nil.
+    ///   - orderingKey: what is kept in order with what; the event's name when nil.
     ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
     ///     ``DeliveryOptions/key``.
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.

@@ -3,8 +3,9 @@ internal import LinkspanRuntime
 
 /// A connection's state and everything it does, confined to the connection's executor.
 ///
-/// It is entered in *turns*. An input changes state and leaves effects; the effects are performed in order, and effects that
-/// they cause come behind them. So callbacks never nest, and what a callback asks for happens after it has returned.
+/// It is entered in *turns*. An input changes state and leaves effects; the effects are performed in order, and effects
+/// that they cause come behind them. So callbacks never nest, and what a callback asks for happens after it has
+/// returned.
 final class ConnectionCore {
     let id: UInt64
     let inbox: ConnectionInbox

@@ -3,8 +3,8 @@ internal import LinkspanRuntime
 /// The one place where other threads reach a connection: commands and calls on their way to its executor, the room they
 /// take, and the snapshot that anybody may read.
 ///
-/// The connection's only lock. It is taken once for each command from another thread, once for each turn of the executor,
-/// and never while foreign code runs.
+/// The connection's only lock. It is taken once for each command from another thread, once for each turn of the
+/// executor, and never while foreign code runs.
 final class ConnectionInbox: Sendable {
     /// Something for the core to do.
     enum Item: Sendable {

@@ -1,7 +1,7 @@
 /// How a connection behaves, whatever its transport.
 ///
-/// Two holders of one pooled connection must agree on all of it. Values are compared by content; a ``RetryPolicy`` made of a
-/// closure, a ``Greeting`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
+/// Two holders of one pooled connection must agree on all of it. Values are compared by content; a ``RetryPolicy`` made
+/// of a closure, a ``Greeting`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
 public struct ConnectionOptions: Sendable {
     /// Bounds of what may wait while the connection is down.
     ///

@@ -13,13 +13,13 @@ public struct ConnectionStatus: Sendable {
     public var link: LinkInfo?
     /// Commands that wait to be sent or, for deliveries, to be answered.
     public var waitingCommands = 0
-    /// What a later process has to give to ``ConnectionBuilder/WithTransport/resuming(_:)`` to go on where this connection
-    /// is now; nil when its server does not resume sessions, or has nothing to resume.
+    /// What a later process has to give to ``ConnectionBuilder/WithTransport/resuming(_:)`` to go on where this
+    /// connection is now; nil when its server does not resume sessions, or has nothing to resume.
     public var resumption: Resumption?
     /// The newest failure since the connection was last up.
     public var lastError: LinkspanError?
-    /// How often the server has refused the credentials of a provider since it last accepted some; after the second time
-    /// they are not renewed any more.
+    /// How often the server has refused the credentials of a provider since it last accepted some; after the second
+    /// time they are not renewed any more.
     public var refusals = 0
     /// The newest changes of state, the oldest first; at most 32.
     public var history: [StateChange] = []

@@ -45,7 +45,8 @@ final class ConnectionCredentials {
 // MARK: - For an attempt
 
 extension ConnectionCredentials {
-    /// Obtains the credentials for an attempt of `core`, which gets them in another turn, or in this one when they are fixed.
+    /// Obtains the credentials for an attempt of `core`, which gets them in another turn, or in this one when they are
+    /// fixed.
     ///
     /// - Parameters:
     ///   - reason: the reason for the request.

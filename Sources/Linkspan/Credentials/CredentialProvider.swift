@@ -2,8 +2,8 @@
 public protocol CredentialProvider: Sendable {
     /// Returns the credentials for one attempt.
     ///
-    /// Called from a task of its own, and not twice at a time for one server: connections that ask meanwhile get the same
-    /// answer. The task is cancelled when no connection waits for it any more, each of them for its own
+    /// Called from a task of its own, and not twice at a time for one server: connections that ask meanwhile get the
+    /// same answer. The task is cancelled when no connection waits for it any more, each of them for its own
     /// ``ConnectionOptions/credentialDeadline``; only behind a cancelled call that goes on may there be another.
     ///
     /// - Parameter request: for what, and why now.

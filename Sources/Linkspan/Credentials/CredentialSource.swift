@@ -6,8 +6,8 @@
 ///
 /// The source is part of a connection's identity: the pool never gives a connection of one source to a caller with
 /// another. Two sources with a provider are equal when one is a copy of the other, so keep the value for as long as the
-/// user is signed in; fixed credentials are equal by content. ``ConnectionManager/logOut(_:within:)`` ends everything that
-/// was made with a source.
+/// user is signed in; fixed credentials are equal by content. ``ConnectionManager/logOut(_:within:)`` ends everything
+/// that was made with a source.
 ///
 /// ```swift
 /// let source = CredentialSource.provider { request in
@@ -20,8 +20,8 @@
 /// configured URLs are equal.
 public struct CredentialSource: Sendable, Hashable {
     let kind: Kind
-    /// The name of the user's account, by which data that outlives the process is told from that of other users; nil when
-    /// nobody needs it.
+    /// The name of the user's account, by which data that outlives the process is told from that of other users; nil
+    /// when nobody needs it.
     ///
     /// Not a secret. Sources with different accounts are different.
     public let account: String?

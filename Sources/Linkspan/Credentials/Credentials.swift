@@ -21,8 +21,8 @@ public struct Credentials: Sendable, Hashable {
     public var url: ConnectionURL?
     /// How long the credentials are good, counted from the moment the provider answers.
     ///
-    /// Default nil: not known. When it is known, attempts in the first four fifths of that time use the credentials again
-    /// without asking the provider, and a connection that is up has them renewed ahead of time; see
+    /// Default nil: not known. When it is known, attempts in the first four fifths of that time use the credentials
+    /// again without asking the provider, and a connection that is up has them renewed ahead of time; see
     /// ``CredentialRequest/Reason/expiring``.
     public var validFor: Duration?
 

@@ -16,7 +16,8 @@ struct IssuedCredentials: Sendable {
         return self.issuedAt + validFor
     }
 
-    /// When to renew them: after 80 % of their time or up to 5 % of it earlier, so that many clients do not ask at once.
+    /// When to renew them: after 80 % of their time or up to 5 % of it earlier, so that many clients do not ask at
+    /// once.
     ///
     /// - Parameter random: a random number from 0 up to 1.
     /// - Returns: the moment; nil when their lifetime is not known.
@@ -27,8 +28,8 @@ struct IssuedCredentials: Sendable {
 
     /// Whether they are the provider's word on a refusal of just now.
     ///
-    /// Those that were renewed before, for instance because the former ones were to expire, are worth an attempt, but if
-    /// they are refused, too, the renewal is still to come.
+    /// Those that were renewed before, for instance because the former ones were to expire, are worth an attempt, but
+    /// if they are refused, too, the renewal is still to come.
     func isAnswerToRefusal(at now: ContinuousClock.Instant) -> Bool {
         self.reason == .refused && now < self.issuedAt + Self.trustedFor
     }

@@ -27,6 +27,7 @@ extension Connection {
     ///   - event: the name of the event.
     ///   - type: the type of the first argument.
     ///   - handler: gets the value, or the error of code `decodingFailed` when the argument has another shape.
+    /// - Returns: the registration; it lasts whether or not it is kept.
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
     public func on<Value: Decodable & Sendable>(
@@ -51,8 +52,8 @@ extension Connection {
     /// Calls `handler` with one message of an event, the oldest that is held or the next to come, and then never again:
     /// not even when several threads bring messages at once.
     ///
-    /// It leaves the event as it found it: as long as nobody listens for longer, the messages behind that one are held for
-    /// the next listener.
+    /// It leaves the event as it found it: as long as nobody listens for longer, the messages behind that one are held
+    /// for the next listener.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
@@ -86,8 +87,10 @@ extension Connection {
         return EventStream(queue: queue)
     }
 
-    /// Calls `handler` once when nothing more comes through this connection: it was released, or this holder has given it
-    /// back. At once when that has happened already.
+    /// Calls `handler` once when nothing more comes through this connection: it was released, or this holder has given
+    /// it back.
+    ///
+    /// At once when that has happened already.
     @discardableResult
     public func onEnd(_ handler: @escaping @Sendable () -> Void) -> Subscription {
         let gate = OnceGate()
@@ -96,7 +99,8 @@ extension Connection {
             handler()
             gate.end()
         }
-        // Also ended by a holder that gives the connection back, and not by the cancel below, behind which nothing passes.
+        // Also ended by a holder that gives the connection back, and not by the cancel below, behind which nothing
+        // passes.
         changes.atEnd { if gate.pass() { handler() } }
         gate.own(changes)
         return Subscription { gate.end() }
@@ -112,7 +116,9 @@ extension Connection {
         self.onStatusChange { if case .state(let change) = $0 { handler(change) } }
     }
 
-    /// The state as a sequence; see ``StateChanges``. It does not keep the connection.
+    /// The state as a sequence; see ``StateChanges``.
+    ///
+    /// It does not keep the connection.
     public var stateChanges: StateChanges {
         let board = StateBoard()
         let changes = self.onStateChange { [weak board] in board?.post($0) }
@@ -127,8 +133,8 @@ extension Connection {
 extension Connection {
     /// Waits for one message of an event: the oldest that is held, or the next to come.
     ///
-    /// Exactly one message is taken. As long as nobody listens to the event for longer, what comes before the next call is
-    /// held for it, within the bounds of the hold; a loop over all messages is better served by ``EventStream``.
+    /// Exactly one message is taken. As long as nobody listens to the event for longer, what comes before the next call
+    /// is held for it, within the bounds of the hold; a loop over all messages is better served by ``EventStream``.
     ///
     /// - Parameters:
     ///   - event: the name of the event.

@@ -8,8 +8,8 @@
 /// let receipt = try await connection.request(.say, Line(text: "hello"))
 /// ```
 ///
-/// The value is the event's first argument, the reply is the first argument of the answer. `Data` inside either travels as
-/// binary. Use ``NoReply`` for an event that nobody answers.
+/// The value is the event's first argument, the reply is the first argument of the answer. `Data` inside either travels
+/// as binary. Use ``NoReply`` for an event that nobody answers.
 public struct Event<Value: Codable & Sendable, Reply: Codable & Sendable>: Sendable, Hashable {
     /// The name on the wire.
     public let name: String

@@ -2,9 +2,9 @@ internal import DequeModule
 
 /// Brings messages and the marks between them to listeners, and holds messages that come before their first listener.
 ///
-/// Confined to the connection's executor, as a part of its ``ConnectionCore``. One event's messages reach each listener in the
-/// order of the wire, held ones first, and marks stand where they arose. A listener may add and remove others, itself
-/// included: no access to the state spans a call.
+/// Confined to the connection's executor, as a part of its ``ConnectionCore``. One event's messages reach each listener
+/// in the order of the wire, held ones first, and marks stand where they arose. A listener may add and remove others,
+/// itself included: no access to the state spans a call.
 final class EventRouter {
     /// How much may be held for events without a listener.
     ///
@@ -320,7 +320,8 @@ extension EventRouter {
         }
     }
 
-    /// Keeps an event live; without listeners it is muted, and the event muted first is forgotten when there are too many.
+    /// Keeps an event live; without listeners it is muted, and the event muted first is forgotten when there are too
+    /// many.
     private func keepLive(_ event: String, _ listeners: [EventListener]) {
         guard listeners.isEmpty else { return self.channels[event] = .live(listeners) }
         self.channels[event] = .muted

@@ -17,8 +17,8 @@ internal import DequeModule
 /// Elements wait in a bounded queue; what happens when it is full is the caller's choice (``Overflow``). A slow reader
 /// never slows the peer: it would hold up replies, heartbeats and everybody else's messages too.
 ///
-/// The stream ends when the connection is released, the listening ends, or the iterating task is cancelled. One iterator
-/// at a time.
+/// The stream ends when the connection is released, the listening ends, or the iterating task is cancelled. One
+/// iterator at a time.
 public struct EventStream: AsyncSequence, Sendable {
     /// A message, and how many were lost just before it.
     public struct Element: Sendable {

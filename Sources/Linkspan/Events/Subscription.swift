@@ -12,8 +12,8 @@ public final class Subscription: Sendable {
 
     /// Ends the registration.
     ///
-    /// Called on the connection's executor, no call follows. Called elsewhere, the batch of messages that is being handled at
-    /// that moment may still be heard.
+    /// Called on the connection's executor, no call follows. Called elsewhere, the batch of messages that is being
+    /// handled at that moment may still be heard.
     public func cancel() {
         let atEnd = self.atEnd.withLock { atEnd in
             defer { atEnd = nil }

@@ -29,8 +29,8 @@ package struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible
 
 /// Checks and skips JSON in one pass, without recursion and without building anything.
 ///
-/// It stands in front of every recursive decoder, so that a kilobyte of brackets can cost neither seconds nor the stack.
-/// Grammar: RFC 8259. That strings are valid UTF-8 is the framing layer's check.
+/// It stands in front of every recursive decoder, so that a kilobyte of brackets can cost neither seconds nor the
+/// stack. Grammar: RFC 8259. That strings are valid UTF-8 is the framing layer's check.
 package struct JSONScanner: Sendable {
     /// Nested arrays and objects allowed.
     ///

@@ -1,8 +1,8 @@
 /// The arguments of an event or a reply: JSON values that stay text until someone asks for them, and binary blobs.
 ///
 /// The text is the inside of a JSON array: `"hello",{"n":1}`. A blob stands in the text as
-/// `{"_placeholder":true,"num":i}`, where `i` is its index in ``attachments``; this is the form of Socket.IO v5, so that
-/// payloads cross that wire without being rewritten.
+/// `{"_placeholder":true,"num":i}`, where `i` is its index in ``attachments``; this is the form of Socket.IO v5, so
+/// that payloads cross that wire without being rewritten.
 public struct Payload: Sendable, Hashable {
     /// The arguments as JSON values with commas between, without the brackets of the array; empty for no arguments.
     public let elements: ArraySlice<UInt8>

@@ -4,8 +4,9 @@ public import LinkspanRuntime
 ///
 /// While it is held, the connection is kept.
 ///
-/// Handlers of one URL and one credential source share one connection. ``release()``, or letting go of the handler, ends this holder's
-/// subscriptions and gives the connection back; when the last holder has gone, the connection closes after its idle timeout.
+/// Handlers of one URL and one credential source share one connection. ``release()``, or letting go of the handler,
+/// ends this holder's subscriptions and gives the connection back; when the last holder has gone, the connection closes
+/// after its idle timeout.
 public final class ConnectionHandler: Connection {
     private struct Holding: Sendable {
         /// Nil once the connection has been given back.
@@ -177,7 +178,8 @@ extension ConnectionHandler {
         return self.own(try self.connection.onAnyOutgoing(handler), nil)
     }
 
-    /// Ends all that this handler has registered for an event: listeners, answers, streams and waits for the next message.
+    /// Ends all that this handler has registered for an event: listeners, answers, streams and waits for the next
+    /// message.
     ///
     /// Streams end behind what they hold. Other holders of the connection go on listening.
     public func off(_ event: String) {

@@ -3,11 +3,11 @@ internal import LinkspanRuntime
 extension ConnectionManager {
     /// Ends everything that was made with a credential source, and returns when its links are closed.
     ///
-    /// For the moment when a user signs out. It is never refused, and does not ask who holds what: all connections of the
-    /// source leave the pool and are released, their holders see the state `released`. What waits or is under way fails
-    /// with code `loggedOut`, deliveries included, which a ``DeliveryStore`` is told to forget. Their sessions cannot be
-    /// resumed, and what the source's provider has answered is not used any more. Connections of other sources are not
-    /// touched.
+    /// For the moment when a user signs out. It is never refused, and does not ask who holds what: all connections of
+    /// the source leave the pool and are released, their holders see the state `released`. What waits or is under way
+    /// fails with code `loggedOut`, deliveries included, which a ``DeliveryStore`` is told to forget. Their sessions
+    /// cannot be resumed, and what the source's provider has answered is not used any more. Connections of other
+    /// sources are not touched.
     ///
     /// A connection that is made with the same source afterwards begins anew, and asks the provider again.
     ///

@@ -4,7 +4,8 @@ extension ConnectionManager {
     /// Tells the keeper what has happened around the connections.
     ///
     /// It acts before this returns, unless it is busy with a former signal, on this thread or another; then it does so
-    /// right afterwards. Only ``KeeperSignal/background`` takes effect later: after the idle timeout, unless the app has come back.
+    /// right afterwards. Only ``KeeperSignal/background`` takes effect later: after the idle timeout, unless the app
+    /// has come back.
     public func signal(_ signal: KeeperSignal) {
         switch signal {
         case .pathLost, .pathAvailable, .foreground:

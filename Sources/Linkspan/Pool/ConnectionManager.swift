@@ -3,8 +3,8 @@ public import Logging
 
 /// The front door: hands out connections, one per URL and identity, and keeps them.
 ///
-/// The identity is the credential source and what else tells the server who connects, such as a client certificate: callers
-/// share a connection only when they share the value of the source. "No credentials" is an identity of its own.
+/// The identity is the credential source and what else tells the server who connects, such as a client certificate:
+/// callers share a connection only when they share the value of the source. "No credentials" is an identity of its own.
 ///
 /// Apps use ``shared``; servers and tests make their own.
 public final class ConnectionManager: Sendable {
@@ -74,8 +74,8 @@ public final class ConnectionManager: Sendable {
 
     /// Gets the connection for a configuration's URL and identity, making and connecting it when there is none.
     ///
-    /// Another credential source gets another connection. To connect without credentials where there is a connection with
-    /// credentials is most likely a mistake, and is logged.
+    /// Another credential source gets another connection. To connect without credentials where there is a connection
+    /// with credentials is most likely a mistake, and is logged.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message names
     ///   them.
@@ -122,7 +122,8 @@ public final class ConnectionManager: Sendable {
                 // It has ended without leaving the pool: by its own release, or because it is a third party's.
                 _ = self.pool.withLock { $0.discard(former.connection) }
             }
-            // Made outside the lock, because a factory is foreign code. Of two that are made at a time one is let go unused.
+            // Made outside the lock, because a factory is foreign code. Of two that are made at a time one is let go
+            // unused.
             let new = self.factory.makeConnection(configuration)
             if self.pool.withLock({ $0.add(new, key, configuration.options, described) }) { return (new, true) }
         }

@@ -1,7 +1,8 @@
 /// The connections of a manager by URL and identity, and how many hold each.
 ///
-/// A value: ``ConnectionManager`` keeps it under its lock. It only looks at what is its own: connections and transports of
-/// third parties are asked outside, and what is removed is returned, so that the last reference to it goes outside, too.
+/// A value: ``ConnectionManager`` keeps it under its lock. It only looks at what is its own: connections and transports
+/// of third parties are asked outside, and what is removed is returned, so that the last reference to it goes outside,
+/// too.
 struct ConnectionPool: Sendable {
     /// What connections are told apart by.
     struct Key: Sendable, Hashable {

@@ -26,8 +26,8 @@ public struct KeptConnection: Sendable {
 
     /// Takes the connection out of the pool, unless somebody has come to hold it since; false then.
     ///
-    /// A rule that ends a connection does this first: whoever comes later gets a new connection, and nobody gets one that
-    /// is about to end.
+    /// A rule that ends a connection does this first: whoever comes later gets a new connection, and nobody gets one
+    /// that is about to end.
     public func withdraw() -> Bool { self.leavePool() }
 }
 

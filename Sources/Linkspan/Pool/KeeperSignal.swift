@@ -1,7 +1,7 @@
 /// What happens around the connections, so that the keeper need not wait for a link to notice.
 ///
-/// Signals come from the events of a service registry, from event sources that a manager follows, or from the app itself;
-/// see ``ConnectionManager/signal(_:)``.
+/// Signals come from the events of a service registry, from event sources that a manager follows, or from the app
+/// itself; see ``ConnectionManager/signal(_:)``.
 public enum KeeperSignal: Sendable, Hashable, CaseIterable {
     /// Traffic cannot flow any more: what is up is dropped now.
     case pathLost
@@ -24,9 +24,9 @@ enum KeeperOccasion: Sendable, Hashable {
 
 /// What the keeper has heard: where the app stands, and what it has yet to look at the pool for.
 ///
-/// A value: ``ConnectionManager`` keeps it under its lock. Occasions of several threads line up, so that the rules hear of
-/// them one at a time and in the order in which they were decided: otherwise the end of an idle timeout could overtake the app's
-/// return, and one thread could connect what another is releasing.
+/// A value: ``ConnectionManager`` keeps it under its lock. Occasions of several threads line up, so that the rules hear
+/// of them one at a time and in the order in which they were decided: otherwise the end of an idle timeout could
+/// overtake the app's return, and one thread could connect what another is releasing.
 struct KeeperSurroundings: Sendable {
     private enum Phase {
         case foreground

@@ -1,8 +1,8 @@
 /// A connection as its manager needs it: one that can be finished, suspended and changed.
 ///
-/// Apps never see it: they hold a ``ConnectionHandler``. It is public so that a third party can bring connections of its
-/// own through a ``ConnectionFactory``. For most a ``Transport`` is the better seam: the SDK's connection around it then
-/// buffers while it is down, reconnects and keeps listeners.
+/// Apps never see it: they hold a ``ConnectionHandler``. It is public so that a third party can bring connections of
+/// its own through a ``ConnectionFactory``. For most a ``Transport`` is the better seam: the SDK's connection around it
+/// then buffers while it is down, reconnects and keeps listeners.
 public protocol ManagedConnection: Connection {
     /// Finishes the connection for good.
     ///
@@ -12,8 +12,8 @@ public protocol ManagedConnection: Connection {
     /// Nobody uses the connection any more: goes to `disconnected`, so that it can be released.
     func retire()
 
-    /// Ends the connection at once, from any state: every command without an outcome fails with `error`, its link is closed
-    /// politely, its session is not resumed, and the state becomes `released`. Never refused.
+    /// Ends the connection at once, from any state: every command without an outcome fails with `error`, its link is
+    /// closed politely, its session is not resumed, and the state becomes `released`. Never refused.
     ///
     /// By default the connection is retired and released.
     func end(_ error: LinkspanError)
@@ -42,7 +42,8 @@ public protocol ManagedConnection: Connection {
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func adjust(_ options: ConnectionOptions) throws(LinkspanError)
 
-    /// Leaves for another endpoint or transport with its listeners and all that waits; see ``ConnectionManager/move(_:to:)``.
+    /// Leaves for another endpoint or transport with its listeners and all that waits; see
+    /// ``ConnectionManager/move(_:to:)``.
     ///
     /// By default it is refused.
     ///

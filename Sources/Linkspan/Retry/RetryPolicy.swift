@@ -1,7 +1,7 @@
 /// Decides after each loss or failed attempt whether and when to try again.
 ///
-/// A value: no clock, no randomness of its own. The standard policies are equal by content; one that is made of a function
-/// is equal only to its copies.
+/// A value: no clock, no randomness of its own. The standard policies are equal by content; one that is made of a
+/// function is equal only to its copies.
 public struct RetryPolicy: Sendable {
     private enum Rule: Sendable, Hashable {
         case never

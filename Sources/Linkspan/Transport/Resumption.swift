@@ -1,7 +1,7 @@
 /// What lets a server resume a session over a new link, so that nothing is missed.
 ///
-/// Made by a transport whose server offers that, and understood by it alone. Whoever has it can take the session over: keep
-/// it as you would a token.
+/// Made by a transport whose server offers that, and understood by it alone. Whoever has it can take the session over:
+/// keep it as you would a token.
 ///
 /// ```swift
 /// let key = connection.resumption?.exported  // before the process ends

@@ -25,8 +25,8 @@ public protocol Transport: Sendable {
     /// Shown by `explain`, and compared when the pool is asked for the same URL twice.
     var options: [String: String] { get }
 
-    /// The settings that decide who we are to the server, besides the credentials: a client certificate, name and password
-    /// for a proxy, header fields of one's own.
+    /// The settings that decide who we are to the server, besides the credentials: a client certificate, name and
+    /// password for a proxy, header fields of one's own.
     ///
     /// Connections that differ in one of them are never shared, and share nothing below the pool. Empty by default.
     var identity: [String: Secret] { get }
@@ -92,16 +92,16 @@ public struct LinkRequest: Sendable {
 
 /// One lifetime of a transport connection, from opening to its end.
 ///
-/// It lives on the transport's executor: all methods are called there, and must neither block nor call the receiver before
-/// they return. So its state needs no lock.
+/// It lives on the transport's executor: all methods are called there, and must neither block nor call the receiver
+/// before they return. So its state needs no lock.
 public protocol Link: AnyObject {
     /// Begins to open. The outcome is ``LinkEvent/opened(_:)`` or ``LinkEvent/closed(_:)``.
     func open()
 
     /// Takes a message for the wire.
     ///
-    /// Messages leave in the order in which this was called. After ``SendAcceptance/refused`` nothing of the message will
-    /// ever reach the peer.
+    /// Messages leave in the order in which this was called. After ``SendAcceptance/refused`` nothing of the message
+    /// will ever reach the peer.
     func send(_ message: OutboundMessage) -> SendAcceptance
 
     /// Answers a received message that asked for a reply. Ignored when the link has ended.
@@ -134,8 +134,8 @@ public protocol Link: AnyObject {
 
     /// What the next link has to show to the server for the session to go on where this link has left it.
     ///
-    /// Asked for at any time, also after the end. Nil when there is no session to resume: it was left on purpose, or the
-    /// server does not offer it.
+    /// Asked for at any time, also after the end. Nil when there is no session to resume: it was left on purpose, or
+    /// the server does not offer it.
     var resumption: Resumption? { get }
 }
 
@@ -184,8 +184,8 @@ public enum SendAcceptance: Sendable, Hashable {
 public protocol LinkReceiver: AnyObject, Sendable {
     /// Takes events of one link, in order.
     ///
-    /// A link calls this on the transport's executor. ``LinkEvent/opened(_:)`` comes at most once and before any message;
-    /// ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included.
+    /// A link calls this on the transport's executor. ``LinkEvent/opened(_:)`` comes at most once and before any
+    /// message; ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included.
     func receive(_ events: [LinkEvent])
 }
 

@@ -33,7 +33,8 @@ struct NestingLimit {
         return limit.aliases > Self.aliases ? "it has more than \(Self.aliases) aliases" : nil
     }
 
-    /// Whether there are the line ends of Unicode, which YAML knows, editors rarely show, and the checks here do not see.
+    /// Whether there are the line ends of Unicode, which YAML knows, editors rarely show, and the checks here do not
+    /// see.
     private func hasForeignLineEnds(_ bytes: [UInt8]) -> Bool {
         bytes.indices.dropLast().contains { index in
             let next = bytes[index + 1]

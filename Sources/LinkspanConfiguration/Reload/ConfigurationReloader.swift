@@ -11,8 +11,8 @@ public import LinkspanRuntime
 /// await reloader.run { outcome in logger.notice("\(outcome)") }
 /// ```
 ///
-/// A file counts as changed once two looks in a row find the same new content, so that one that is just being written is
-/// left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on.
+/// A file counts as changed once two looks in a row find the same new content, so that one that is just being written
+/// is left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on.
 public final class ConfigurationReloader: Sendable {
     /// The result of a change.
     public enum Outcome: Sendable {

@@ -5,8 +5,8 @@ public import LinkspanMessaging
 extension LoadedPlan {
     /// What has to be done so that `next` runs instead of this plan.
     ///
-    /// Only what counts is compared: options of transports that are not chosen, and of services that are not enabled, are
-    /// nobody's business.
+    /// Only what counts is compared: options of transports that are not chosen, and of services that are not enabled,
+    /// are nobody's business.
     public func difference(to next: LoadedPlan) -> PlanDifference {
         PlanDifference(to: next.plan, self.connectionChanges(next) + self.serviceChanges(next))
     }

@@ -1,7 +1,7 @@
 /// Events of one family that are handed to all receivers at once, and shared by them.
 ///
-/// There may be very many of them, made on the path of every message: handing each over to each receiver would take that
-/// path as long as there are receivers.
+/// There may be very many of them, made on the path of every message: handing each over to each receiver would take
+/// that path as long as there are receivers.
 struct EventBatch: Sendable {
     let family: EventFamily
     private let contents: any BatchContents

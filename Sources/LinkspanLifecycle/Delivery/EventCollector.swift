@@ -2,8 +2,8 @@ internal import LinkspanRuntime
 
 /// Collects the events of a family that are handed over in batches.
 ///
-/// It has a lock of its own, the only one that emitting takes: receivers, which may run at low priority and be preempted
-/// anywhere, never hold it.
+/// It has a lock of its own, the only one that emitting takes: receivers, which may run at low priority and be
+/// preempted anywhere, never hold it.
 final class EventCollector<Event: LifecycleEvent>: Sendable {
     private struct Collected: Sendable {
         var event: Event

@@ -66,9 +66,11 @@ struct EventFamily: Sendable, Hashable, CustomStringConvertible {
 public enum EventDelivery: Sendable, Hashable {
     /// One by one, to the services that are there; without any, events are not made.
     case news
-    /// One by one; the latest of each state is kept for services that start later, as ``LifecycleEvent/retention`` says.
+    /// One by one; the latest of each state is kept for services that start later, as ``LifecycleEvent/retention``
+    /// says.
     case states
-    /// Collected for ``ServiceRegistry/Options/batchDelay`` and then handed over together, to the services that are there.
+    /// Collected for ``ServiceRegistry/Options/batchDelay`` and then handed over together, to the services that are
+    /// there.
     ///
     /// For events on the path of every message: emitting one costs no more than appending it.
     case batches

@@ -8,7 +8,8 @@ enum CallOutcome<Value: Sendable>: Sendable {
     case abandoned
 }
 
-/// The state of a call to a service: whether it still counts, and for a consumer of a mailbox, the events it is to handle.
+/// The state of a call to a service: whether it still counts, and for a consumer of a mailbox, the events it is to
+/// handle.
 ///
 /// Shared by the registry, the thread that runs the service, and the scope that the service was given.
 final class ServiceCall: Sendable {
@@ -28,7 +29,8 @@ final class ServiceCall: Sendable {
         var isClosed = false
     }
 
-    // Guards the progress of one call. The service's thread contends with the timer that limits it, never with emitters.
+    // Guards the progress of one call. The service's thread contends with the timer that limits it, never with
+    // emitters.
     private let state = Lock(State())
 
     /// Whether the registry has given the call up.

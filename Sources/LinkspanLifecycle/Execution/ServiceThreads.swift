@@ -196,8 +196,8 @@ extension ServiceThreads {
 
     /// Begins the registry's own background work: a start or stop that nobody waits for.
     ///
-    /// No parent can own it: registering and removing are synchronous, so that they work from anywhere. It is not on the
-    /// service threads, which services may block.
+    /// No parent can own it: registering and removing are synchronous, so that they work from anywhere. It is not on
+    /// the service threads, which services may block.
     static func beginHousekeeping(_ body: @escaping @Sendable () async -> Void) {
         _ = Task.detached(priority: nil) { await body() }
     }

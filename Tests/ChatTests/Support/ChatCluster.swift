@@ -104,7 +104,8 @@ actor ChatCluster {
         }
     }
 
-    /// Runs a program that can be told to end: a thread of the tests has signals blocked, which all that it starts inherits.
+    /// Runs a program that can be told to end: a thread of the tests has signals blocked, which all that it starts
+    /// inherits.
     private static let unblocker = """
         import os, signal, sys
         signal.pthread_sigmask(signal.SIG_SETMASK, ())

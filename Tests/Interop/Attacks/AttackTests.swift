@@ -7,7 +7,8 @@ internal import LinkspanWebSocket
 internal import Testing
 
 extension Interop {
-    /// Servers that mean harm: memory stays, the link ends with a reason and in time, and other connections notice nothing.
+    /// Servers that mean harm: memory stays, the link ends with a reason and in time, and other connections notice
+    /// nothing.
     @Suite struct AttackTests {
         private static let environment = ProcessInfo.processInfo.environment
         /// How long each attack goes on, over as many links as the client makes meanwhile, if that is wanted.

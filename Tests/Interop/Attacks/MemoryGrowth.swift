@@ -41,7 +41,8 @@ final class MemoryGrowth: Sendable {
         self.peak.withLock { $0 = max($0, growth) }
     }
 
-    /// What is resident, from the second number of `/proc/self/statm`, which counts pages; 0 where there is no such file.
+    /// What is resident, from the second number of `/proc/self/statm`, which counts pages; 0 where there is no such
+    /// file.
     private static var resident: Int {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return 0 }
         let numbers = text.split(separator: " ")

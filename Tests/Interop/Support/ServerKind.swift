@@ -25,8 +25,8 @@ enum ServerKind: String, Sendable, CaseIterable {
 
     /// Whether it takes large messages over the present carrier.
     ///
-    /// python-engineio on aiohttp reads of a POST's body only what has arrived when it looks, because a stream of aiohttp
-    /// returns what it has (aiohttp issue 3926).
+    /// python-engineio on aiohttp reads of a POST's body only what has arrived when it looks, because a stream of
+    /// aiohttp returns what it has (aiohttp issue 3926).
     var takesLargeMessages: Bool { self != .aiohttp || CarriedTrait.carriers == .webSocket }
 
     fileprivate func makeServer(_ arguments: [String]) -> PythonServer {

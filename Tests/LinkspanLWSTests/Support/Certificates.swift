@@ -8,8 +8,8 @@ final class Certificates: Sendable {
 
     var authority: String { self.path("ca.pem") }
 
-    /// Makes an authority and certificates of it: `good` for the loopback's name and addresses, `other` for another host,
-    /// `expired`, and `stranger` of another authority.
+    /// Makes an authority and certificates of it: `good` for the loopback's name and addresses, `other` for another
+    /// host, `expired`, and `stranger` of another authority.
     init() throws {
         self.folder = NSTemporaryDirectory() + "linkspan-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)

@@ -14,8 +14,8 @@ final class TLSServer: Sendable {
     let port: Int
     private let process: ChildProcess
 
-    /// Starts a server that shows `certificate`, speaks `maximum` at most and echoes after an upgrade; with `clients`, the
-    /// authority that has to vouch for whoever connects.
+    /// Starts a server that shows `certificate`, speaks `maximum` at most and echoes after an upgrade; with `clients`,
+    /// the authority that has to vouch for whoever connects.
     init(
         _ certificates: Certificates, certificate: String, address: String = "127.0.0.1", port: Int = 0,
         maximum: String = "TLSv1_3", clients: String = ""

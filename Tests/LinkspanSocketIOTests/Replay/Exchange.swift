@@ -17,8 +17,8 @@ internal import Testing
 ///     ! 1 cut                        the network fails
 ///     = /chat connect <sid>          what the official client told its user; … for arguments that were not recorded
 ///
-/// Characters that editors hide stand as `‹2028›`, and a run of them as `‹007A×11000›`. Names of machines and a password
-/// were replaced, headers left out.
+/// Characters that editors hide stand as `‹2028›`, and a run of them as `‹007A×11000›`. Names of machines and a
+/// password were replaced, headers left out.
 struct Exchange: Sendable, CustomTestStringConvertible {
     /// One thing that was sent, and by whom.
     struct Line: Sendable {

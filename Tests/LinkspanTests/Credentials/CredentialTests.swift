@@ -15,7 +15,8 @@ struct CredentialTests {
         }
     }
 
-    /// Moves the clock until a condition holds, but not while the provider's task has the word: its deadline must not pass.
+    /// Moves the clock until a condition holds, but not while the provider's task has the word: its deadline must not
+    /// pass.
     private func run(_ harness: Harness, _ what: String, until condition: () -> Bool) async throws {
         try await self.wait(what) {
             switch harness.connection.status.progress {

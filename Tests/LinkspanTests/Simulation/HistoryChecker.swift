@@ -95,7 +95,8 @@ extension History {
         return violations + self.unrepeated
     }
 
-    /// A delivery that is not answered is sent again when its wait is over, unless the link has been lost or may be full.
+    /// A delivery that is not answered is sent again when its wait is over, unless the link has been lost or may be
+    /// full.
     private var unrepeated: [Violation] {
         guard !self.isPaced else { return [] }
         let passages = Dictionary(grouping: self.taken, by: \.name)
@@ -118,8 +119,8 @@ extension History {
 extension History {
     /// Sends and requests go to one link, once.
     ///
-    /// A delivery goes again to the next link, and to the same one only under the same number and after its wait; not once
-    /// it has ended, and not more often than its options say.
+    /// A delivery goes again to the next link, and to the same one only under the same number and after its wait; not
+    /// once it has ended, and not more often than its options say.
     private var duplicated: [Violation] {
         var violations: [Violation] = []
         for (name, passages) in Dictionary(grouping: self.taken, by: \.name) {

@@ -10,8 +10,8 @@ internal import Musl
 
 /// Puts tasks on a virtual clock: greetings and credential providers are asynchronous, and a simulation has one thread.
 ///
-/// While ``run(on:_:)`` is under way, whatever its thread makes ready to run becomes work that is due now. That rests on
-/// the hook which the concurrency runtime has for this purpose; other threads are not concerned.
+/// While ``run(on:_:)`` is under way, whatever its thread makes ready to run becomes work that is due now. That rests
+/// on the hook which the concurrency runtime has for this purpose; other threads are not concerned.
 enum SimulatedTasks {
     private final class Place {
         let scheduler: VirtualScheduler

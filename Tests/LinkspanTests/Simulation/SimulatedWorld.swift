@@ -5,10 +5,11 @@ internal import Logging
 
 /// One random run of a client, a server and the network between them, repeatable by its seed.
 ///
-/// Everything runs on one thread over virtual time. The app sends, requests, delivers, cancels, connects and disconnects
-/// at random, some of it from inside an outcome; the path comes and goes, and so does the app; some worlds greet their
-/// links, some have a provider of credentials. Links are refused, hang, die, go deaf, fill up, reject, and are slow; the
-/// server applies what arrives. Then the faults end, everything gets time to drain, and the connection is given back.
+/// Everything runs on one thread over virtual time. The app sends, requests, delivers, cancels, connects and
+/// disconnects at random, some of it from inside an outcome; the path comes and goes, and so does the app; some worlds
+/// greet their links, some have a provider of credentials. Links are refused, hang, die, go deaf, fill up, reject, and
+/// are slow; the server applies what arrives. Then the faults end, everything gets time to drain, and the connection is
+/// given back.
 struct SimulatedWorld {
     /// What was called, what became of it, and what the server saw.
     private(set) var history = History()

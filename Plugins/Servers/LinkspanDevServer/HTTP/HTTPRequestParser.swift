@@ -1,7 +1,7 @@
 /// Reads the requests of one connection: bytes go in, requests come out (RFC 9112).
 ///
-/// Bounded in everything, and strict where leniency is how requests are smuggled: lines end with CRLF, a body has one length
-/// in digits, and what has a transfer coding is refused. After an error the connection is to be closed.
+/// Bounded in everything, and strict where leniency is how requests are smuggled: lines end with CRLF, a body has one
+/// length in digits, and what has a transfer coding is refused. After an error the connection is to be closed.
 struct HTTPRequestParser: Sendable {
     struct Limits: Sendable, Hashable {
         /// The most bytes of a request's head.

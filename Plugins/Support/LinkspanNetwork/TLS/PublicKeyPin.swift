@@ -39,8 +39,8 @@ extension PublicKeyPin {
 }
 
 extension PublicKeyPin: CustomStringConvertible, CustomReflectable {
-    /// Which pin it is among those of this process, without telling it: logs are read by more people than may know which
-    /// keys an app trusts.
+    /// Which pin it is among those of this process, without telling it: logs are read by more people than may know
+    /// which keys an app trusts.
     public var description: String { "pin <\(String(UInt(bitPattern: self.digest.hashValue), radix: 16))>" }
 
     /// The same as ``description``, for dumps.

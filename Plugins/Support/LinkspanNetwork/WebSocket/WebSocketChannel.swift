@@ -201,8 +201,8 @@ extension WebSocketChannel {
         if self.end == nil { self.end = end }
         switch streamEnd {
         case .drop:
-            // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well let
-            // that take its time; the handler need not wait for it.
+            // The stream sends what is pending, our own Close frame, before it ends. Who broke the protocol may well
+            // let that take its time; the handler need not wait for it.
             self.stream?.finish(readingAtMost: Self.farewellBytes)
             self.tell(end)
         case .awaitPeer: self.finishAfterDeadline()

@@ -26,8 +26,8 @@ public enum WebSocketMessage: Sendable, Hashable {
 
     /// The message in memory of about its own size, for what may keep it for longer than a turn of the loop.
     ///
-    /// A slice of a read keeps the whole read alive: a thousand small messages that are held would hold 64 MiB. So a message
-    /// that is less than half of the read that it came in is copied, which costs less than looking at it does.
+    /// A slice of a read keeps the whole read alive: a thousand small messages that are held would hold 64 MiB. So a
+    /// message that is less than half of the read that it came in is copied, which costs less than looking at it does.
     ///
     /// - Parameter readLength: the length of the read.
     /// - Returns: the same message.

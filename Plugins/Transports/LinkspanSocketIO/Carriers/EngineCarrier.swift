@@ -3,8 +3,8 @@ internal import LinkspanNetwork
 
 /// Carries the packets of one Engine.IO session: as frames of a WebSocket, or in the bodies of polls.
 ///
-/// A packet is what a WebSocket has in a frame, whatever carries it: a text with its type, or the bytes of an attachment.
-/// All methods are called on the loop, and none calls the handler.
+/// A packet is what a WebSocket has in a frame, whatever carries it: a text with its type, or the bytes of an
+/// attachment. All methods are called on the loop, and none calls the handler.
 protocol EngineCarrier: AnyObject {
     /// Begins to connect. Called once.
     func open()

@@ -83,8 +83,8 @@ final class PollingCarrier: EngineCarrier {
     }
 
     func close() {
-        // As a job: the packets that came with the opening may be on their way up, and among them the handshake, without
-        // which there is nobody to say goodbye to.
+        // As a job: the packets that came with the opening may be on their way up, and among them the handshake,
+        // without which there is nobody to say goodbye to.
         self.loop.executeLocally {
             guard self.phase == .open else { return self.end(Self.closedByUs) }
             guard self.goodbye == nil else { return }

@@ -2,8 +2,8 @@ internal import Linkspan
 
 /// What the server says in its open packet (engine.io-protocol §"Handshake").
 ///
-/// A value of a wrong type, or a missing one, is a typed error. A number that makes no sense is clamped instead: it says
-/// only how patient to be, and no server is worth refusing for that.
+/// A value of a wrong type, or a missing one, is a typed error. A number that makes no sense is clamped instead: it
+/// says only how patient to be, and no server is worth refusing for that.
 struct EngineIOHandshake: Sendable, Hashable {
     /// The shortest and longest heartbeat intervals that are believed.
     static let intervals: ClosedRange<Duration> = .seconds(1) ... .seconds(600)

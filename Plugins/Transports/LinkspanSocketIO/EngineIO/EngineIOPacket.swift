@@ -1,7 +1,7 @@
 /// A packet of Engine.IO v4 (engine.io-protocol §"Protocol").
 ///
-/// On a WebSocket one frame is one packet: a text frame is a type digit and the data, a binary frame is a message without
-/// any type. The data are slices of the frame, never copies.
+/// On a WebSocket one frame is one packet: a text frame is a type digit and the data, a binary frame is a message
+/// without any type. The data are slices of the frame, never copies.
 package enum EngineIOPacket: Sendable, Hashable {
     /// The server's handshake, as JSON.
     case open(ArraySlice<UInt8>)

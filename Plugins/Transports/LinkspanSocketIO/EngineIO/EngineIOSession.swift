@@ -3,8 +3,8 @@ internal import Linkspan
 /// The client's side of one Engine.IO session: handshake, heartbeat, end.
 ///
 /// In version 4 the server pings and the client answers (E06); the client itself never pings, because the server takes
-/// that for a violation (E07). In version 3 it is the other way round (C01). Only these packets count as life, so that a
-/// server whose timers have died is found out.
+/// that for a violation (E07). In version 3 it is the other way round (C01). Only these packets count as life, so that
+/// a server whose timers have died is found out.
 struct EngineIOSession: Sendable {
     /// What a received frame means for the owner.
     enum Receipt: Sendable {

@@ -1,9 +1,9 @@
 /// Where a server's replay would go on: the last string argument of the latest event that it would repeat (S41).
 ///
-/// The protocol does not say which events those are. The server appends an offset to what it would repeat, and a volatile
-/// event that happens to end in a string looks the same; taken for an offset, it spoils the next recovery (S44). But
-/// offsets have the time in them and grow, and other strings hardly ever fit in between. One that fits no known form counts
-/// only as long as none has been seen that does, for adapters that make offsets of their own.
+/// The protocol does not say which events those are. The server appends an offset to what it would repeat, and a
+/// volatile event that happens to end in a string looks the same; taken for an offset, it spoils the next recovery
+/// (S44). But offsets have the time in them and grow, and other strings hardly ever fit in between. One that fits no
+/// known form counts only as long as none has been seen that does, for adapters that make offsets of their own.
 struct RecoveryOffset: Sendable, Hashable {
     /// The longest offset that is kept.
     static let maximumLength = 256

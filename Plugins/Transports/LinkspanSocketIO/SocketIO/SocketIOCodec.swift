@@ -2,14 +2,15 @@ public import Linkspan
 
 /// Turns packets of Socket.IO into messages of Engine.IO and back, in place of JSON with attachments.
 ///
-/// Both sides have to use the same: servers call it a parser or serializer, such as socket.io-msgpack-parser. Payloads stay
-/// what they are for the app: JSON text with binary values as attachments, which the codec reads and makes.
+/// Both sides have to use the same: servers call it a parser or serializer, such as socket.io-msgpack-parser. Payloads
+/// stay what they are for the app: JSON text with binary values as attachments, which the codec reads and makes.
 ///
 /// ```swift
 /// let transport = SocketIOTransport(.defaults { $0.codec = MessagePackCodec() })
 /// ```
 ///
-/// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for that.
+/// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for
+/// that.
 public protocol SocketIOCodec: Sendable, Hashable {
     /// The name, for people.
     var name: String { get }
@@ -31,8 +32,8 @@ public protocol SocketIOCodec: Sendable, Hashable {
 public protocol SocketIOCodecDecoder: Sendable {
     /// Takes the next message.
     ///
-    /// It must end for any bytes: with a packet, with nil when more messages belong to it, or with an error, which ends the
-    /// connection. What is kept must not grow without bound.
+    /// It must end for any bytes: with a packet, with nil when more messages belong to it, or with an error, which ends
+    /// the connection. What is kept must not grow without bound.
     ///
     /// - Throws: ``LinkspanError`` with code `protocolViolation`.
     mutating func decode(_ message: SocketIOCodecMessage) throws(LinkspanError) -> SocketIOCodecPacket?

@@ -2,8 +2,8 @@ internal import Linkspan
 
 /// Turns Engine.IO messages into Socket.IO v5 packets, and puts the attachments of binary ones together.
 ///
-/// What a packet says stays in the frame's memory: payloads are slices of it. After an error no half packet is kept, and
-/// the decoder can go on with the next frame, though the owner should close the connection (S07).
+/// What a packet says stays in the frame's memory: payloads are slices of it. After an error no half packet is kept,
+/// and the decoder can go on with the next frame, though the owner should close the connection (S07).
 package struct SocketIODecoder: Sendable {
     private enum State: Sendable {
         case idle

@@ -1,7 +1,7 @@
 /// The cookies of one connection's polls (RFC 6265), so that a balancer sends them all to one server.
 ///
-/// They go to the host that set them and nowhere else, and are forgotten with the connection. Attributes are honoured as
-/// far as they matter there: `Path`, `Secure` and a `Max-Age` of nothing.
+/// They go to the host that set them and nowhere else, and are forgotten with the connection. Attributes are honoured
+/// as far as they matter there: `Path`, `Secure` and a `Max-Age` of nothing.
 struct CookieJar: Sendable, Hashable {
     /// The most cookies that are kept.
     static let maximumCookies = 20
@@ -77,7 +77,8 @@ struct CookieJar: Sendable, Hashable {
         return text
     }
 
-    /// What may stand in a header without changing its meaning; a byte that may not would let the server write our requests.
+    /// What may stand in a header without changing its meaning; a byte that may not would let the server write our
+    /// requests.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ";")
     }

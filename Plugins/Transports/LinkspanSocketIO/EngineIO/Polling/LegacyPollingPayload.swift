@@ -3,9 +3,9 @@ internal import LinkspanWebSocketProtocol
 
 /// The packets of one HTTP body, in the two forms of Engine.IO v3: as text, each behind its length, or as bytes.
 ///
-/// In text a packet is `<length>:<packet>`, where the length counts UTF-16 units, as JavaScript does, and a binary packet
-/// is `b4` and base64. In bytes it is 0 for text or 1 for binary, the length in bytes as one byte for each decimal digit,
-/// 255, and the packet, where a binary one begins with its type as a number.
+/// In text a packet is `<length>:<packet>`, where the length counts UTF-16 units, as JavaScript does, and a binary
+/// packet is `b4` and base64. In bytes it is 0 for text or 1 for binary, the length in bytes as one byte for each
+/// decimal digit, 255, and the packet, where a binary one begins with its type as a number.
 enum LegacyPollingPayload {
     private static let mostDigits = 10
     private static let messageType: UInt8 = 4

@@ -4,8 +4,8 @@ internal import LinkspanWebSocketProtocol
 /// The packets of one HTTP body, in the form of Engine.IO v4: one behind another with U+001E between them
 /// (engine.io-protocol §"HTTP long-polling").
 ///
-/// A packet is what a WebSocket would carry in a text frame, or `b` and base64 in place of a binary frame. The separator
-/// needs no escape: JSON writes control characters as escapes.
+/// A packet is what a WebSocket would carry in a text frame, or `b` and base64 in place of a binary frame. The
+/// separator needs no escape: JSON writes control characters as escapes.
 package enum PollingPayload {
     static let separator: UInt8 = 0x1E
     private static let binary = UInt8(ascii: "b")
