@@ -63,6 +63,8 @@ public struct LinkScript: Sendable {
     public var showsRenewals = false
     /// Which messages the link will not carry, and why; default: none.
     public var rejects: @Sendable (OutboundMessage) -> LinkspanError? = { _ in nil }
+    /// Replies that the link will never take, with the reason.
+    public var rejectsReply: @Sendable (Payload) -> LinkspanError? = { _ in nil }
 
     /// A perfect link, changed by `configure`.
     public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {

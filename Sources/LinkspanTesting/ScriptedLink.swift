@@ -102,11 +102,16 @@ final class ScriptedLink: Link, Sendable {
         return acceptance
     }
 
-    func reply(to id: UInt64, with payload: Payload) {
-        guard let peer = self.state.withLock({ $0.phase == .open ? $0.peer : nil }) else { return }
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
+        let (peer, error) = self.state.withLock { state in
+            (state.phase == .open ? state.peer : nil, state.script.rejectsReply(payload))
+        }
+        guard let peer else { return .refused }
+        if let error { return .rejected(error) }
         self.toServer(from: self.scheduler.now) {
             if self.isHeard(by: peer) { peer.answered(id, payload) }
         }
+        return .accepted
     }
 
     func renewCredentials(_ credentials: Credentials) -> Bool {

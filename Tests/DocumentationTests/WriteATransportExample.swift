@@ -66,8 +66,10 @@ final class LoopbackLink: Link, @unchecked Sendable {
         return .accepted
     }
 
-    func reply(to id: UInt64, with payload: Payload) {
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
+        guard self.state == .open else { return .refused }
         self.executor.execute { if self.state == .open { self.server.receiveReply(to: id, payload, self) } }
+        return .accepted
     }
 
     func close() { self.finish(LinkspanError(.connectionLost, "closed by this side")) }

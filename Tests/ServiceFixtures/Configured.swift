@@ -63,7 +63,7 @@ public struct NoTransport: Transport {
 private final class NoLink: Link {
     func open() {}
     func send(_ message: OutboundMessage) -> SendAcceptance { .refused }
-    func reply(to id: UInt64, with payload: Payload) {}
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
     func close() {}
     func abort() {}
 }

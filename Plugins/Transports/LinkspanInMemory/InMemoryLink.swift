@@ -39,9 +39,10 @@ final class InMemoryLink: Link, @unchecked Sendable {
         return .accepted
     }
 
-    func reply(to id: UInt64, with payload: Payload) {
-        guard case .open(let peer) = self.state else { return }
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
+        guard case .open(let peer) = self.state else { return .refused }
         self.hub.work.add(.reply(self, peer, id: id, payload))
+        return .accepted
     }
 
     func close() { self.abort() }

@@ -78,15 +78,14 @@ final class SocketIOLink: Link {
         }
     }
 
-    func reply(to id: UInt64, with payload: Payload) {
-        guard let (engine, namespace) = self.openEngine else { return }
-        guard SocketIOEncoder.problem(payload, limits: self.limits) == nil else { return }
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
+        guard let (engine, namespace) = self.openEngine else { return .refused }
+        if let problem = SocketIOEncoder.problem(payload, limits: self.limits) { return .rejected(problem) }
         if let codec = self.configuration.codec {
             let packet = SocketIOCodecPacket(.acknowledgement, namespace: namespace.name, id: id, payload: payload)
-            _ = engine.send(packet, by: codec)
-            return
+            return engine.send(packet, by: codec)
         }
-        _ = engine.send(payload, overhead: namespace.prefix.count) { buffer in
+        return engine.send(payload, overhead: namespace.prefix.count) { buffer in
             SocketIOEncoder.append(ack: id, payload, in: namespace, to: &buffer)
         }
     }

@@ -71,8 +71,8 @@ final class WebSocketLink: Link {
         return self.send(envelope, message.payload)
     }
 
-    func reply(to id: UInt64, with payload: Payload) {
-        _ = self.send(.reply(id: id, payload: payload), payload)
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
+        self.send(.reply(id: id, payload: payload), payload)
     }
 
     func close() {

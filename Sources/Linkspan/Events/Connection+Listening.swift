@@ -68,13 +68,15 @@ extension Connection {
     /// - Parameters:
     ///   - event: the name of the event; nil for all.
     ///   - capacity: how many messages wait at most.
+    ///   - bytes: what they may weigh together; one message may always wait.
     ///   - overflow: what happens to the next one.
     /// - Returns: the sequence; it listens as long as somebody has it, and does not keep the connection.
     /// - Throws: ``LinkspanError`` with code `released`.
     public func events(
-        _ event: String?, capacity: Int = 1_024, overflow: EventStream.Overflow = .dropOldest
+        _ event: String?, capacity: Int = 1_024, bytes: Int = EventStream.standardBytes,
+        overflow: EventStream.Overflow = .dropOldest
     ) throws(LinkspanError) -> EventStream {
-        let queue = EventQueue(capacity: capacity, overflow: overflow)
+        let queue = EventQueue(capacity: capacity, bytes: bytes, overflow: overflow)
         let messages = try self.subscribe(to: event, once: false) { [weak queue] in
             queue?.push($0)
         } _: { [weak queue] in

@@ -40,6 +40,8 @@ struct EventBacklog: Sendable {
     }
 
     private(set) var entries: Deque<Entry> = []
+    /// What the messages weigh.
+    private(set) var byteCount = 0
     /// What is missing behind the last message.
     private(set) var end = Hole()
 
@@ -47,6 +49,7 @@ struct EventBacklog: Sendable {
 
     mutating func append(_ message: Message) {
         self.entries.append(Entry(hole: self.end, message: message))
+        self.byteCount += message.byteCount
         self.end = Hole()
     }
 
@@ -57,7 +60,7 @@ struct EventBacklog: Sendable {
 
     /// Leaves out the oldest message; the place where it stood keeps what is known about it.
     mutating func dropOldest() {
-        guard var hole = self.entries.popFirst()?.hole else { return }
+        guard var hole = self.popFirst()?.hole else { return }
         hole.missed += 1
         if var next = self.entries.popFirst() {
             hole.merge(next.hole)
@@ -69,7 +72,11 @@ struct EventBacklog: Sendable {
         }
     }
 
-    mutating func popFirst() -> Entry? { self.entries.popFirst() }
+    mutating func popFirst() -> Entry? {
+        guard let first = self.entries.popFirst() else { return nil }
+        self.byteCount -= first.message.byteCount
+        return first
+    }
 
     /// What is missing behind the last message, told once.
     mutating func takeEnd() -> Hole {

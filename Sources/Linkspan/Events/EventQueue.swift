@@ -35,12 +35,14 @@ final class EventQueue: Sendable {
     }
 
     private let capacity: Int
+    private let bytes: Int
     private let overflow: EventStream.Overflow
     /// Between the connection's executor, which pushes, and the task that iterates.
     private let state = Lock(State())
 
-    init(capacity: Int, overflow: EventStream.Overflow = .dropOldest) {
+    init(capacity: Int, bytes: Int = EventStream.standardBytes, overflow: EventStream.Overflow = .dropOldest) {
         self.capacity = max(1, capacity)
+        self.bytes = max(1, bytes)
         self.overflow = overflow
     }
 
@@ -69,11 +71,11 @@ final class EventQueue: Sendable {
 
     func push(_ message: Message) {
         let mustEnd = self.change { state in
-            guard state.waiting.entries.count >= self.capacity else { return state.waiting.append(message) }
+            guard self.isFull(state.waiting, for: message) else { return state.waiting.append(message) }
             switch self.overflow {
             case .dropOldest:
                 // The former first: with room for one, the newest stays.
-                state.waiting.dropOldest()
+                repeat { state.waiting.dropOldest() } while self.isFull(state.waiting, for: message)
                 state.waiting.append(message)
             case .dropNewest:
                 state.waiting.miss()
@@ -81,10 +83,17 @@ final class EventQueue: Sendable {
                 state.waiting.miss()
                 state.error = LinkspanError(
                     .overflowed,
-                    "the stream was to end rather than to drop a message, and \(self.capacity) were waiting")
+                    "the stream was to end rather than to drop a message, and \(state.waiting.entries.count) were waiting"
+                )
             }
         }
         if mustEnd { self.finish() }
+    }
+
+    /// Whether there is no room for a message; there always is for one.
+    private func isFull(_ waiting: EventBacklog, for message: Message) -> Bool {
+        guard !waiting.entries.isEmpty else { return false }
+        return waiting.entries.count >= self.capacity || waiting.byteCount + message.byteCount > self.bytes
     }
 
     /// Changes what waits, and wakes the consumer if there is something for it now.

@@ -14,7 +14,7 @@ internal import DequeModule
 /// }
 /// ```
 ///
-/// Elements wait in a bounded queue; what happens when it is full is the caller's choice (``Overflow``). A slow reader
+/// Elements wait in a queue that is bounded in count and in bytes; what happens when it is full is the caller's choice (``Overflow``). A slow reader
 /// never slows the peer: it would hold up replies, heartbeats and everybody else's messages too.
 ///
 /// The stream ends when the connection is released, the listening ends, or the iterating task is cancelled. One
@@ -39,6 +39,9 @@ public struct EventStream: AsyncSequence, Sendable {
         /// The stream ends behind what waits, and ``EventStream/error`` says so: for those who cannot go on with a gap.
         case end
     }
+
+    /// What the messages that wait may weigh unless it is said otherwise: 16 MiB.
+    public static let standardBytes = 16 << 20
 
     let queue: EventQueue
 

@@ -36,6 +36,9 @@ public struct Message: Sendable {
     ///
     /// Only the first answer counts, and only while the link it came over is up.
     ///
+    /// A reply that the transport does not take, for instance because it is too large, is logged as a warning, and another
+    /// one may be given.
+    ///
     /// - Parameter payload: the arguments of the answer.
     public func reply(payload: Payload) { self.replier?.reply(payload) }
 

@@ -1,4 +1,5 @@
 internal import LinkspanRuntime
+internal import Logging
 
 /// The right to answer one message once, while the link it came over is up.
 final class Replier: Sendable {
@@ -45,13 +46,31 @@ final class ReplyRight: @unchecked Sendable {
     }
 
     /// Answers, unless that has been done or the link is not `current`.
-    func use(_ payload: Payload, over current: (any Link)?) {
-        guard !self.isUsed, self.link === current else { return }
-        self.isUsed = true
-        self.link.reply(to: self.id, with: payload)
+    ///
+    /// An answer that the link would not take may be followed by another.
+    ///
+    /// - Returns: what became of it; nil when there was nothing to do.
+    func use(_ payload: Payload, over current: (any Link)?) -> SendAcceptance? {
+        guard !self.isUsed, self.link === current else { return nil }
+        let acceptance = self.link.reply(to: self.id, with: payload)
+        self.isUsed = acceptance == .accepted || acceptance == .acceptedAndFull
+        return acceptance
     }
 }
 
 extension ConnectionCore {
-    func answer(_ right: ReplyRight, _ payload: Payload) { right.use(payload, over: self.link) }
+    func answer(_ right: ReplyRight, _ payload: Payload) {
+        switch self.calling({ right.use(payload, over: self.link) }) {
+        case .accepted, nil: ()
+        case .acceptedAndFull: self.commands.linkIsFull()
+        case .refused: self.warn(ofReply: LinkspanError(.disconnected, "the link takes nothing at the moment"))
+        case .rejected(let error): self.warn(ofReply: error)
+        }
+    }
+
+    /// Nobody waits for the outcome of a reply, so that the log alone can tell.
+    private func warn(ofReply error: LinkspanError) {
+        self.environment.logger.warning(
+            "A reply was not sent", metadata: ["url": "\(self.destination.url.redacted)", "error": "\(error)"])
+    }
 }

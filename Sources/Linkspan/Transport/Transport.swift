@@ -104,12 +104,14 @@ public protocol Link: AnyObject {
     /// will ever reach the peer.
     func send(_ message: OutboundMessage) -> SendAcceptance
 
-    /// Answers a received message that asked for a reply. Ignored when the link has ended.
+    /// Answers a received message that asked for a reply.
     ///
     /// - Parameters:
     ///   - id: the ``InboundMessage/replyID`` of the message.
     ///   - payload: the arguments of the reply.
-    func reply(to id: UInt64, with payload: Payload)
+    /// - Returns: what became of it, as for ``send(_:)``.
+    @discardableResult
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance
 
     /// Says goodbye: sends what was accepted, tells the peer, then ends. Bounded in time by the transport.
     func close()

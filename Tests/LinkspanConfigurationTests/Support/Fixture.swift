@@ -21,7 +21,7 @@ struct OptionTransport: Transport {
 final class SilentLink: Link {
     func open() {}
     func send(_ message: OutboundMessage) -> SendAcceptance { .refused }
-    func reply(to id: UInt64, with payload: Payload) {}
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
     func close() {}
     func abort() {}
 }

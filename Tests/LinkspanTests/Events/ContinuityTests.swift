@@ -255,7 +255,7 @@ private final class EagerLink: Link {
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance { .accepted }
-    func reply(to id: UInt64, with payload: Payload) {}
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
     func close() { self.abort() }
     func abort() { self.receiver.receive([.closed(.lost)]) }
 }

@@ -26,6 +26,33 @@ struct StreamOverflowTests {
         #expect(await self.items(of: queue) == expected)
     }
 
+    @Test(
+        arguments: [
+            (EventStream.Overflow.dropOldest, ["gap 7", "8", "9", "10"]),
+            (.dropNewest, ["1", "2", "3", "gap 7"]),
+            (.end, ["1", "2", "3", "gap 1"]),
+        ])
+    func `a stream is full by its bytes, too`(overflow: EventStream.Overflow, expected: [String]) async {
+        let size = self.message(1).byteCount + 1
+        let queue = EventQueue(capacity: 1_000, bytes: 3 * size, overflow: overflow)
+        for number in 1...10 { queue.push(self.message(number)) }
+        queue.finish()
+        #expect(await self.items(of: queue) == expected)
+    }
+
+    @Test
+    func `one message always has room, and a large one takes the place of many`() async {
+        let queue = EventQueue(capacity: 1_000, bytes: 100, overflow: .dropOldest)
+        for number in 1...5 { queue.push(self.message(number)) }
+        queue.push(Message(event: "event", payload: .json(#""\#(String(repeating: "x", count: 200))""#)))
+        queue.finish()
+        var iterator = EventStream(queue: queue).makeAsyncIterator()
+        let element = await iterator.next()
+        #expect(element?.missed == 5)
+        #expect(element?.message.payload.byteCount == 202)
+        #expect(await iterator.next() == nil)
+    }
+
     @Test
     func `only a stream that was to end says that it ended because it was full`() async throws {
         let harness = try Harness.connected()

@@ -298,7 +298,7 @@ private final class ResumingLink: Link {
     var resumption: Resumption? { Resumption(exported: "session of \(self.token)") }
     func open() { self.base.open() }
     func send(_ message: OutboundMessage) -> SendAcceptance { self.base.send(message) }
-    func reply(to id: UInt64, with payload: Payload) { self.base.reply(to: id, with: payload) }
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { self.base.reply(to: id, with: payload) }
     func close() { self.base.close() }
     func abort() { self.base.abort() }
 }

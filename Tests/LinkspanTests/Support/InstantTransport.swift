@@ -49,7 +49,7 @@ private final class InstantLink: Link {
         return .accepted
     }
 
-    func reply(to id: UInt64, with payload: Payload) {}
+    func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { .accepted }
 
     func close() { self.abort() }
 
