@@ -47,6 +47,7 @@ public struct SocketIOTransport: Transport {
             "tls": self.configuration.tls.description,
             "proxy": self.configuration.proxy?.description ?? "none",
             "compression": self.configuration.compression?.description ?? "none",
+            "renewalEvent": self.configuration.renewalEvent ?? "none",
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
@@ -87,6 +88,11 @@ extension SocketIOTransport {
             set { self.compared = newValue.map(ComparedCodec.init) }
         }
         private var compared: ComparedCodec?
+        /// The event by which renewed credentials are shown to the server while the link is open: its argument is their auth
+        /// payload.
+        ///
+        /// Default nil: they are for the next link.
+        public var renewalEvent: String?
         /// What carries the packets.
         ///
         /// Default ``Carriers/webSocket``.

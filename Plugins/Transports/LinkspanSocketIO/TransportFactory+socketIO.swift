@@ -4,7 +4,7 @@ internal import LinkspanWebSocketProtocol
 
 extension TransportFactory {
     /// The Socket.IO transport for a catalog: options `path`, `protocol`, `carriers`, `multiplex`, `compression`,
-    /// `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`,
+    /// `renewalEvent`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`, `pins`, `revokedPins`, `certificate`, `key`,
     /// `minimumTLS`) and of an HTTP proxy (`proxy`, `proxyUser`, `proxyPassword`).
     public static var socketIO: Self {
         Self(
@@ -22,6 +22,9 @@ extension TransportFactory {
                 PluginOption(
                     "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."
                 ),
+                PluginOption(
+                    "renewalEvent", .text, fallback: "none",
+                    "The event that shows renewed credentials to the server while the connection is up."),
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
@@ -46,6 +49,7 @@ extension TransportFactory {
                     configuration.proxy = proxy
                     if let multiplex = values.flag("multiplex") { configuration.isMultiplexed = multiplex }
                     if values.flag("compression") == true { configuration.compression = .defaults() }
+                    configuration.renewalEvent = values.text("renewalEvent")
                     if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
                 })
         }

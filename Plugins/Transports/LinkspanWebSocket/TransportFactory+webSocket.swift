@@ -4,7 +4,7 @@ internal import LinkspanWebSocketProtocol
 
 extension TransportFactory {
     /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `closeCodes`,
-    /// `pingInterval`, `pingTimeout`, `compression`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`,
+    /// `pingInterval`, `pingTimeout`, `compression`, `renewalEvent`, `maximumMessageBytes`, and those of TLS (`ca`, `systemRoots`,
     /// `pins`, `revokedPins`, `certificate`, `key`, `minimumTLS`) and of an HTTP proxy (`proxy`, `proxyUser`,
     /// `proxyPassword`).
     public static var webSocket: Self {
@@ -28,6 +28,9 @@ extension TransportFactory {
                     "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."
                 ),
                 PluginOption(
+                    "renewalEvent", .text, fallback: "none",
+                    "The event that shows renewed credentials to the server while the connection is up."),
+                PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),
             ] + TLSPolicy.options + HTTPProxy.options
@@ -49,6 +52,7 @@ extension TransportFactory {
                     configuration.codec = WebSocketOptions.codec(values.text("codec"))
                     if let names = values.list("subprotocols") { configuration.subprotocols = names }
                     if values.flag("compression") == true { configuration.compression = .defaults() }
+                    configuration.renewalEvent = values.text("renewalEvent")
                     if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
                 })
         }

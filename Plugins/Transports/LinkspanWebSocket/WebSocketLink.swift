@@ -75,6 +75,14 @@ final class WebSocketLink: Link {
         self.send(.reply(id: id, payload: payload), payload)
     }
 
+    func renewCredentials(_ credentials: Credentials) -> Bool {
+        guard let event = self.configuration.renewalEvent, let auth = credentials.auth else { return false }
+        switch self.send(OutboundMessage(event: event, payload: auth)) {
+        case .accepted, .acceptedAndFull: return true
+        case .refused, .rejected: return false
+        }
+    }
+
     func close() {
         let closing = self.configuration.closing
         self.leave { $0.close(CloseCode(rawValue: closing.code), reason: closing.reason) }

@@ -17,6 +17,11 @@ extension WebSocketTransport {
         ///
         /// Default none. What is secret belongs to the credentials.
         public var headers: [Header] = []
+        /// The event by which renewed credentials are shown to the server while the link is open: its argument is their auth
+        /// payload.
+        ///
+        /// Default nil: they are for the next link.
+        public var renewalEvent: String?
         /// The code and reason with which we close.
         ///
         /// Default 1000 without a reason.

@@ -39,6 +39,7 @@ public struct WebSocketTransport: Transport {
             "proxy": self.configuration.proxy?.description ?? "none",
             "keepAlive": keepAlive ?? "never",
             "compression": self.configuration.compression?.description ?? "none",
+            "renewalEvent": self.configuration.renewalEvent ?? "none",
             "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
             "highWaterMark": "\(self.configuration.highWaterMark)",
         ]
