@@ -6,13 +6,13 @@ internal import Testing
 struct ReplyTests {
     @Test
     func `a reply that the link does not take may be followed by one that it takes`() throws {
-        let harness = try Harness.connected { _ in
+        let harness = try Harness.connected(script: { _ in
             var script = LinkScript.perfect
             script.rejectsReply = {
                 $0.byteCount > 50 ? LinkspanError(.messageTooLarge, "too large in a test") : nil
             }
             return script
-        }
+        })
         let recorder = EventRecorder()
         try harness.connection.on("question") { message in
             try? message.reply(String(repeating: "x", count: 100))
