@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
 internal import LinkspanTesting
@@ -36,9 +37,7 @@ final class LoopbackLink: Link, @unchecked Sendable {
     private let executor: any JobExecutor
     private var state = State.idle
 
-    init(
-        request: LinkRequest, receiver: any LinkReceiver, server: any LoopbackServer, executor: any JobExecutor
-    ) {
+    init(request: LinkRequest, receiver: any LinkReceiver, server: any LoopbackServer, executor: any JobExecutor) {
         self.request = request
         self.receiver = receiver
         self.server = server
@@ -167,6 +166,19 @@ struct WriteATransportExample {
     @Test(arguments: TransportConformance.Check.allCases)
     func `the loopback conforms`(check: TransportConformance.Check) async throws {
         await TransportConformance.run(check, over: try LoopbackFixture())
+    }
+
+    @Test
+    func `it takes at most 60 lines`() throws {
+        let text = try String(contentsOfFile: #filePath, encoding: .utf8)
+        let transport = try #require(text.components(separatedBy: "\nextension Transport ").first)
+        let lines = transport.split(separator: "\n").filter { line in
+            let code = line.drop { $0 == " " }
+            return !code.isEmpty && !code.hasPrefix("//") && !code.hasPrefix("internal import")
+        }
+        // The server is the other end.
+        let server = lines.drop { !$0.hasPrefix("protocol LoopbackServer") }.prefix { $0 != "}" }.count + 1
+        #expect(lines.count - server <= 60)
     }
 
     @Test

@@ -1,0 +1,65 @@
+@testable import Linkspan
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Changes of the status", .timeLimit(.minutes(1)))
+struct StatusChangeTests {
+    @Test
+    func `each attempt is told, and the change to released is the last`() throws {
+        let harness = PoolHarness(script: { _ in .refusing(.lost) })
+        let handler = try harness.connect()
+        let told = Lock<[String]>([])
+        let attempts = Lock<[Int]>([])
+        _ = handler.onStatusChange { change in
+            let text: String =
+                switch change {
+                case .state(let change): "\(change.to)"
+                case .progress(let progress): "\(progress)"
+                }
+            if case .progress(.opening(let attempt)) = change { attempts.withLock { $0.append(attempt) } }
+            told.withLock { $0.append(text) }
+        }
+        harness.scheduler.advance(by: .seconds(600))
+        let seen = attempts.withLock { $0 }
+        #expect(seen.count > 4)
+        // The first may have begun before anybody listened.
+        let first = try #require(seen.first)
+        #expect(seen == Array(first..<(first + seen.count)))
+        #expect(first <= 2)
+        let connection = try #require(handler.connection as? PooledConnection)
+        connection.end(LinkspanError(.released, "ended in a test"))
+        harness.scheduler.settle()
+        #expect(told.withLock { $0.last } == "released")
+    }
+
+    @Test
+    func `sequences of messages, values and states do not keep a connection, and end with its holder`() async throws {
+        let harness = PoolHarness()
+        var handler: ConnectionHandler? = try harness.connect()
+        harness.scheduler.settle()
+        let states = try #require(handler?.stateChanges)
+        let messages = try #require(try handler?.events("event"))
+        let values = try #require(try handler?.values(Event<Int, NoReply>("value")))
+        let tasks = [
+            Task { for await _ in states {} }, Task { for await _ in messages {} }, Task { for await _ in values {} },
+        ]
+        #expect(harness.manager.statistics.map(\.holders) == [1])
+        handler = nil
+        #expect(harness.manager.statistics.map(\.holders) == [0])
+        for task in tasks { await task.value }
+        await harness.manager.shutdown()
+    }
+
+    @Test
+    func `a wait for a change that is cancelled leaves nothing behind`() async throws {
+        let board = StateBoard()
+        for _ in 0..<200 {
+            let wait = Task { await board.change(after: 0, isolation: nil) }
+            if Bool.random() { await Task.yield() }
+            wait.cancel()
+            #expect(await wait.value == nil)
+        }
+        #expect(board.waiterCount == 0)
+    }
+}
