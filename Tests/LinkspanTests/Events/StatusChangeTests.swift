@@ -48,7 +48,6 @@ struct StatusChangeTests {
         handler = nil
         #expect(harness.manager.statistics.map(\.holders) == [0])
         for task in tasks { await task.value }
-        await harness.manager.shutdown()
     }
 
     @Test
