@@ -17,11 +17,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#if defined(__APPLE__)
-#include <pthread.h>
-#elif defined(__linux__)
-#include <sys/prctl.h>
-#endif
 
 #include "listen.h"
 #include "tls.h"
@@ -386,17 +381,6 @@ static inline bool clws_has_peer(struct lws *wsi) {
   socklen_t size = sizeof peer;
   int descriptor = (int)lws_get_socket_fd(wsi);
   return descriptor >= 0 && getpeername(descriptor, (struct sockaddr *)&peer, &size) == 0;
-}
-
-// C, because one system's call is variadic and the other's takes no thread. Names the current thread for debuggers.
-static inline void clws_name_thread(const char *name) {
-#if defined(__APPLE__)
-  pthread_setname_np(name);
-#elif defined(__linux__)
-  prctl(PR_SET_NAME, name, 0, 0, 0);
-#else
-  (void)name;
-#endif
 }
 
 #endif

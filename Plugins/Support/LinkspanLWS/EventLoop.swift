@@ -116,7 +116,7 @@ public final class EventLoop: NetworkLoop {
     }
 
     private func start() {
-        if !Thread.start(name: self.name, { self.run() }) { self.failToStart() }
+        if !SystemThread.start(name: self.name, { self.run() }) { self.failToStart() }
     }
 
     private func run() {

@@ -47,7 +47,7 @@ final class Resolver: Sendable {
             state.threads += 1
             return true
         }
-        guard startsThread, !Thread.start(name: "linkspan-dns", { self.work() }) else { return }
+        guard startsThread, !SystemThread.start(name: "linkspan-dns", { self.work() }) else { return }
         self.fail()
     }
 

@@ -37,7 +37,7 @@ final class LoopbackServer: Sendable {
         try #require(listen(listener, 1024) == 0)
         self.listener = listener
         self.port = Self.port(of: listener)
-        let isStarted = Thread.start(name: "test-accept") { self.acceptAll(serve) }
+        let isStarted = SystemThread.start(name: "test-accept") { self.acceptAll(serve) }
         try #require(isStarted)
     }
 
@@ -64,7 +64,7 @@ final class LoopbackServer: Sendable {
                 state.count += 1
                 return state.isStopped
             }
-            guard !isStopped, Thread.start(name: "test-peer", { self.run(descriptor, serve) }) else {
+            guard !isStopped, SystemThread.start(name: "test-peer", { self.run(descriptor, serve) }) else {
                 self.hangUp(descriptor)
                 continue
             }

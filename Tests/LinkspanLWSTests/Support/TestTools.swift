@@ -31,7 +31,7 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result)
 
 /// Runs `body` on a thread of its own; returns whether there was one.
 func spawn(_ body: @escaping @Sendable () -> Void) -> Bool {
-    Thread.start(name: "test", body)
+    SystemThread.start(name: "test", body)
 }
 
 /// Waits until the loop has run all jobs given so far.
