@@ -112,6 +112,10 @@ extension LinkspanError.Code {
     public static let nameNotResolved = Self(rawValue: "nameNotResolved")
     /// The peer was silent for longer than the heartbeat allows.
     public static let heartbeatMissed = Self(rawValue: "heartbeatMissed")
+    /// A full sequence had paused reading, and the link ended before it was read.
+    ///
+    /// Only with ``EventStream/Overflow/pause``.
+    public static let slowConsumer = Self(rawValue: "slowConsumer")
     /// The peer sent something that the protocol does not allow.
     public static let protocolViolation = Self(rawValue: "protocolViolation")
     /// The server is there but cannot serve now: 5xx, 429, restarting.

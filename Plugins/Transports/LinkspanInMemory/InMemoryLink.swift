@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Linkspan
 internal import LinkspanRuntime
 
@@ -15,9 +16,17 @@ final class InMemoryLink: Link, @unchecked Sendable {
     private let receiver: any LinkReceiver
     private let hub: InMemoryHub
     private var state = State.idle
-    private var events: [LinkEvent] = []
+    private var events: Deque<LinkEvent> = []
     /// Events for a client that is being let in, which come behind `opened`.
     private var early: [LinkEvent] = []
+    /// Whether the client reads no further, and what waits until it does.
+    private var isPaused = false
+    private var pausedBytes = 0
+
+    /// The events that are handed over together.
+    private static let batch = 64
+    /// What the hub keeps for a client that does not read, before it gives the client up.
+    private static let pausedLimit = 16 << 20
 
     init(request: LinkRequest, receiver: any LinkReceiver, hub: InMemoryHub) {
         self.request = request
@@ -43,6 +52,18 @@ final class InMemoryLink: Link, @unchecked Sendable {
         guard case .open(let peer) = self.state else { return .refused }
         self.hub.work.add(.reply(self, peer, id: id, payload))
         return .accepted
+    }
+
+    func pauseReading() {
+        self.isPaused = true
+        self.pausedBytes = self.events.reduce(0) { $0 + $1.byteCount }
+        guard case .open(let peer) = self.state else { return }
+        self.hub.work.add(.call { self.checkPause(peer) })
+    }
+
+    func resumeReading() {
+        self.isPaused = false
+        if !self.events.isEmpty { self.hub.work.touch(self) }
     }
 
     func close() { self.abort() }
@@ -82,7 +103,11 @@ extension InMemoryLink {
     func deliver(_ event: LinkEvent) {
         switch self.state {
         case .opening: self.early.append(event)
-        case .open: self.tell(event)
+        case .open(let peer):
+            self.tell(event)
+            guard self.isPaused else { return }
+            self.pausedBytes += event.byteCount
+            self.checkPause(peer)
         case .idle, .ended: ()
         }
     }
@@ -90,14 +115,24 @@ extension InMemoryLink {
     func ended(_ error: LinkspanError) {
         if case .ended = self.state { return }
         self.state = .ended
+        self.isPaused = false
         self.tell(.closed(error))
     }
 
-    /// Hands over the events of the work that was done.
+    /// Hands over the events of the work that was done, at most so many at a time that a pause takes effect.
     func handOver() {
-        var events: [LinkEvent] = []
-        swap(&events, &self.events)
-        if !events.isEmpty { self.receiver.receive(events) }
+        if self.isPaused || self.events.isEmpty { return }
+        let count = min(self.events.count, Self.batch)
+        let batch = Array(self.events.prefix(count))
+        self.events.removeFirst(count)
+        if !self.events.isEmpty { self.hub.work.touch(self) }
+        self.receiver.receive(batch)
+    }
+
+    /// Ends a client that does not read, and for which too much waits.
+    private func checkPause(_ peer: HubPeer) {
+        guard self.isPaused, self.pausedBytes > Self.pausedLimit else { return }
+        self.hub.end(peer, LinkspanError(.slowConsumer, "more than 16 MiB wait for a client that does not read"))
     }
 
     private func isOpen(to peer: HubPeer) -> Bool { if case .open(peer) = self.state { true } else { false } }
@@ -109,3 +144,13 @@ extension InMemoryLink {
 }
 
 private func ~= (pattern: HubPeer, value: HubPeer) -> Bool { pattern === value }
+
+extension LinkEvent {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .message(let message): message.event.utf8.count + message.payload.byteCount
+        case .reply(_, let payload): payload.byteCount
+        case .opened, .writable, .closed: 0
+        }
+    }
+}

@@ -229,6 +229,7 @@ extension ConnectionCore {
         let link = self.destination.transport.makeLink(request, receiver: adapter)
         self.link = link
         self.latestLink = link
+        self.isReadingPaused = false
         self.calling { link.open() }
     }
 

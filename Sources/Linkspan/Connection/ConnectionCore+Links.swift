@@ -44,8 +44,8 @@ extension ConnectionCore {
                 self.run { $0.linkOpened(epoch: epoch, info, now: now) }
             case .writable: self.commands.linkIsWritable(effects: &self.effects)
             case .closed(let error):
-                let (now, random) = (self.now, self.environment.random())
-                self.run { $0.linkClosed(epoch: epoch, error, now: now, random: random) }
+                let (now, random, cause) = (self.now, self.environment.random(), self.causeOfEnd(error))
+                self.run { $0.linkClosed(epoch: epoch, cause, now: now, random: random) }
             }
             if !self.effects.isEmpty { self.performEffects() }
         }

@@ -15,9 +15,34 @@ extension ConnectionCore {
         }
     }
 
+    /// Notes whether a listener wants nothing to be read for now.
+    func setPaused(_ isPaused: Bool, by listener: UInt64) {
+        if isPaused { self.pausing.insert(listener) } else { self.pausing.remove(listener) }
+    }
+
+    /// Has the link read no further while a listener wants that, and read on afterwards.
+    ///
+    /// Not while a greeting waits for its replies.
+    func pauseOrResumeReading() {
+        let isGreeting = self.machine.epoch.map { self.commands.isGreeting($0) } ?? false
+        let isWanted = !self.pausing.isEmpty && self.machine.state == .connected && !isGreeting
+        guard isWanted != self.isReadingPaused else { return }
+        self.isReadingPaused = isWanted
+        self.calling { if isWanted { self.link?.pauseReading() } else { self.link?.resumeReading() } }
+    }
+
+    /// What a link has ended with, for a link that was not read from.
+    func causeOfEnd(_ error: LinkspanError) -> LinkspanError {
+        guard self.isReadingPaused, error.code == .heartbeatMissed || error.code == .connectionLost else {
+            return error
+        }
+        return LinkspanError(.slowConsumer, "a full sequence had paused reading when the link ended", cause: error)
+    }
+
     /// Lets go of all listeners.
     func finishListening() {
         self.router.finish()
+        self.pausing = []
         // Kept until after the access: listeners may hold anything.
         withExtendedLifetime(self.outgoingListeners) { self.outgoingListeners = [] }
     }

@@ -22,6 +22,10 @@ final class ConnectionCore {
     var outgoingListeners: [(id: UInt64, handler: @Sendable (OutgoingMessage) -> Void)] = []
     var observers = StatusObservers()
     var latestChange: StateChange?
+    /// The listeners that want nothing to be read for now.
+    var pausing: Set<UInt64> = []
+    /// Whether the link was told to read no further.
+    var isReadingPaused = false
     var drains = DrainWaiters()
     var link: (any Link)?
     /// The latest link, which knows how the next one resumes its session.
@@ -101,6 +105,7 @@ extension ConnectionCore {
             }
             body(self)
             self.performEffects()
+            if !self.pausing.isEmpty || self.isReadingPaused { self.pauseOrResumeReading() }
             self.rearm()
             self.publishLoad(hasTaken: !items.isEmpty || self.hasTaken)
             self.hasTaken = false

@@ -55,7 +55,13 @@ final class PooledConnection: ManagedConnection {
 
     /// Calls the core: at once when the caller is one of its callbacks, on its executor otherwise.
     private func call(_ body: @escaping @Sendable (ConnectionCore) -> Void) {
-        if let core = self.core.inTurn { body(core) } else { self.inbox.post(body, to: self.core) }
+        Self.call(self.core, by: self.inbox, body)
+    }
+
+    private static func call(
+        _ core: CoreReference, by inbox: ConnectionInbox, _ body: @escaping @Sendable (ConnectionCore) -> Void
+    ) {
+        if let core = core.inTurn { body(core) } else { inbox.post(body, to: core) }
     }
 
     /// Asks the core, on its executor.
@@ -259,12 +265,14 @@ extension PooledConnection {
         let listener = EventListener(
             id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, handler)
         self.call { $0.add(listener, event: event) }
-        return self.removal(of: listener, event)
-    }
-
-    private func removal(of listener: EventListener, _ event: String?) -> Subscription {
-        let id = listener.id
-        return self.subscription { $0.router.remove(id, event: event) }
+        let (inbox, core, id) = (self.inbox, self.core, listener.id)
+        let pausesReading: @Sendable (Bool) -> Void = { isPaused in
+            Self.call(core, by: inbox) { $0.setPaused(isPaused, by: id) }
+        }
+        return self.subscription(pausesReading) { core in
+            core.router.remove(id, event: event)
+            core.setPaused(false, by: id)
+        }
     }
 
     @discardableResult
@@ -291,11 +299,11 @@ extension PooledConnection {
     }
 
     /// A subscription that is ended on the executor, and does not keep the connection.
-    private func subscription(_ end: @escaping @Sendable (ConnectionCore) -> Void) -> Subscription {
+    private func subscription(
+        _ pausesReading: (@Sendable (Bool) -> Void)? = nil, _ end: @escaping @Sendable (ConnectionCore) -> Void
+    ) -> Subscription {
         let (inbox, core) = (self.inbox, self.core)
-        return Subscription {
-            if let core = core.inTurn { end(core) } else { inbox.post(end, to: core) }
-        }
+        return Subscription(pausesReading: pausesReading) { Self.call(core, by: inbox, end) }
     }
 
     private func checkNotReleased() throws(LinkspanError) {

@@ -12,6 +12,8 @@ final class EventQueue: Sendable {
         var waiting = EventBacklog()
         var consumer: Consumer?
         var isFinished = false
+        /// Whether it has paused reading, which whoever takes what waits must undo.
+        var isPaused = false
         var error: LinkspanError?
         /// Cancelled with the queue.
         var subscriptions: [Subscription] = []
@@ -33,6 +35,12 @@ final class EventQueue: Sendable {
             return (consumer, taken)
         }
     }
+
+    private enum Step { case none, end, pause }
+
+    /// What a queue that pauses reading has room for beyond its bounds: what has been read already comes all the same.
+    /// Past it, as it may get over a transport that cannot pause, the oldest goes.
+    private static let slack = (messages: 1 << 16, bytes: 16 << 20)
 
     private let capacity: Int
     private let bytes: Int
@@ -67,47 +75,77 @@ final class EventQueue: Sendable {
         for subscription in subscriptions { subscription.cancel() }
     }
 
-    func push(_ mark: Continuity) { self.change { $0.waiting.mark(mark) } }
+    func push(_ mark: Continuity) {
+        self.change { state in
+            state.waiting.mark(mark)
+            return .none
+        }
+    }
 
     func push(_ message: Message) {
-        let mustEnd = self.change { state in
-            guard self.isFull(state.waiting, for: message) else { return state.waiting.append(message) }
+        let step = self.change { state in
+            guard self.isFull(state.waiting, for: message) else {
+                state.waiting.append(message)
+                return .none
+            }
             switch self.overflow {
             case .dropOldest:
-                // The former first: with room for one, the newest stays.
-                repeat { state.waiting.dropOldest() } while self.isFull(state.waiting, for: message)
-                state.waiting.append(message)
+                self.appendLast(message, to: &state.waiting)
             case .dropNewest:
                 state.waiting.miss()
+            case .pause:
+                self.appendLast(message, to: &state.waiting, slack: Self.slack)
+                return .pause
             case .end:
                 state.waiting.miss()
                 state.error = LinkspanError(
                     .overflowed,
                     "the stream was to end rather than to drop a message, and \(state.waiting.entries.count) were waiting"
                 )
+                return .end
             }
+            return .none
         }
-        if mustEnd { self.finish() }
+        switch step {
+        case .none: ()
+        case .end: self.finish()
+        case .pause: self.setPaused(true)
+        }
     }
 
     /// Whether there is no room for a message; there always is for one.
-    private func isFull(_ waiting: EventBacklog, for message: Message) -> Bool {
+    private func isFull(
+        _ waiting: EventBacklog, for message: Message, slack: (messages: Int, bytes: Int) = (0, 0)
+    ) -> Bool {
         guard !waiting.entries.isEmpty else { return false }
-        return waiting.entries.count >= self.capacity || waiting.byteCount + message.byteCount > self.bytes
+        return waiting.entries.count >= self.capacity + slack.messages
+            || waiting.byteCount + message.byteCount > self.bytes + slack.bytes
+    }
+
+    /// Appends a message, and drops the oldest until there is room for it: with room for one, the newest stays.
+    private func appendLast(
+        _ message: Message, to waiting: inout EventBacklog, slack: (messages: Int, bytes: Int) = (0, 0)
+    ) {
+        while self.isFull(waiting, for: message, slack: slack) { waiting.dropOldest() }
+        waiting.append(message)
+    }
+
+    /// Has the connection read no further, or read on.
+    private func setPaused(_ isPaused: Bool) {
+        for subscription in self.state.withLock({ $0.subscriptions }) { subscription.pausesReading?(isPaused) }
     }
 
     /// Changes what waits, and wakes the consumer if there is something for it now.
-    ///
-    /// - Returns: whether the stream has to end.
     @discardableResult
-    private func change(_ body: (inout State) -> Void) -> Bool {
-        let (wake, mustEnd) = self.state.withLock { state -> ((Consumer, EventBacklog)?, Bool) in
-            guard !state.isFinished, state.error == nil else { return (nil, false) }
-            body(&state)
-            return (state.wake(), state.error != nil)
+    private func change(_ body: (inout State) -> Step) -> Step {
+        let (wake, step) = self.state.withLock { state -> ((Consumer, EventBacklog)?, Step) in
+            guard !state.isFinished, state.error == nil else { return (nil, .none) }
+            let step = body(&state)
+            state.isPaused = state.isPaused || step == .pause
+            return (state.wake(), step)
         }
         if let (consumer, taken) = wake { consumer.continuation.resume(returning: taken) }
-        return mustEnd
+        return step
     }
 
     func finish() {
@@ -122,19 +160,33 @@ final class EventQueue: Sendable {
 
     /// What waits, as soon as there is something; nil at the end.
     func take(withEnd: Bool, isolation actor: isolated (any Actor)?) async -> EventBacklog? {
-        if let ready = self.state.withLock({ $0.take(withEnd: withEnd) }) { return ready }
+        if let ready = self.takeReady(withEnd: withEnd) { return ready }
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                let ready = self.state.withLock { state -> EventBacklog?? in
-                    if let ready = state.take(withEnd: withEnd) { return .some(ready) }
-                    if state.isFinished { return .some(nil) }
-                    state.consumer = Consumer(continuation: continuation, wantsEnd: withEnd)
-                    return nil
+                let consumer = Consumer(continuation: continuation, wantsEnd: withEnd)
+                if let ready = self.takeReady(withEnd: withEnd, orAwait: consumer) {
+                    continuation.resume(returning: ready)
                 }
-                if let ready { continuation.resume(returning: ready) }
             }
         } onCancel: {
             self.finish()
         }
+    }
+
+    /// What waits at this moment, or `.some(nil)` at the end; reading goes on if what waited had paused it.
+    ///
+    /// When it is neither, `consumer` is woken by the next that comes.
+    private func takeReady(withEnd: Bool, orAwait consumer: Consumer? = nil) -> EventBacklog?? {
+        let (ready, wasPaused) = self.state.withLock { state -> (EventBacklog??, Bool) in
+            if let ready = state.take(withEnd: withEnd) {
+                defer { state.isPaused = false }
+                return (.some(ready), state.isPaused)
+            }
+            if state.isFinished { return (.some(nil), false) }
+            state.consumer = consumer
+            return (nil, false)
+        }
+        if wasPaused { self.setPaused(false) }
+        return ready
     }
 }

@@ -14,8 +14,9 @@ internal import DequeModule
 /// }
 /// ```
 ///
-/// Elements wait in a queue that is bounded in count and in bytes; what happens when it is full is the caller's choice (``Overflow``). A slow reader
-/// never slows the peer: it would hold up replies, heartbeats and everybody else's messages too.
+/// Elements wait in a queue that is bounded in count and in bytes; what happens when it is full is the caller's choice
+/// (``Overflow``). Unless it is ``Overflow/pause``, a slow reader never slows the peer, which would hold up replies,
+/// heartbeats and everybody else's messages too.
 ///
 /// The stream ends when the connection is released, the listening ends, or the iterating task is cancelled. One
 /// iterator at a time.
@@ -36,6 +37,16 @@ public struct EventStream: AsyncSequence, Sendable {
         case dropOldest
         /// The next message goes: for what has to be read from its beginning.
         case dropNewest
+        /// No message goes: the connection reads no further until the stream has been read, so that the server is slowed
+        /// down. For a bulk transfer over a connection of its own.
+        ///
+        /// Everything that the server sends over this connection waits as well: replies, heartbeats and the messages of
+        /// all other listeners. So a `request` that is awaited between two elements may end with `timedOut`. If the pause
+        /// outlives the heartbeat, the link ends with code `slowConsumer` and the connection reconnects.
+        ///
+        /// What had been read before the pause still comes, so the bounds are exceeded by what one read brings. Over a
+        /// transport that cannot pause, the oldest messages go when the stream is 65,536 messages or 16 MiB beyond them.
+        case pause
         /// The stream ends behind what waits, and ``EventStream/error`` says so: for those who cannot go on with a gap.
         case end
     }

@@ -6,9 +6,18 @@ internal import LinkspanRuntime
 public final class Subscription: Sendable {
     /// What is left to do at the end; nil when it has come.
     private let atEnd: Lock<[@Sendable () -> Void]?>
+    /// Has the connection read no further (true), or read on; nil where nothing is read.
+    let pausesReading: (@Sendable (Bool) -> Void)?
 
     /// Makes a subscription that ends by `onCancel`.
-    public init(onCancel: @escaping @Sendable () -> Void) { self.atEnd = Lock([onCancel]) }
+    public convenience init(onCancel: @escaping @Sendable () -> Void) {
+        self.init(pausesReading: nil, onCancel: onCancel)
+    }
+
+    init(pausesReading: (@Sendable (Bool) -> Void)?, onCancel: @escaping @Sendable () -> Void) {
+        self.pausesReading = pausesReading
+        self.atEnd = Lock([onCancel])
+    }
 
     /// Ends the registration.
     ///

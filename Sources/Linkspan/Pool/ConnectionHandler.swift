@@ -147,7 +147,8 @@ public final class ConnectionHandler: Connection {
         let registered = self.holding.withLock { holding -> Subscription? in
             guard holding.giveBack != nil else { return nil }
             holding.lastID += 1
-            let registered = Subscription { [weak self, id = holding.lastID] in
+            let pausesReading = subscription.pausesReading
+            let registered = Subscription(pausesReading: pausesReading) { [weak self, id = holding.lastID] in
                 subscription.cancel()
                 // Let go of outside the lock.
                 _ = self?.holding.withLock { $0.subscriptions.removeValue(forKey: id) }

@@ -38,6 +38,8 @@ public final class WebSocketChannel {
     private var control = ControlRate()
     /// How many messages have come.
     private var messages = 0
+    /// Whether the owner wants nothing to be read.
+    private var isPaused = false
     /// How far things were when the watch over an unfinished message began; nil when there is none.
     private var watch: (messages: Int, bytes: Int, timer: any ScheduledWork)?
     /// The bytes that may still come after our Close frame; nil before it.
@@ -112,10 +114,16 @@ public final class WebSocketChannel {
     }
 
     /// Stops reading, so that the server is slowed down.
-    public func pauseReading() { self.stream?.pauseReading() }
+    public func pauseReading() {
+        self.isPaused = true
+        self.stream?.pauseReading()
+    }
 
     /// Reads on.
-    public func resumeReading() { self.stream?.resumeReading() }
+    public func resumeReading() {
+        self.isPaused = false
+        self.stream?.resumeReading()
+    }
 
     private func finishAfterDeadline() {
         self.deadline?.cancel()
@@ -250,7 +258,8 @@ extension WebSocketChannel {
         let former = self.watch
         self.watch = nil
         guard self.end == nil, let bytes = self.session.unfinishedBytes else { return }
-        if let former, former.messages == self.messages, bytes - former.bytes < WebSocketRequest.messageProgress {
+        // What is not read is not the server's fault.
+        if let former, !self.isPaused, former.messages == self.messages, bytes - former.bytes < WebSocketRequest.messageProgress {
             var output: [UInt8] = []
             guard let event = self.session.fail(.messageOverdue, into: &output) else { return }
             self.isOpen = false

@@ -1,0 +1,151 @@
+internal import Linkspan
+internal import LinkspanDevServer
+internal import LinkspanInMemory
+internal import LinkspanTesting
+internal import LinkspanWebSocket
+internal import Testing
+
+/// Sequences that are read more slowly than the server sends, on every wire and in memory.
+@Suite("A sequence that is full", .timeLimit(.minutes(2)))
+struct PauseTests {
+    typealias Place = IdentityTests.Place
+
+    private static let count = 60_000
+
+    /// A hub that sends numbers when it is asked to, and then answers.
+    private static func hub() -> InMemoryHub {
+        let hub = InMemoryHub.echo()
+        hub.onConnect { peer in
+            peer.on("count") { message in
+                for number in 0..<Self.count {
+                    peer.emit("number", Payload(trustedElements: Array("\(number)".utf8)[...]))
+                }
+                message.reply(.empty)
+            }
+            peer.on("blobs") { _ in
+                let blob = Payload(trustedElements: [], attachments: [Array(repeating: 0, count: 100_000)[...]])
+                for _ in 0..<300 { peer.emit("blob", blob) }
+            }
+            peer.on("ask") { $0.reply(.empty) }
+        }
+        return hub
+    }
+
+    private static func run(
+        _ place: Place, _ body: (ConnectionHandler) async throws -> Void
+    ) async throws {
+        try await Bench.run(hub: Self.hub()) { bench in
+            let (url, transport) = place.transport(bench)
+            let manager = ConnectionManager()
+            let handler = try ConnectionBuilder(url).transport(any: transport).connect(by: manager)
+            let outcome: Result<Void, any Error>
+            do { outcome = .success(try await body(handler)) } catch { outcome = .failure(error) }
+            await manager.shutdown()
+            try outcome.get()
+        }
+    }
+
+    @Test("that pauses reading gets everything in order", arguments: Place.allCases)
+    func complete(_ place: Place) async throws {
+        try await Self.run(place) { handler in
+            let numbers = try handler.events("number", capacity: 100, overflow: .pause)
+            try handler.send("count")
+            var next = 0
+            for await item in numbers.items {
+                guard case .message(let message) = item else {
+                    Issue.record("a mark before \(next): \(item)")
+                    break
+                }
+                guard message.payload[0]?.int == next else {
+                    Issue.record("\(message) in place of \(next)")
+                    break
+                }
+                next += 1
+                if next == Self.count { break }
+            }
+            #expect(next == Self.count)
+            #expect(handler.state == .connected)
+        }
+    }
+
+    @Test(
+        "holds up a request that is awaited between its elements only when it pauses reading",
+        arguments: Place.allCases, EventStream.Overflow.allCases)
+    func request(_ place: Place, _ overflow: EventStream.Overflow) async throws {
+        try await Self.run(place) { handler in
+            let numbers = try handler.events("number", capacity: 10, overflow: overflow)
+            try handler.send("count")
+            for await _ in numbers {
+                let isPausing = overflow == .pause
+                do throws(LinkspanError) {
+                    _ = try await handler.request("ask", timeout: isPausing ? .milliseconds(200) : .seconds(30))
+                    #expect(!isPausing)
+                } catch {
+                    #expect(isPausing && error.code == .timedOut, "\(error)")
+                }
+                break
+            }
+        }
+    }
+
+    @Test("no longer pauses reading when its reader has gone", arguments: Place.allCases)
+    func gone(_ place: Place) async throws {
+        try await Self.run(place) { handler in
+            var numbers: EventStream? = try handler.events("number", capacity: 10, overflow: .pause)
+            let others = EventRecorder()
+            try handler.on("number") { if $0.payload[0]?.int == Self.count - 1 { others.note("last") } }
+            try handler.send("count")
+            await #expect(throws: LinkspanError.self) {
+                try await handler.request("ask", timeout: .milliseconds(100))
+            }
+            #expect(others.notes.isEmpty, "the sequence holds up the other listener")
+            withExtendedLifetime(numbers) { numbers = nil }
+            try await others.wait(for: "the last number") { !$0.isEmpty }
+        }
+    }
+
+    @Test("for longer than the heartbeat ends the link as slow consumer", arguments: Way.allCases)
+    func heartbeat(_ way: Way) async throws {
+        let server = DevServer.Configuration.defaults {
+            $0.pingInterval = .milliseconds(300)
+            $0.pingTimeout = .milliseconds(300)
+        }
+        try await Bench.run(hub: Self.hub(), configuration: server) { bench in
+            var (url, transport) = Place.way(way).transport(bench)
+            if case .webSocket = way {
+                transport = WebSocketTransport(
+                    .defaults { $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(300)) },
+                    loop: bench.loop)
+            }
+            let manager = ConnectionManager()
+            let handler = try ConnectionBuilder(url).transport(any: transport).connect(by: manager)
+            let numbers = try handler.events("number", capacity: 10, overflow: .pause)
+            let ends = EventRecorder()
+            let changes = handler.onStateChange { change in
+                if let error = change.reason.error { ends.note(error.code.rawValue) }
+            }
+            try handler.send("count")
+            try await ends.wait(for: "the end of the link") { !$0.isEmpty }
+            #expect(ends.notes.first == "slowConsumer")
+            changes.cancel()
+            withExtendedLifetime(numbers) {}
+            await manager.shutdown()
+        }
+    }
+
+    @Test("ends as slow consumer in memory when too much waits")
+    func memory() async throws {
+        try await Self.run(.memory) { handler in
+            let numbers = try handler.events("blob", capacity: 1, overflow: .pause)
+            let ends = EventRecorder()
+            let changes = handler.onStateChange { change in
+                if let error = change.reason.error { ends.note(error.code.rawValue) }
+            }
+            try handler.send("blobs")
+            try await ends.wait(for: "the end of the link") { !$0.isEmpty }
+            #expect(ends.notes.first == "slowConsumer")
+            changes.cancel()
+            withExtendedLifetime(numbers) {}
+        }
+    }
+}
