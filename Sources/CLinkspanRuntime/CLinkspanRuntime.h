@@ -8,6 +8,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
+/// Adds one and returns the sum, atomically.
+static inline uint64_t clinkspan_next(uint64_t *last) { return __atomic_add_fetch(last, 1, __ATOMIC_RELAXED); }
+
 #if defined(__linux__)
 
 #include <sys/prctl.h>

@@ -124,11 +124,13 @@ struct FuzzTests {
         switch packet {
         case .event(let namespace, let message):
             guard let namespace = try? SocketIONamespace(text(namespace)) else { return }
-            attachments = SocketIOEncoder.append(
+            attachments = message.payload.attachments
+            SocketIOEncoder.append(
                 event: message.event, message.payload, id: message.replyID, in: namespace, to: &output)
         case .ack(let namespace, let id?, let payload):
             guard let namespace = try? SocketIONamespace(text(namespace)) else { return }
-            attachments = SocketIOEncoder.append(ack: id, payload, in: namespace, to: &output)
+            attachments = payload.attachments
+            SocketIOEncoder.append(ack: id, payload, in: namespace, to: &output)
         case .ack, .connect, .connectError, .disconnect:
             return
         }

@@ -113,7 +113,17 @@ enum Happening: Equatable {
     }
 }
 
+/// An event of one namespace.
+struct Delivery {
+    var namespace: Int
+    var event: LinkEvent
+}
+
 extension SocketIOOutput {
+    /// The events, each by itself.
+    var deliveries: [Delivery] {
+        self.batches.flatMap { batch in batch.events.map { Delivery(namespace: batch.namespace, event: $0) } }
+    }
     /// The deliveries, to compare.
     var happenings: [Happening] { self.deliveries.map(Happening.init) }
     /// The frames, to compare.

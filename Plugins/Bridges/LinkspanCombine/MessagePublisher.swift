@@ -44,7 +44,7 @@ public struct MessagePublisher: Publisher, Sendable {
         do throws(LinkspanError) {
             let messages = try self.channel.subscribe(to: self.event, once: false, onMark: nil) {
                 [weak subscription] message in
-                subscription?.push(message)
+                subscription?.push(message.detached())
             }
             subscription.own(messages)
             subscription.own(self.channel.onEnd { [weak subscription] in subscription?.finish() })

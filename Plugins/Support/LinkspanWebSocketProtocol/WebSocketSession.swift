@@ -152,8 +152,9 @@ public struct WebSocketSession: Sendable {
         return event
     }
 
-    private mutating func handle(_ incoming: FrameDecoder.Incoming, into output: inout [UInt8]) -> Event? {
-        switch incoming {
+    @inline(__always)
+    private mutating func handle(_ incoming: consuming FrameDecoder.Incoming, into output: inout [UInt8]) -> Event? {
+        switch consume incoming {
         case .text(let payload):
             return self.isOpen ? .text(payload) : nil
         case .binary(let payload):

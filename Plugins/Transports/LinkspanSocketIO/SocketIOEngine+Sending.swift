@@ -5,7 +5,9 @@ internal import LinkspanRuntime
 extension SocketIOEngine {
     func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
         let length = payload.elements.count + overhead + 24
-        return self.admit(largest: payload.attachments.reduce(length) { max($0, $1.count) }) { carrier in
+        var largest = length
+        if !payload.attachments.isEmpty { largest = payload.attachments.reduce(length) { max($0, $1.count) } }
+        return self.admit(largest: largest) { carrier in
             carrier.send(expectedLength: length, attachments: payload.attachments, write: write)
         }
     }
@@ -20,12 +22,13 @@ extension SocketIOEngine {
         }
     }
 
+    @inline(__always)
     private func admit(
         largest: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
     ) -> SendAcceptance {
         guard self.takesMessages, let carrier = self.carrier else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
-        if let deadline = self.heartbeatDeadline, deadline <= .now {
+        if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= .now {
             self.engines.loop.executeLocally { self.timerFired() }
             return .refused
         }
@@ -41,7 +44,14 @@ extension SocketIOEngine {
         }
     }
 
-    func pauseReading() { self.carrier?.pauseReading() }
+    /// Reads no further while one of the links wants that: they share the socket.
+    func pauseReading(for link: SocketIOLink) {
+        self.pausing.insert(ObjectIdentifier(link))
+        self.carrier?.pauseReading()
+    }
 
-    func resumeReading() { self.carrier?.resumeReading() }
+    func resumeReading(for link: SocketIOLink) {
+        guard self.pausing.remove(ObjectIdentifier(link)) != nil, self.pausing.isEmpty else { return }
+        self.carrier?.resumeReading()
+    }
 }

@@ -26,6 +26,10 @@ final class SocketIOEngine {
     private(set) var takesMessages = false
     private(set) var heartbeatDeadline: ContinuousClock.Instant?
     private(set) var maximumPayload = Int.max
+    /// Whether a read is being dealt with, so that the server is alive.
+    private(set) var isReading = false
+    /// The links that want nothing to be read for now.
+    var pausing: Set<ObjectIdentifier> = []
 
     init(key: SocketIOEngines.Key, request: LinkRequest, engines: SocketIOEngines) {
         self.key = key
@@ -123,6 +127,7 @@ extension SocketIOEngine {
             self.phase = .open(session, links: links)
         case .closed: ()
         }
+        self.resumeReading(for: link)
         self.carryOut(output)
         self.closeIfUnused(politely: politely)
     }
@@ -188,6 +193,8 @@ extension SocketIOEngine: EngineCarrierHandler {
 
     func carrierReceived(_ messages: [WebSocketMessage]) {
         let now = ContinuousClock.now
+        self.isReading = true
+        defer { self.isReading = false }
         self.advance { session, output in
             for message in messages {
                 switch message {
@@ -221,7 +228,7 @@ extension SocketIOEngine: EngineCarrierHandler {
             var output = SocketIOOutput()
             session.streamClosed(error, output: &output)
             Self.keepRecoveries(session, links)
-            Self.deliver(output.deliveries, to: links)
+            Self.deliver(output.batches, to: links)
         case .closed: ()
         }
     }
@@ -245,13 +252,14 @@ extension SocketIOEngine {
             self.engines.worked(self.choice, for: self.key)
             self.carrier?.sessionOpened(opened)
         }
+        let isClosing = output.close != nil
         self.carryOut(output)
         // The server may have ended or refused the last namespace.
-        if isUnused, output.close == nil { self.closeIfUnused(politely: true) }
+        if isUnused, !isClosing { self.closeIfUnused(politely: true) }
         self.arm()
     }
 
-    private func carryOut(_ output: SocketIOOutput) {
+    private func carryOut(_ output: consuming SocketIOOutput) {
         guard !output.isEmpty else { return }
         let carrier = self.carrier
         var links: [Int: SocketIOLink] = [:]
@@ -259,8 +267,9 @@ extension SocketIOEngine {
         for frame in output.frames.frames { carrier?.send(frame) }
         for packet in output.frames.messages { _ = carrier?.send(packet) }
         if output.close != nil { self.takesMessages = false }
-        Self.deliver(output.deliveries, to: links)
-        if output.close != nil {
+        let isClosing = output.close != nil
+        Self.deliver(output.takeBatches(), to: links)
+        if isClosing {
             self.engines.remove(self)
             carrier?.close()
         }
@@ -271,15 +280,9 @@ extension SocketIOEngine {
         for (index, link) in links { link.keep(session.recovery(of: index)) }
     }
 
-    /// Hands deliveries to their links, neighbours of one link together.
-    private static func deliver(_ deliveries: [Delivery], to links: [Int: SocketIOLink]) {
-        var index = deliveries.startIndex
-        while index < deliveries.endIndex {
-            let namespace = deliveries[index].namespace
-            let end = deliveries[index...].firstIndex { $0.namespace != namespace } ?? deliveries.endIndex
-            links[namespace]?.deliver(deliveries[index..<end].map(\.event))
-            index = end
-        }
+    private static func deliver(_ batches: consuming [NamespaceBatch], to links: [Int: SocketIOLink]) {
+        // Taken out, so that each link owns its events alone.
+        for index in batches.indices { links[batches[index].namespace]?.deliver(batches[index].takeEvents()) }
     }
 
     /// Makes sure that a timer runs for the session's next deadline, and notes what senders look at.

@@ -15,8 +15,11 @@ final class SocketIOLink: Link {
     let configuration: SocketIOTransport.Configuration
     private let engines: SocketIOEngines
     private let receiver: any LinkReceiver
-    private let namespace: Result<SocketIONamespace, LinkspanError>
+    private let namespace: SocketIONamespace
+    /// Why the URL names no namespace.
+    private let problem: LinkspanError?
     private let limits: SocketIOLimits
+    private let hasCodec: Bool
     private var state = State.idle
     /// What the next link resumes from, unless this one is left on purpose.
     private var recovery: Recovery
@@ -36,11 +39,15 @@ final class SocketIOLink: Link {
         self.engines = engines
         self.receiver = receiver
         self.recovery = .kept(request.resumption.flatMap(SocketIORecovery.init))
-        let path = request.url.path
-        self.namespace = Result { () throws(LinkspanError) in try SocketIONamespace(path) }
+        do throws(LinkspanError) {
+            (self.namespace, self.problem) = (try SocketIONamespace(request.url.path), nil)
+        } catch {
+            (self.namespace, self.problem) = (.main, error)
+        }
         var limits = SocketIOLimits()
         limits.maximumMessageBytes = configuration.maximumMessageBytes
         self.limits = limits
+        self.hasCodec = configuration.codec != nil
     }
 
     var key: SocketIOEngines.Key {
@@ -54,39 +61,38 @@ final class SocketIOLink: Link {
         self.engines.loop.executeLocally {
             // A link that was ended before it could begin must not join: nobody would ever have it leave.
             guard case .idle = self.state else { return }
-            switch self.namespace {
-            case .success: self.engines.join(self)
-            case .failure(let error): self.deliver([.closed(error)])
-            }
+            if let problem = self.problem { self.deliver([.closed(problem)]) } else { self.engines.join(self) }
         }
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
-        guard let (engine, namespace) = self.openEngine else { return .refused }
+        guard case .open(let engine) = self.state else { return .refused }
         if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
             return .rejected(problem)
         }
-        if let codec = self.configuration.codec {
+        if self.hasCodec, let codec = self.configuration.codec {
             let packet = SocketIOCodecPacket(
-                .event, namespace: namespace.name, id: message.requestID, event: message.event, payload: message.payload
+                .event, namespace: self.namespace.name, id: message.requestID, event: message.event,
+                payload: message.payload
             )
             return engine.send(packet, by: codec)
         }
-        return engine.send(message.payload, overhead: message.event.utf8.count + namespace.prefix.count) { buffer in
+        return engine.send(message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count) {
+            buffer in
             SocketIOEncoder.append(
-                event: message.event, message.payload, id: message.requestID, in: namespace, to: &buffer)
+                event: message.event, message.payload, id: message.requestID, in: self.namespace, to: &buffer)
         }
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        guard let (engine, namespace) = self.openEngine else { return .refused }
+        guard case .open(let engine) = self.state else { return .refused }
         if let problem = SocketIOEncoder.problem(payload, limits: self.limits) { return .rejected(problem) }
-        if let codec = self.configuration.codec {
-            let packet = SocketIOCodecPacket(.acknowledgement, namespace: namespace.name, id: id, payload: payload)
+        if self.hasCodec, let codec = self.configuration.codec {
+            let packet = SocketIOCodecPacket(.acknowledgement, namespace: self.namespace.name, id: id, payload: payload)
             return engine.send(packet, by: codec)
         }
-        return engine.send(payload, overhead: namespace.prefix.count) { buffer in
-            SocketIOEncoder.append(ack: id, payload, in: namespace, to: &buffer)
+        return engine.send(payload, overhead: self.namespace.prefix.count) { buffer in
+            SocketIOEncoder.append(ack: id, payload, in: self.namespace, to: &buffer)
         }
     }
 
@@ -102,9 +108,9 @@ final class SocketIOLink: Link {
 
     func abort() { self.leave(politely: false) }
 
-    func pauseReading() { self.openEngine?.engine.pauseReading() }
+    func pauseReading() { self.openEngine?.pauseReading(for: self) }
 
-    func resumeReading() { self.openEngine?.engine.resumeReading() }
+    func resumeReading() { self.openEngine?.resumeReading(for: self) }
 
     var resumption: Resumption? {
         guard case .kept(let kept) = self.recovery else { return nil }
@@ -123,15 +129,12 @@ final class SocketIOLink: Link {
         }
     }
 
-    private var openEngine: (engine: SocketIOEngine, namespace: SocketIONamespace)? {
-        guard case .success(let namespace) = self.namespace, case .open(let engine) = self.state else { return nil }
-        return (engine, namespace)
-    }
+    private var openEngine: SocketIOEngine? { if case .open(let engine) = self.state { engine } else { nil } }
 
     // MARK: For the engine
 
     /// The namespace; only links that have one get as far as an engine.
-    var joinedNamespace: SocketIONamespace { (try? self.namespace.get()) ?? .main }
+    var joinedNamespace: SocketIONamespace { self.namespace }
 
     func keep(_ recovery: SocketIORecovery?) {
         if case .kept = self.recovery { self.recovery = .kept(recovery) }
@@ -144,10 +147,10 @@ final class SocketIOLink: Link {
     /// Hands events over, unless the link has ended.
     ///
     /// Follows what they mean for its own state.
-    func deliver(_ events: [LinkEvent]) {
+    func deliver(_ events: consuming [LinkEvent]) {
         if case .ended = self.state { return }
         if case .joined(let engine) = self.state, case .opened = events.first { self.state = .open(engine) }
         if case .closed = events.last { self.state = .ended }
-        self.receiver.receive(events)
+        self.receiver.receive(consume events)
     }
 }

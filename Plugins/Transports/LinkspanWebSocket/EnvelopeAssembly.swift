@@ -54,7 +54,7 @@ package struct EnvelopeAssembly: Sendable {
     ) throws(LinkspanError) -> LinkEvent? {
         var partial = partial
         self.partial = nil
-        partial.attachments.append(attachment)
+        partial.attachments.append(attachment.detached())
         partial.missing -= 1
         partial.bytes += attachment.count
         guard partial.bytes <= self.maximumBytes else {

@@ -21,6 +21,10 @@ final class WebSocketLink: Link {
     private var assembly: EnvelopeAssembly
     /// Looks for attachments that are overdue; nil when none are awaited.
     private var watch: (any ScheduledWork)?
+    /// Where messages are encoded.
+    private var scratch: [UInt8] = []
+
+    private static let keptScratch = 64 << 10
 
     /// Makes a link.
     ///
@@ -118,7 +122,11 @@ final class WebSocketLink: Link {
     }
 
     private func send(_ envelope: Envelope, _ payload: Payload, over channel: WebSocketChannel) -> SendAcceptance {
+        // The memory of the last message, unless that was large.
         var encoded: [UInt8] = []
+        swap(&encoded, &self.scratch)
+        encoded.removeAll(keepingCapacity: true)
+        defer { if encoded.capacity <= Self.keptScratch { swap(&encoded, &self.scratch) } }
         let kind: EncodedKind
         do throws(LinkspanError) {
             encoded.reserveCapacity(payload.elements.count + 64)

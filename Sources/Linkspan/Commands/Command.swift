@@ -9,16 +9,7 @@ public struct Command: Sendable {
         /// The identity of a command that nobody can refer to, until it has to wait.
         static let none = Self(number: 0)
 
-        /// The newest number: between all threads that make commands.
-        private static let last = Lock<UInt64>(0)
-
-        static func next() -> Self {
-            Self(
-                number: Self.last.withLock { last in
-                    last += 1
-                    return last
-                })
-        }
+        static func next() -> Self { Self(number: SerialNumber.next()) }
 
         /// The earlier made is the smaller.
         public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
@@ -34,26 +25,30 @@ public struct Command: Sendable {
         case deliver(orderingKey: String)
     }
 
+    private enum Form: UInt8, Sendable { case send, request, deliver }
+
+    /// What few commands have.
+    private struct Rest: Sendable {
+        var orderingKey = ""
+        var timeout: Duration?
+        var key: String?
+        var isRestored = false
+        var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
+    }
+
+    /// Keeps the rest apart, so that a plain send is small enough to be passed on without copies.
+    private final class Box: Sendable {
+        let rest: Rest
+
+        init(_ rest: Rest) { self.rest = rest }
+    }
+
     /// Its identity.
     public private(set) var id: ID
-    /// What is promised about it.
-    public let kind: Kind
-    /// The name of the event.
-    public let event: String
-    /// The arguments.
-    public let payload: Payload
-    /// How long it may take altogether, from being made; nil for no limit.
-    public var timeout: Duration?
-    /// Left out, rather than kept, when it cannot be sent at once.
-    public var isVolatile: Bool
-    /// What a server recognises a delivery by that it has had before; see ``DeliveryOptions/key``.
-    ///
-    /// Nil for one that the SDK makes.
-    public var key: String?
-    /// Whether an earlier process left it, and may have sent it.
-    var isRestored = false
-    /// Called exactly once with the outcome, on the connection's executor.
-    private(set) var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
+    private let form: Form
+    /// What a link is given, except for the number of a request.
+    private(set) var message: OutboundMessage
+    private var box: Box?
 
     /// Makes a command.
     ///
@@ -70,27 +65,36 @@ public struct Command: Sendable {
         key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil
     ) {
         self.id = ID.next()
-        self.kind = kind
-        self.event = event
-        self.payload = payload
-        self.timeout = timeout
-        self.isVolatile = isVolatile
-        self.key = key
-        self.completion = completion
+        self.message = OutboundMessage(event: event, payload: payload, isVolatile: isVolatile)
+        var rest = Rest(timeout: timeout, key: key, completion: completion)
+        switch kind {
+        case .send: self.form = .send
+        case .request: self.form = .request
+        case .deliver(let orderingKey):
+            self.form = .deliver
+            rest.orderingKey = orderingKey
+        }
+        let isPlain = self.form == .send && timeout == nil && key == nil && completion == nil
+        self.box = isPlain ? nil : Box(rest)
     }
 
     /// Makes a command to be sent at once, whose outcome nobody asks for.
     ///
     /// It gets its identity when it has to wait.
-    init(sending event: String, payload: Payload, isVolatile: Bool = false) {
+    @inline(__always)
+    init(sending event: consuming String, payload: consuming Payload, isVolatile: Bool = false) {
         self.id = .none
-        self.kind = .send
-        self.event = event
-        self.payload = payload
-        self.timeout = nil
-        self.isVolatile = isVolatile
-        self.key = nil
-        self.completion = nil
+        self.form = .send
+        self.message = OutboundMessage(event: event, payload: payload, isVolatile: isVolatile)
+        self.box = nil
+    }
+
+    /// Makes a command of a delivery that an earlier process left.
+    init(restored delivery: StoredDelivery) {
+        self.init(
+            .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
+            key: delivery.key)
+        self.rest.isRestored = true
     }
 
     /// The same command, whose outcome `observer` gets just before its own completion does: for connections that wrap
@@ -100,23 +104,71 @@ public struct Command: Sendable {
     ) -> Self {
         var observed = self
         observed.identify()
-        observed.completion = { [completion] outcome in
+        observed.rest.completion = { [completion = self.completion] outcome in
             observer(outcome)
             completion?(outcome)
         }
         return observed
     }
 
+    private var rest: Rest {
+        get { self.box?.rest ?? Rest() }
+        set { self.box = Box(newValue) }
+    }
+}
+
+// MARK: - What it is made of
+
+extension Command {
+    /// What is promised about it.
+    public var kind: Kind {
+        switch self.form {
+        case .send: .send
+        case .request: .request
+        case .deliver: .deliver(orderingKey: self.rest.orderingKey)
+        }
+    }
+
+    /// The name of the event.
+    public var event: String { self.message.event }
+
+    /// The arguments.
+    public var payload: Payload { self.message.payload }
+
+    /// How long it may take altogether, from being made; nil for no limit.
+    public var timeout: Duration? {
+        get { self.box?.rest.timeout }
+        set { self.rest.timeout = newValue }
+    }
+
+    /// Left out, rather than kept, when it cannot be sent at once.
+    public var isVolatile: Bool {
+        get { self.message.isVolatile }
+        set { self.message.isVolatile = newValue }
+    }
+
+    /// What a server recognises a delivery by that it has had before; see ``DeliveryOptions/key``.
+    ///
+    /// Nil for one that the SDK makes.
+    public var key: String? {
+        get { self.box?.rest.key }
+        set { self.rest.key = newValue }
+    }
+
+    /// Whether an earlier process left it, and may have sent it.
+    var isRestored: Bool { self.box?.rest.isRestored ?? false }
+
+    /// Called exactly once with the outcome, on the connection's executor.
+    var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? { self.box?.rest.completion }
+
+    /// Whether it is a send without a time limit, whose outcome nobody asks for.
+    var isPlain: Bool { self.form == .send && self.box == nil }
+
+    /// Whether it is sent again when it is not answered.
+    var isRepeated: Bool { self.form == .deliver }
+
     /// Gives the command an identity, if it has none.
     mutating func identify() { if self.id == .none { self.id = ID.next() } }
-
-    /// Makes a command of a delivery that an earlier process left.
-    init(restored delivery: StoredDelivery) {
-        self.init(
-            .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
-            key: delivery.key)
-        self.isRestored = true
-    }
 
     package var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 

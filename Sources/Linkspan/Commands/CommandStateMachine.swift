@@ -217,6 +217,13 @@ extension CommandStateMachine {
 // MARK: - New commands
 
 extension CommandStateMachine {
+    /// Whether a command goes to the link as it is: a plain send while nothing waits, the commonest of all.
+    // Mutating, because that looks at the state in place: for a plain method the owner would copy all of it.
+    mutating func passes(_ command: borrowing Command) -> Bool {
+        guard case .open = self.phase else { return false }
+        return command.isPlain
+    }
+
     /// Takes a command.
     ///
     /// - Parameters:
@@ -231,7 +238,7 @@ extension CommandStateMachine {
         switch self.phase {
         case .ended:
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
-        case .open where !command.kind.isRepeated:
+        case .open where !command.isRepeated:
             if command.timeout != nil { self.watch(command, made: made()) }
             return self.outgoing(command)
         case .down, .greeting, .flushing, .pausing, .full, .open: ()
@@ -289,7 +296,7 @@ extension CommandStateMachine {
     }
 
     private mutating func outgoing(_ command: Command) -> Outgoing {
-        var message = OutboundMessage(event: command.event, payload: command.payload, isVolatile: command.isVolatile)
+        var message = command.message
         if command.kind == .request { message.requestID = self.awaitReply(to: command) }
         return Outgoing(command: command, message: message)
     }

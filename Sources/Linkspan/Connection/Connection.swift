@@ -15,7 +15,7 @@ public protocol Connection: AnyObject, Sendable {
     /// Takes a command: sends it now or keeps it until the connection is up. Its outcome goes to its completion.
     ///
     /// - Throws: ``LinkspanError`` with code `released` or `bufferFull`; the completion is then not called.
-    func perform(_ command: Command) throws(LinkspanError)
+    func perform(_ command: consuming Command) throws(LinkspanError)
 
     /// Gives up a command. Its completion gets code `cancelled`, unless it has ended already.
     func cancel(_ id: Command.ID)

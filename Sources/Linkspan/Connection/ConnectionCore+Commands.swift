@@ -10,9 +10,26 @@ extension ConnectionCore {
     ///   - command: the command.
     ///   - made: when it was performed; nil for now.
     /// - Throws: `released`, `bufferFull`.
-    func accept(_ command: Command, made: ContinuousClock.Instant? = nil) throws(LinkspanError) {
+    func accept(_ command: consuming Command, made: ContinuousClock.Instant? = nil) throws(LinkspanError) {
+        if self.commands.passes(command), self.pass(command) { return }
         let outgoing = try self.commands.accept(command, made: { made ?? self.now }, effects: &self.effects)
         if let outgoing { self.hand(outgoing) }
+    }
+
+    /// Gives a command to the link as it is; false when the link did not take it, and it goes the usual way.
+    private func pass(_ command: borrowing Command) -> Bool {
+        guard let link = self.link, self.probe == nil else { return false }
+        self.isCallingLink = true
+        defer { self.isCallingLink = false }
+        switch link.send(command.message) {
+        case .accepted: ()
+        case .acceptedAndFull: self.commands.linkIsFull()
+        case .refused, .rejected: return false
+        }
+        if self.isTraced || !self.outgoingListeners.isEmpty || !self.drains.isEmpty {
+            self.sent(copy command, command.message)
+        }
+        return true
     }
 
     func acceptGreeting(_ command: Command, epoch: UInt64, made: ContinuousClock.Instant) {
@@ -42,10 +59,10 @@ extension ConnectionCore {
         }
         switch acceptance {
         case .accepted:
-            self.sent(outgoing)
+            self.sent(outgoing.command, outgoing.message)
         case .acceptedAndFull:
             self.commands.linkIsFull()
-            self.sent(outgoing)
+            self.sent(outgoing.command, outgoing.message)
         case .refused:
             self.traceRefused(outgoing)
             self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
@@ -55,9 +72,8 @@ extension ConnectionCore {
         }
     }
 
-    private func sent(_ outgoing: CommandStateMachine.Outgoing) {
-        let command = outgoing.command
-        if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now)) }
+    private func sent(_ command: Command, _ message: OutboundMessage) {
+        if self.isTraced { self.trace(TracedFrame(message, at: self.now)) }
         self.probe?.sent(command)
         if !self.outgoingListeners.isEmpty {
             self.effects.append(
@@ -97,7 +113,7 @@ extension ConnectionCore {
         guard let command = self.commands.takeAwaited(id, effects: &self.effects) else {
             return self.inbox.withState { $0.lateReplies = self.commands.lateReplies }
         }
-        self.finish(command, .success(payload))
+        self.finish(command, .success(payload.detached()))
     }
 
     /// Gives a command its outcome.
@@ -186,9 +202,4 @@ extension DeliveryStore {
         if case .failure(let error) = outcome, error.code == .released { return }
         self.forget(key: key)
     }
-}
-
-extension Command.Kind {
-    /// Whether a command of this kind is sent again when it is not answered.
-    var isRepeated: Bool { if case .deliver = self { true } else { false } }
 }

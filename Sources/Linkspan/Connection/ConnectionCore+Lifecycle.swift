@@ -11,6 +11,7 @@ extension ConnectionCore {
     ) throws(Failure) {
         let former = self.machine.progress
         let actions = try event(&self.machine)
+        self.epoch = self.machine.epoch
         for action in actions { self.carryOut(action) }
         let progress = self.machine.progress
         // The change to `released` is the last.
@@ -193,11 +194,11 @@ extension ConnectionCore {
 extension ConnectionCore {
     func provideCredentials(epoch: UInt64, _ reason: CredentialRequest.Reason) {
         let wait = self.credentials.obtain(reason, for: self) { $0.credentialsEnded(epoch: epoch, $1) }
-        if self.machine.isCurrent(epoch) { self.credentialWait = wait } else { wait?.cancel() }
+        if self.epoch == epoch { self.credentialWait = wait } else { wait?.cancel() }
     }
 
     private func credentialsEnded(epoch: UInt64, _ outcome: Result<IssuedCredentials, LinkspanError>) {
-        guard self.machine.isCurrent(epoch) else { return }
+        guard self.epoch == epoch else { return }
         self.credentialWait = nil
         let now = self.now
         switch outcome {
@@ -219,7 +220,7 @@ extension ConnectionCore {
 
     func open(epoch: UInt64, _ attempt: Int, _ credentials: Credentials) {
         // Overtaken by a move: this place is no longer meant.
-        guard self.machine.isCurrent(epoch) else { return }
+        guard self.epoch == epoch else { return }
         self.probe?.attempting(attempt)
         let request = LinkRequest(
             url: credentials.url ?? self.destination.url, credentials: credentials, attempt: attempt,

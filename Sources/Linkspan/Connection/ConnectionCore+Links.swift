@@ -14,50 +14,64 @@ final class LinkAdapter: LinkReceiver {
         self.core = core.reference
     }
 
-    func receive(_ events: [LinkEvent]) {
+    func receive(_ events: consuming [LinkEvent]) {
         let (epoch, inbox, core) = (self.epoch, self.inbox, self.core)
+        var batch = consume events
         // A link that breaks the rule of its executor, or calls back from inside a call, costs a job and does no harm.
         guard self.executor.isCurrent, !core.isInTurn, let items = inbox.takeItems(on: self.executor) else {
-            return inbox.post({ $0.receive(events, epoch: epoch) }, to: core)
+            return inbox.post({ [batch] in $0.receive(batch, epoch: epoch) }, to: core)
         }
-        core.onExecutor.makeTurn(items) { $0.receive(events, epoch: epoch) }
+        core.onExecutor.makeTurn(items) { core in
+            var events: [LinkEvent] = []
+            swap(&events, &batch)
+            core.receive(consume events, epoch: epoch)
+        }
     }
 }
 
 extension ConnectionCore {
     /// Takes events of a link, in order.
-    func receive(_ events: [LinkEvent], epoch: UInt64) {
+    func receive(_ events: consuming [LinkEvent], epoch: UInt64) {
+        var events = consume events
         if self.isTraced { self.trace(events) }
         // Before the messages are heard: a listener may be told what it can resume from.
         self.publishResumption()
-        for event in events {
-            guard self.machine.isCurrent(epoch) else {
+        for index in events.indices {
+            guard self.epoch == epoch else {
                 // Given up, perhaps by a listener of this very batch.
                 if case .closed = events.last { self.formerLinkEnded() }
                 return
             }
-            switch event {
-            case .message(let message): self.deliver(message)
-            case .reply(let id, let payload): self.reply(id, payload)
-            case .opened(let info):
-                let now = self.now
-                self.run { $0.linkOpened(epoch: epoch, info, now: now) }
-            case .writable: self.commands.linkIsWritable(effects: &self.effects)
-            case .closed(let error):
-                let (now, random, cause) = (self.now, self.environment.random(), self.causeOfEnd(error))
-                self.run { $0.linkClosed(epoch: epoch, cause, now: now, random: random) }
-            }
+            // Taken out, so that it need not be copied.
+            var event = LinkEvent.writable
+            swap(&event, &events[index])
+            self.receive(consume event, epoch: epoch)
             if !self.effects.isEmpty { self.performEffects() }
         }
     }
 
-    private func deliver(_ inbound: InboundMessage) {
+    @inline(__always)
+    private func receive(_ event: consuming LinkEvent, epoch: UInt64) {
+        switch consume event {
+        case .message(let message): self.deliver(message)
+        case .reply(let id, let payload): self.reply(id, payload)
+        case .opened(let info):
+            let now = self.now
+            self.run { $0.linkOpened(epoch: epoch, info, now: now) }
+        case .writable: self.commands.linkIsWritable(effects: &self.effects)
+        case .closed(let error):
+            let (now, random, cause) = (self.now, self.environment.random(), self.causeOfEnd(error))
+            self.run { $0.linkClosed(epoch: epoch, cause, now: now, random: random) }
+        }
+    }
+
+    private func deliver(_ inbound: consuming InboundMessage) {
         self.probe?.received(inbound.event, bytes: inbound.payload.byteCount)
         var replier: Replier?
         if let id = inbound.replyID, let link = self.link {
             replier = Replier(id: id, link: link, core: self)
         }
-        self.router.route(Message(event: inbound.event, payload: inbound.payload, replier: replier))
+        self.router.route(Message(inbound, replier: replier))
     }
 
     private func trace(_ events: [LinkEvent]) {

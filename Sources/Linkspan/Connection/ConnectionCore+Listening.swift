@@ -24,7 +24,7 @@ extension ConnectionCore {
     ///
     /// Not while a greeting waits for its replies.
     func pauseOrResumeReading() {
-        let isGreeting = self.machine.epoch.map { self.commands.isGreeting($0) } ?? false
+        let isGreeting = self.epoch.map { self.commands.isGreeting($0) } ?? false
         let isWanted = !self.pausing.isEmpty && self.machine.state == .connected && !isGreeting
         guard isWanted != self.isReadingPaused else { return }
         self.isReadingPaused = isWanted

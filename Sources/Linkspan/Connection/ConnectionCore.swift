@@ -17,7 +17,10 @@ final class ConnectionCore {
     let probe: (any ConnectionProbe)?
     var credentials: ConnectionCredentials
     var machine: ConnectionStateMachine
-    var commands: CommandStateMachine
+    /// The machine's epoch, looked at for each message.
+    var epoch: UInt64?
+    // Its methods call nobody, so that no access meets another; the check costs a twentieth of a message.
+    @exclusivity(unchecked) var commands: CommandStateMachine
     let router = EventRouter()
     var outgoingListeners: [(id: UInt64, handler: @Sendable (OutgoingMessage) -> Void)] = []
     var observers = StatusObservers()

@@ -225,10 +225,10 @@ extension ConnectionOptions {
 // MARK: - Commands
 
 extension PooledConnection {
-    func perform(_ command: Command) throws(LinkspanError) {
-        guard command.kind.isRepeated, let prefix = self.keyPrefix else { return try self.submit(command) }
-        var named = command
-        let key = command.key ?? "\(prefix).\(command.id.number)"
+    func perform(_ command: consuming Command) throws(LinkspanError) {
+        guard command.isRepeated, let prefix = self.keyPrefix else { return try self.submit(consume command) }
+        var named = consume command
+        let key = named.key ?? "\(prefix).\(named.id.number)"
         named.key = key
         try self.store.map { store throws(LinkspanError) in try store.keep(named, key: key) }
         do throws(LinkspanError) {
@@ -239,9 +239,9 @@ extension PooledConnection {
         }
     }
 
-    private func submit(_ command: Command) throws(LinkspanError) {
-        if let core = self.core.inTurn { return try core.accept(command) }
-        let isTimed = command.timeout != nil || command.kind.isRepeated
+    private func submit(_ command: consuming Command) throws(LinkspanError) {
+        if let core = self.core.inTurn { return try core.accept(consume command) }
+        let isTimed = command.timeout != nil || command.isRepeated
         try self.inbox.submit(command, made: isTimed ? self.scheduler.now : nil, to: self.core)
     }
 

@@ -145,7 +145,7 @@ extension Connection {
     /// - Throws: ``LinkspanError``: `timedOut`, `released`, `cancelled`.
     public func next(_ event: String, timeout: Duration? = nil) async throws(LinkspanError) -> Message {
         let box = Promise<Result<Message, LinkspanError>>()
-        let message = try self.once(event) { box.fulfill(.success($0)) }
+        let message = try self.once(event) { box.fulfill(.success($0.detached())) }
         let end = self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
         message.atEnd {
             // Taken off, unless that is because everything has ended: then this is called at once.

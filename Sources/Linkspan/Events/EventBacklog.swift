@@ -48,7 +48,7 @@ struct EventBacklog: Sendable {
     var isEmpty: Bool { self.entries.isEmpty && self.end.isEmpty }
 
     mutating func append(_ message: Message) {
-        self.entries.append(Entry(hole: self.end, message: message))
+        self.entries.append(Entry(hole: self.end, message: message.detached()))
         self.byteCount += message.byteCount
         self.end = Hole()
     }

@@ -1,9 +1,6 @@
 /// A message from the server.
 public struct Message: Sendable {
-    /// The name of the event.
-    public let event: String
-    /// Its arguments, undecoded.
-    public let payload: Payload
+    private let inbound: InboundMessage
     private let replier: Replier?
 
     /// Makes a message, for those who write a ``ManagedConnection`` of their own.
@@ -13,13 +10,23 @@ public struct Message: Sendable {
     ///   - payload: its arguments.
     ///   - onReply: set when the server waits for a reply; called with it, at most once.
     public init(event: String, payload: Payload, onReply: (@Sendable (Payload) -> Void)? = nil) {
-        self.init(event: event, payload: payload, replier: onReply.map { Replier($0) })
+        self.init(InboundMessage(event: event, payload: payload), replier: onReply.map { Replier($0) })
     }
 
-    init(event: String, payload: Payload, replier: Replier?) {
-        self.event = event
-        self.payload = payload
+    init(_ inbound: consuming InboundMessage, replier: consuming Replier?) {
+        self.inbound = inbound
         self.replier = replier
+    }
+
+    /// The name of the event.
+    public var event: String { self.inbound.event }
+
+    /// Its arguments, undecoded.
+    public var payload: Payload { self.inbound.payload }
+
+    /// The message in memory of its own; see ``Payload/detached()``.
+    package func detached() -> Message {
+        Message(InboundMessage(event: self.event, payload: self.payload.detached()), replier: self.replier)
     }
 
     /// Whether the server waits for a reply.

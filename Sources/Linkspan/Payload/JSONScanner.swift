@@ -137,7 +137,7 @@ extension JSONScanner {
 
     /// Skips string bytes that mean themselves, eight at a time where possible.
     @inline(__always)
-    private static func skipPlain(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    static func skipPlain(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         var position = start
         let raw = UnsafeRawBufferPointer(text)
         while position &+ 8 <= text.count {

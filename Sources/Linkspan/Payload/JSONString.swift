@@ -40,16 +40,16 @@ enum JSONString {
     static func append(_ text: String, to output: inout [UInt8]) {
         var text = text
         text.withUTF8 { bytes in
+            output.reserveRoom(for: bytes.count + 2)
             output.append(UInt8(ascii: "\""))
             var start = 0
-            for index in bytes.indices {
-                let byte = bytes[index]
-                guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-                output.append(contentsOf: bytes[start..<index])
-                Self.appendEscaped(byte, to: &output)
-                start = index + 1
+            while true {
+                let end = JSONScanner.skipPlain(bytes, from: start)
+                output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<end]))
+                guard end < bytes.count else { break }
+                Self.appendEscaped(bytes[end], to: &output)
+                start = end + 1
             }
-            output.append(contentsOf: bytes[start...])
             output.append(UInt8(ascii: "\""))
         }
     }
@@ -104,5 +104,12 @@ enum JSONString {
 
     private static func append(_ scalar: UInt32, into bytes: inout [UInt8]) {
         bytes.append(contentsOf: String(Unicode.Scalar(scalar) ?? "\u{FFFD}").utf8)
+    }
+}
+
+extension [UInt8] {
+    /// Makes room at once for a first text; a buffer that has grown already goes on doubling.
+    fileprivate mutating func reserveRoom(for count: Int) {
+        if self.isEmpty { self.reserveCapacity(count) }
     }
 }

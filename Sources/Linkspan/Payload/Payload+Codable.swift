@@ -15,7 +15,7 @@ extension Payload {
         for argument in repeat each arguments {
             try writer.append(argument)
         }
-        self = writer.payload
+        self = writer.finish()
     }
 
     /// Reads the argument at `index` as a value.
@@ -119,17 +119,30 @@ private struct PayloadWriter {
     private var elements: [UInt8] = []
     private var attachments: [ArraySlice<UInt8>] = []
 
-    var payload: Payload { Payload(trustedElements: self.elements[...], attachments: self.attachments) }
+    consuming func finish() -> Payload {
+        let (elements, attachments) = (self.elements, self.attachments)
+        return Payload(trustedElements: ArraySlice(elements), attachments: attachments)
+    }
 
     mutating func append<Value: Encodable>(_ value: Value) throws(LinkspanError) {
         if !self.elements.isEmpty { self.elements.append(UInt8(ascii: ",")) }
-        switch value {
-        case let text as String: JSONString.append(text, to: &self.elements)
-        case let number as Int: self.elements.append(contentsOf: String(number).utf8)
-        case let flag as Bool: self.elements.append(contentsOf: (flag ? "true" : "false").utf8)
-        case let payload as PayloadText: self.append(payload)
-        default: try self.encode(value)
+        if let text = Self.same(value, as: String.self) {
+            JSONString.append(text, to: &self.elements)
+        } else if let number = Self.same(value, as: Int.self) {
+            self.elements.append(contentsOf: String(number).utf8)
+        } else if let flag = Self.same(value, as: Bool.self) {
+            self.elements.append(contentsOf: (flag ? "true" : "false").utf8)
+        } else if let text = Self.same(value, as: PayloadText.self) {
+            self.append(text)
+        } else {
+            try self.encode(value)
         }
+    }
+
+    /// The value as the type that it has, or nil; a dynamic cast would cost as much as writing the value does.
+    @inline(__always)
+    private static func same<Value, Wanted>(_ value: Value, as type: Wanted.Type) -> Wanted? {
+        Value.self == type ? unsafeBitCast(value, to: type) : nil
     }
 
     private mutating func append(_ text: PayloadText) {

@@ -17,7 +17,7 @@ public struct Payload: Sendable, Hashable {
     /// - Parameters:
     ///   - trustedElements: JSON values with commas between.
     ///   - attachments: the blobs that placeholders in the text refer to.
-    public init(trustedElements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) {
+    public init(trustedElements: consuming ArraySlice<UInt8>, attachments: consuming [ArraySlice<UInt8>] = []) {
         self.elements = trustedElements
         self.attachments = attachments
     }
@@ -48,6 +48,11 @@ public struct Payload: Sendable, Hashable {
 
     /// The bytes of text and blobs together.
     public var byteCount: Int { self.attachments.reduce(self.elements.count) { $0 + $1.count } }
+
+    /// The same arguments in memory of their own; see ``ArraySlice/detached()``.
+    package func detached() -> Payload {
+        Payload(trustedElements: self.elements.detached(), attachments: self.attachments.map { $0.detached() })
+    }
 
     /// The same arguments, and a string behind them.
     func appending(_ text: String) -> Payload {
@@ -97,6 +102,14 @@ public struct Payload: Sendable, Hashable {
         }
         if let failure { throw failure }
     }
+}
+
+extension ArraySlice<UInt8> {
+    /// The same bytes in memory of their own, for what outlives the call that it came with.
+    ///
+    /// What a link received is a slice of a read, and keeps the whole of it: a thousand small messages would keep 64 MiB.
+    /// What is as large as half a read stays where it is.
+    package func detached() -> Self { self.count < 32 << 10 ? Array(self)[...] : self }
 }
 
 /// Walks over the comma-separated values of a well-formed text.

@@ -81,9 +81,12 @@ public struct PayloadValue: Sendable, Hashable {
     /// A lone surrogate becomes U+FFFD.
     public var string: String? {
         guard self.text.count >= 2, self.text.first == UInt8(ascii: "\"") else { return nil }
-        let inside = self.text.dropFirst().dropLast()
-        guard inside.contains(UInt8(ascii: "\\")) else { return String(decoding: inside, as: UTF8.self) }
-        return JSONString.unescape(inside)
+        let plain = self.text.withUnsafeBufferPointer { text -> String? in
+            // Nothing but the closing quote ends a string without escapes.
+            guard JSONScanner.skipPlain(text, from: 1) >= text.count - 1 else { return nil }
+            return String(decoding: UnsafeBufferPointer(rebasing: text[1..<text.count - 1]), as: UTF8.self)
+        }
+        return plain ?? JSONString.unescape(self.text.dropFirst().dropLast())
     }
 
     /// The blob that the value stands for, when it is a placeholder.

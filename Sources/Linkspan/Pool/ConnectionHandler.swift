@@ -88,11 +88,11 @@ public final class ConnectionHandler: Connection {
     }
 
     /// Takes a command; see ``Connection/perform(_:)``.
-    public func perform(_ command: Command) throws(LinkspanError) {
+    public func perform(_ command: consuming Command) throws(LinkspanError) {
         guard self.holding.withLock({ $0.giveBack != nil && !$0.isDraining }) else {
             throw LinkspanError(.released, "this handler has been released, or is being drained", certainty: .notSent)
         }
-        try self.connection.perform(command)
+        try self.connection.perform(consume command)
     }
 
     /// Gives up a command.

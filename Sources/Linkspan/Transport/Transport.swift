@@ -188,13 +188,13 @@ public protocol LinkReceiver: AnyObject, Sendable {
     ///
     /// A link calls this on the transport's executor. ``LinkEvent/opened(_:)`` comes at most once and before any
     /// message; ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included.
-    func receive(_ events: [LinkEvent])
+    func receive(_ events: consuming [LinkEvent])
 }
 
 /// What happens on a link.
 public enum LinkEvent: Sendable {
     /// The peer has accepted us; messages may be sent.
-    case opened(LinkInfo)
+    indirect case opened(LinkInfo)
     /// A message has arrived.
     case message(InboundMessage)
     /// The reply to the message that was sent with this id.
@@ -202,7 +202,7 @@ public enum LinkEvent: Sendable {
     /// After ``SendAcceptance/acceptedAndFull``: there is room again.
     case writable
     /// The link has ended. The code decides whether the core tries again.
-    case closed(LinkspanError)
+    indirect case closed(LinkspanError)
 }
 
 /// What is known about an open link.
@@ -234,7 +234,7 @@ public struct InboundMessage: Sendable {
     public var replyID: UInt64?
 
     /// Makes a message.
-    public init(event: String, payload: Payload, replyID: UInt64? = nil) {
+    public init(event: consuming String, payload: consuming Payload, replyID: UInt64? = nil) {
         self.event = event
         self.payload = payload
         self.replyID = replyID
@@ -255,7 +255,9 @@ public struct OutboundMessage: Sendable {
     public var isVolatile: Bool
 
     /// Makes a message.
-    public init(event: String, payload: Payload, requestID: UInt64? = nil, isVolatile: Bool = false) {
+    public init(
+        event: consuming String, payload: consuming Payload, requestID: UInt64? = nil, isVolatile: Bool = false
+    ) {
         self.event = event
         self.payload = payload
         self.requestID = requestID

@@ -189,11 +189,13 @@ private struct PacketCheck {
         case .disconnect(let name):
             SocketIOEncoder.append(disconnectIn: try SocketIONamespace(text(name)), to: &written)
         case .event(let name, let message):
-            attachments = SocketIOEncoder.append(
+            attachments = message.payload.attachments
+            SocketIOEncoder.append(
                 event: message.event, message.payload, id: message.replyID, in: try SocketIONamespace(text(name)),
                 to: &written)
         case .ack(let name, let id, let payload):
-            attachments = SocketIOEncoder.append(
+            attachments = payload.attachments
+            SocketIOEncoder.append(
                 ack: try #require(id), payload, in: try SocketIONamespace(text(name)), to: &written)
         case .connectError(let name, let payload):
             // Only servers refuse, so there is nothing that writes it.

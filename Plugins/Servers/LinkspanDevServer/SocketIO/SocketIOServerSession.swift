@@ -108,16 +108,16 @@ extension SocketIOServerSession {
     func message(_ name: String, _ message: InboundMessage) -> [WebSocketMessage] {
         guard let member = self.members[name], member.membership == .connected else { return [] }
         var frame: [UInt8] = []
-        let attachments = SocketIOEncoder.append(
+        SocketIOEncoder.append(
             event: message.event, message.payload, id: message.replyID, in: member.namespace, to: &frame)
-        return [.text(frame[...])] + attachments.map { .binary($0) }
+        return [.text(frame[...])] + message.payload.attachments.map { .binary($0) }
     }
 
     func reply(_ name: String, _ id: UInt64, _ payload: Payload) -> [WebSocketMessage] {
         guard let member = self.members[name], member.membership == .connected else { return [] }
         var frame: [UInt8] = []
-        let attachments = SocketIOEncoder.append(ack: id, payload, in: member.namespace, to: &frame)
-        return [.text(frame[...])] + attachments.map { .binary($0) }
+        SocketIOEncoder.append(ack: id, payload, in: member.namespace, to: &frame)
+        return [.text(frame[...])] + payload.attachments.map { .binary($0) }
     }
 
     private static func connectError(named name: String, message: String, data: ArraySlice<UInt8>?) -> WebSocketMessage

@@ -38,6 +38,8 @@ public final class WebSocketChannel {
     private var control = ControlRate()
     /// How many messages have come.
     private var messages = 0
+    /// How many of them the last read brought.
+    private var latestCount = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false
     /// How far things were when the watch over an unfinished message began; nil when there is none.
@@ -160,6 +162,9 @@ extension WebSocketChannel {
         self.isAlive = true
         var output: [UInt8] = []
         var messages: [WebSocketMessage] = []
+        // As many as last time, which saves growing step by step.
+        messages.reserveCapacity(self.latestCount)
+        defer { self.latestCount = min(messages.count, 1_024) }
         let ending = self.decode(chunk, to: &messages, output: &output)
         self.messages += messages.count
         let isUnfinished = self.session.unfinishedBytes != nil
@@ -187,8 +192,8 @@ extension WebSocketChannel {
         self.session.receive(chunk[...])
         while let event = self.session.next(into: &output) {
             switch event {
-            case .text(let text): messages.append(.text(text).detached(fromReadOf: chunk.count))
-            case .binary(let bytes): messages.append(.binary(bytes).detached(fromReadOf: chunk.count))
+            case .text(let text): messages.append(.text(text))
+            case .binary(let bytes): messages.append(.binary(bytes))
             case .pong: ()
             case .closed(let event, let stream): return (.closed(event), stream)
             }
@@ -259,7 +264,9 @@ extension WebSocketChannel {
         self.watch = nil
         guard self.end == nil, let bytes = self.session.unfinishedBytes else { return }
         // What is not read is not the server's fault.
-        if let former, !self.isPaused, former.messages == self.messages, bytes - former.bytes < WebSocketRequest.messageProgress {
+        if let former, !self.isPaused, former.messages == self.messages,
+            bytes - former.bytes < WebSocketRequest.messageProgress
+        {
             var output: [UInt8] = []
             guard let event = self.session.fail(.messageOverdue, into: &output) else { return }
             self.isOpen = false

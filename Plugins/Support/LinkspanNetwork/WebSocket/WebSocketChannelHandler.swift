@@ -23,22 +23,4 @@ public enum WebSocketMessage: Sendable, Hashable {
     case text(ArraySlice<UInt8>)
     /// Binary.
     case binary(ArraySlice<UInt8>)
-
-    /// The message in memory of about its own size, for what may keep it for longer than a turn of the loop.
-    ///
-    /// A slice of a read keeps the whole read alive: a thousand small messages that are held would hold 64 MiB. So a
-    /// message that is less than half of the read that it came in is copied, which costs less than looking at it does.
-    ///
-    /// - Parameter readLength: the length of the read.
-    /// - Returns: the same message.
-    public func detached(fromReadOf readLength: Int) -> Self {
-        switch self {
-        case .text(let bytes): Self.isSmall(bytes, in: readLength) ? .text(Array(bytes)[...]) : self
-        case .binary(let bytes): Self.isSmall(bytes, in: readLength) ? .binary(Array(bytes)[...]) : self
-        }
-    }
-
-    private static func isSmall(_ bytes: ArraySlice<UInt8>, in readLength: Int) -> Bool {
-        readLength > 512 && bytes.count < readLength / 2
-    }
 }

@@ -226,7 +226,7 @@ extension PollingCarrier {
 
     /// A part of an answer is there.
     private func received(_ part: [UInt8]) {
-        self.take(partOf: part.count) { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
+        self.take { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
     }
 
     private func polled(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
@@ -237,20 +237,16 @@ extension PollingCarrier {
             return self.end(error)
         }
         self.session.polled()
-        self.take(partOf: 0) { decoder throws(SocketIOProtocolError) in try decoder.finish() }
+        self.take { decoder throws(SocketIOProtocolError) in try decoder.finish() }
         self.pump()
     }
 
     /// Hands on the packets that are complete.
-    private func take(
-        partOf readLength: Int, _ body: (inout PollingDecoder) throws(SocketIOProtocolError) -> [WebSocketMessage]
-    ) {
+    private func take(_ body: (inout PollingDecoder) throws(SocketIOProtocolError) -> [WebSocketMessage]) {
         guard self.phase == .open else { return }
         do throws(SocketIOProtocolError) {
             let packets = try body(&self.decoder)
-            if !packets.isEmpty {
-                self.handler.carrierReceived(packets.map { $0.detached(fromReadOf: readLength) })
-            }
+            if !packets.isEmpty { self.handler.carrierReceived(packets) }
         } catch {
             self.end(LinkspanError(error))
         }

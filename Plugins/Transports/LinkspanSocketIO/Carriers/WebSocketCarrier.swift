@@ -35,8 +35,11 @@ final class WebSocketCarrier: EngineCarrier {
         expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
         guard let channel = self.channel else { return .notOpen }
-        let attachments = self.binaryType == nil ? attachments : attachments.map(self.typed)
-        return channel.send(.text, expectedLength: expectedLength, attachments: attachments, write: write)
+        if self.binaryType == nil || attachments.isEmpty {
+            return channel.send(.text, expectedLength: expectedLength, attachments: attachments, write: write)
+        }
+        return channel.send(
+            .text, expectedLength: expectedLength, attachments: attachments.map(self.typed), write: write)
     }
 
     func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {

@@ -10,7 +10,7 @@ struct NamespaceSession: Sendable {
         /// CONNECT was sent.
         case connecting(deadline: ContinuousClock.Instant, early: EarlyEvents)
         /// The server has let us in.
-        case connected(pid: String?)
+        case connected
         /// The owner has gone before CONNECT was answered. The answer, should it come, has to be undone.
         case abandoned
         /// Over, or never begun.
@@ -23,7 +23,9 @@ struct NamespaceSession: Sendable {
     private let version: EngineIOVersion
     private let coding: SocketIOCoding
     private let limits: SocketIOLimits
-    private var state: State = .closed
+    private var state: State = .closed {
+        didSet { self.isConnected = if case .connected = self.state { true } else { false } }
+    }
     /// What to give to the next join, on another engine, to miss nothing; nil when the server offers no recovery.
     private(set) var recovery: SocketIORecovery?
     /// The Engine.IO session's name, which servers of version 3 make the namespace's from.
@@ -56,10 +58,8 @@ struct NamespaceSession: Sendable {
         self.limits = limits
     }
 
-    /// Whether events and replies may be sent.
-    var isConnected: Bool {
-        if case .connected = self.state { true } else { false }
-    }
+    /// Whether events and replies may be sent; looked at for each message.
+    private(set) var isConnected = false
 
     /// Whether the owner still waits for the closing event.
     var isActive: Bool {
@@ -118,15 +118,13 @@ struct NamespaceSession: Sendable {
 
     /// Takes an event.
     @inline(__always)
-    mutating func receive(_ message: InboundMessage, output: inout SocketIOOutput) {
-        switch self.state {
-        case .connected(let pid):
-            if pid != nil { self.noteOffset(message) }
-            output.deliveries.append(Delivery(namespace: self.index, event: .message(message)))
-        case .connecting:
+    mutating func receive(_ message: consuming InboundMessage, output: inout SocketIOOutput) {
+        if self.isConnected {
+            if self.recovery != nil { self.noteOffset(message) }
+            output.deliver(.message(message), to: self.index)
+        } else {
+            // Dropped unless it may still have to be delivered: what is not joined is ignored (S27).
             self.hold(message, output: &output)
-        case .waiting, .abandoned, .closed:
-            ()  // Not joined: ignored (S27).
         }
     }
 
@@ -136,7 +134,7 @@ struct NamespaceSession: Sendable {
     @inline(__always)
     mutating func receive(ack id: UInt64?, _ payload: Payload, output: inout SocketIOOutput) {
         guard case .connected = self.state, let id else { return }
-        output.deliveries.append(Delivery(namespace: self.index, event: .reply(id: id, payload: payload)))
+        output.deliver(.reply(id: id, payload: payload), to: self.index)
     }
 
     /// Takes the answer to CONNECT.
@@ -247,12 +245,12 @@ extension NamespaceSession {
             SocketIORecovery(
                 pid: Secret(pid), offset: isContinuous ? former?.offset ?? RecoveryOffset() : RecoveryOffset())
         }
-        self.state = .connected(pid: pid)
+        self.state = .connected
         let facts = [
             "protocol": self.version == .v4 ? "Socket.IO v5" : "Socket.IO v4", "namespace": self.namespace.name,
         ]
         let info = LinkInfo(sessionID: sid, facts: facts, isContinuous: isContinuous)
-        output.deliveries.append(Delivery(namespace: self.index, event: .opened(info)))
+        output.deliver(.opened(info), to: self.index)
         for message in early.messages { self.receive(message, output: &output) }
     }
 
@@ -260,7 +258,8 @@ extension NamespaceSession {
         guard case .connecting(let deadline, var early) = self.state else { return }
         self.state = .closed  // So that the events have one owner, and adding one does not copy them.
         early.byteCount += message.payload.byteCount + message.event.utf8.count
-        early.messages.append(Self.compact(message))
+        early.messages.append(
+            InboundMessage(event: message.event, payload: message.payload.detached(), replyID: message.replyID))
         self.state = .connecting(deadline: deadline, early: early)
         let isTooMuch =
             early.messages.count > self.limits.maximumEarlyEvents || early.byteCount > self.limits.maximumEarlyBytes
@@ -271,18 +270,9 @@ extension NamespaceSession {
         self.state = .abandoned
     }
 
-    /// The same message with memory of its own: a slice would keep all of the read that it came with.
-    private static func compact(_ message: InboundMessage) -> InboundMessage {
-        var message = message
-        message.payload = Payload(
-            trustedElements: Array(message.payload.elements)[...],
-            attachments: message.payload.attachments.map { Array($0)[...] })
-        return message
-    }
-
     private mutating func end(_ error: LinkspanError, output: inout SocketIOOutput) {
         self.state = .closed
-        output.deliveries.append(Delivery(namespace: self.index, event: .closed(error)))
+        output.deliver(.closed(error), to: self.index)
     }
 
     /// Remembers where the server's replay would go on (S41): only after events that it would repeat.

@@ -37,6 +37,17 @@ struct SocketIOBody: Sendable, Hashable {
         }
     }
 
+    /// The event without attachments that it is; nil when it is something else.
+    @inline(__always)
+    func plainEvent(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> InboundMessage? {
+        guard case .array(let first, let elements) = self.content, self.header.attachments == 0,
+            self.header.type == .event
+        else { return nil }
+        return InboundMessage(
+            event: try Self.name(text, first), payload: Payload(trustedElements: Self.slice(text, elements)),
+            replyID: self.header.id)
+    }
+
     /// Makes the packet.
     ///
     /// Nil when it means nothing: an event without even a name, which the reference drops too.
@@ -49,7 +60,7 @@ struct SocketIOBody: Sendable, Hashable {
         case .event, .binaryEvent:
             guard case .array(let first, let elements) = self.content else { return nil }
             let payload = Payload(trustedElements: Self.slice(text, elements), attachments: attachments)
-            let name = try Self.name(Self.slice(text, first))
+            let name = try Self.name(text, first)
             return .event(
                 namespace: namespace, message: InboundMessage(event: name, payload: payload, replyID: self.header.id))
         case .ack, .binaryAck:
@@ -163,15 +174,13 @@ extension SocketIOBody {
     ///
     /// Its escapes are resolved only when it has some.
     @inline(__always)
-    private static func name(_ written: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> String {
-        let name: String
-        if written.first != UInt8(ascii: "\"") {
-            name = String(decoding: written, as: UTF8.self)
-        } else {
-            let inside = written.dropFirst().dropLast()
-            name =
-                inside.contains(UInt8(ascii: "\\"))
-                ? Payload(trustedElements: written)[0]?.string ?? ""
+    private static func name(_ text: ArraySlice<UInt8>, _ range: Range<Int>) throws(SocketIOProtocolError) -> String {
+        let name: String = text.withUnsafeBufferPointer { bytes in
+            let written = UnsafeBufferPointer(rebasing: bytes[range])
+            guard written.first == UInt8(ascii: "\"") else { return String(decoding: written, as: UTF8.self) }
+            let inside = UnsafeBufferPointer(rebasing: written.dropFirst().dropLast())
+            return inside.contains(UInt8(ascii: "\\"))
+                ? Payload(trustedElements: Array(written)[...])[0]?.string ?? ""
                 : String(decoding: inside, as: UTF8.self)
         }
         guard !ReservedEvent.contains(name) else {

@@ -30,14 +30,26 @@ package struct SocketIODecoder: Sendable {
     ///
     /// - Returns: the packet, or nil when attachments are due first, or when the packet means nothing.
     package mutating func receive(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
+        try self.finish(self.check(text: text), text)
+    }
+
+    /// Checks a message in text and takes it apart.
+    @inline(__always)
+    mutating func check(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOBody {
         guard case .idle = self.state else {
             self.state = .idle
             throw SocketIOProtocolError(.outOfTurn, "a text packet came while attachments were due")
         }
         guard text.count <= self.limits.maximumMessageBytes else { throw Self.tooLarge }
-        let body = try text.withUnsafeBufferPointer { buffer throws(SocketIOProtocolError) in
+        return try text.withUnsafeBufferPointer { buffer throws(SocketIOProtocolError) in
             try SocketIOBody(buffer, maximumAttachments: self.limits.maximumAttachments)
         }
+    }
+
+    /// The packet of a checked text; nil as for ``receive(text:)``.
+    mutating func finish(
+        _ body: SocketIOBody, _ text: ArraySlice<UInt8>
+    ) throws(SocketIOProtocolError) -> SocketIOPacket? {
         guard body.header.attachments == 0 else {
             // What is wrong with the text is known now; nothing is to be collected for it.
             _ = try body.packet(text, attachments: [])
@@ -80,14 +92,14 @@ private struct HalfPacket: Sendable {
 
     init(body: SocketIOBody, text: ArraySlice<UInt8>) {
         self.body = body
-        self.text = text
+        self.text = text.detached()
         self.byteCount = text.count
     }
 
     var isComplete: Bool { self.attachments.count == self.body.header.attachments }
 
     mutating func append(_ attachment: ArraySlice<UInt8>) {
-        self.attachments.append(attachment)
+        self.attachments.append(attachment.detached())
         self.byteCount += attachment.count
     }
 }

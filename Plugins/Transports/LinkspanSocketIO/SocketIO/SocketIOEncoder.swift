@@ -13,36 +13,29 @@ package enum SocketIOEncoder {
     ///   - id: set when a reply is wanted.
     ///   - namespace: where it happens.
     ///   - output: where the frame goes.
-    /// - Returns: the attachments, to be sent as binary frames right after.
-    @discardableResult
     package static func append(
         event name: String, _ payload: Payload, id: UInt64?, in namespace: SocketIONamespace, to output: inout [UInt8]
-    ) -> [ArraySlice<UInt8>] {
+    ) {
         Self.appendHead(.event, attachments: payload.attachments.count, in: namespace, to: &output)
         if let id { Self.append(id, to: &output) }
         output.append(UInt8(ascii: "["))
         Self.append(string: name, to: &output)
         if !payload.elements.isEmpty {
             output.append(UInt8(ascii: ","))
-            output.append(contentsOf: payload.elements)
+            payload.elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
         }
         output.append(UInt8(ascii: "]"))
-        return payload.attachments
     }
 
     /// Appends an acknowledgement.
-    ///
-    /// - Returns: the attachments, to be sent as binary frames right after.
-    @discardableResult
     package static func append(
         ack id: UInt64, _ payload: Payload, in namespace: SocketIONamespace, to output: inout [UInt8]
-    ) -> [ArraySlice<UInt8>] {
+    ) {
         Self.appendHead(.ack, attachments: payload.attachments.count, in: namespace, to: &output)
         Self.append(id, to: &output)
         output.append(UInt8(ascii: "["))
-        output.append(contentsOf: payload.elements)
+        payload.elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
         output.append(UInt8(ascii: "]"))
-        return payload.attachments
     }
 
     /// Appends a CONNECT with its auth object, which is empty for none.
@@ -96,7 +89,7 @@ extension SocketIOEncoder {
             Self.append(UInt64(attachments), to: &output)
             output.append(UInt8(ascii: "-"))
         }
-        output.append(contentsOf: namespace.prefix)
+        if !namespace.isMain { output.append(contentsOf: namespace.prefix) }
     }
 
     private static func append(_ number: UInt64, to output: inout [UInt8]) {
@@ -108,16 +101,13 @@ extension SocketIOEncoder {
     ///
     /// Most names need no escape and are copied whole.
     private static func append(string: String, to output: inout [UInt8]) {
-        var string = string
-        string.withUTF8 { bytes in
-            output.append(UInt8(ascii: "\""))
-            if bytes.allSatisfy({ !Self.needsEscape($0) }) {
-                output.append(contentsOf: bytes)
-            } else {
-                for byte in bytes { Self.append(escaping: byte, to: &output) }
-            }
-            output.append(UInt8(ascii: "\""))
+        output.append(UInt8(ascii: "\""))
+        if string.utf8.allSatisfy({ !Self.needsEscape($0) }) {
+            output.append(contentsOf: string.utf8)
+        } else {
+            for byte in string.utf8 { Self.append(escaping: byte, to: &output) }
         }
+        output.append(UInt8(ascii: "\""))
     }
 
     @inline(__always)

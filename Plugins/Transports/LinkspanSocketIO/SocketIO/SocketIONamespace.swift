@@ -39,6 +39,10 @@ package struct SocketIONamespace: Sendable, Hashable {
         self.prefix = prefix
     }
 
+    /// Whether it is `/`.
+    @inline(__always)
+    var isMain: Bool { self.prefix.isEmpty }
+
     /// Whether a packet's namespace, given without the comma and empty for `/`, is this one.
     @inline(__always)
     func matches(_ written: ArraySlice<UInt8>) -> Bool {

@@ -7,30 +7,54 @@ internal import LinkspanNetwork
 struct SocketIOOutput: Sendable {
     /// Text frames to send.
     var frames = FrameQueue()
-    /// Events for the owners of namespaces.
-    var deliveries: [Delivery] = []
+    /// Events for the owners of namespaces, in order.
+    private(set) var batches: [NamespaceBatch] = []
     /// Set when the stream has to be dropped.
     ///
-    /// Each namespace has its closing event among the deliveries already.
+    /// Each namespace has its closing event among the batches already.
     var close: LinkspanError?
 
     /// Whether there is nothing to do.
-    var isEmpty: Bool { self.deliveries.isEmpty && self.frames.isEmpty && self.close == nil }
+    var isEmpty: Bool { self.batches.isEmpty && self.frames.isEmpty && self.close == nil }
 
     /// Forgets everything but keeps the memory for the next chunk.
     mutating func removeAll() {
         self.frames.removeAll()
-        self.deliveries.removeAll(keepingCapacity: true)
+        self.batches.removeAll(keepingCapacity: true)
         self.close = nil
+    }
+
+    /// Takes the events out.
+    mutating func takeBatches() -> [NamespaceBatch] {
+        var batches: [NamespaceBatch] = []
+        swap(&batches, &self.batches)
+        return batches
+    }
+
+    /// Adds an event of a namespace.
+    @inline(__always)
+    mutating func deliver(_ event: consuming LinkEvent, to namespace: Int) {
+        let last = self.batches.count - 1
+        if last >= 0, self.batches[last].namespace == namespace {
+            self.batches[last].events.append(event)
+        } else {
+            self.batches.append(NamespaceBatch(namespace: namespace, events: [event]))
+        }
     }
 }
 
-/// An event of one namespace.
-struct Delivery: Sendable {
+/// Events of one namespace that follow one another.
+struct NamespaceBatch: Sendable {
     /// The index that ``SocketIOSession/join(_:auth:recovery:timeout:now:output:)`` returned.
     var namespace: Int
     /// What happened there.
-    var event: LinkEvent
+    var events: [LinkEvent]
+
+    mutating func takeEvents() -> [LinkEvent] {
+        var events: [LinkEvent] = []
+        swap(&events, &self.events)
+        return events
+    }
 }
 
 /// Frames to send: texts one behind another in a single buffer, or what a codec of the app's makes.

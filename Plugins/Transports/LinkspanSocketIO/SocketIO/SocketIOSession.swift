@@ -22,6 +22,8 @@ struct SocketIOSession: Sendable {
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
     private var attachmentsDeadline: ContinuousClock.Instant?
+    /// Whether the engine is open.
+    private var isOpen = false
     private var isClosed = false
     /// What servers of version 3 have done about `/`: they let everyone in unasked, once.
     private var main = MainNamespace.awaited
@@ -126,6 +128,10 @@ struct SocketIOSession: Sendable {
     /// Takes a text frame.
     mutating func receive(text: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
+        // The commonest case first: it needs neither the codec of Engine.IO nor its clock.
+        if self.isOpen, text.first == UInt8(ascii: "4") {
+            return self.handle(text: text.dropFirst(), now: now, output: &output)
+        }
         self.handle(self.engine.receive(text: text, now: now), now: now, output: &output)
     }
 
@@ -167,17 +173,7 @@ extension SocketIOSession {
     ) {
         switch receipt {
         case .text(let text):
-            if self.codecDecoder != nil { return self.handle(.text(text), output: &output) }
-            do throws(SocketIOProtocolError) {
-                let packet = try self.decoder.receive(text: text)
-                if let packet { return self.dispatch(packet, output: &output) }
-                // Nothing complete: perhaps the first part of a packet whose attachments are now awaited.
-                if self.decoder.isCollecting {
-                    self.attachmentsDeadline = now.advanced(by: self.limits.attachmentsTimeout)
-                }
-            } catch {
-                self.close(LinkspanError(error), output: &output)
-            }
+            self.handle(text: text, now: now, output: &output)
         case .binary(let data):
             self.handle(binary: data, output: &output)
         case .nothing:
@@ -186,9 +182,30 @@ extension SocketIOSession {
             output.frames.append { EngineIOPacket.pong([]).append(to: &$0) }
         case .opened(let handshake):
             self.handshake = handshake
+            self.isOpen = true
             for index in self.namespaces.indices { self.sendConnect(index, now: now, output: &output) }
         case .close(let error):
             self.close(error, output: &output)
+        }
+    }
+
+    @inline(__always)
+    private mutating func handle(
+        text: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput
+    ) {
+        if self.codecDecoder != nil { return self.handle(.text(text), output: &output) }
+        do throws(SocketIOProtocolError) {
+            let body = try self.decoder.check(text: text)
+            if let index = self.index(of: body, in: text), let event = try body.plainEvent(text) {
+                return self.namespaces[index].receive(event, output: &output)
+            }
+            if let packet = try self.decoder.finish(body, text) { return self.dispatch(packet, output: &output) }
+            // Nothing complete: perhaps the first part of a packet whose attachments are now awaited.
+            if self.decoder.isCollecting {
+                self.attachmentsDeadline = now.advanced(by: self.limits.attachmentsTimeout)
+            }
+        } catch {
+            self.close(LinkspanError(error), output: &output)
         }
     }
 
@@ -240,6 +257,19 @@ extension SocketIOSession {
         }
     }
 
+    /// The namespace of a packet, if it is that of the last one.
+    @inline(__always)
+    private func index(of body: SocketIOBody, in text: ArraySlice<UInt8>) -> Int? {
+        guard self.latest < self.namespaces.count else { return nil }
+        let range = body.header.namespace
+        let isLatest =
+            range.isEmpty
+            ? self.namespaces[self.latest].namespace.isMain
+            : self.namespaces[self.latest].namespace.matches(
+                text[text.startIndex + range.lowerBound..<text.startIndex + range.upperBound])
+        return isLatest ? self.latest : nil
+    }
+
     /// Finds a packet's namespace; nil for one that was never joined, whose packets are ignored (S27).
     @inline(__always)
     private mutating func index(of written: ArraySlice<UInt8>) -> Int? {
@@ -266,7 +296,7 @@ extension SocketIOSession {
     }
 
     private mutating func end(_ error: LinkspanError, output: inout SocketIOOutput) {
-        self.isClosed = true
+        (self.isOpen, self.isClosed) = (false, true)
         self.engine.close()
         self.decoder.reset()
         self.attachmentsDeadline = nil
