@@ -66,6 +66,31 @@ struct EventLoopTests {
         }
     }
 
+    @Test("does not run a timer that another cancels which was due at the same time")
+    func cancelledWhenDue() async throws {
+        try await withLoop { loop in
+            let (fired, fire) = AsyncStream.makeStream(of: Int.self)
+            loop.execute {
+                let due = ContinuousClock.now + .milliseconds(1)
+                let second = LoopConfined<(any ScheduledWork)?>(nil, on: loop.identity)
+                _ = loop.schedule(at: due) {
+                    second.value?.cancel()
+                    fire.yield(1)
+                }
+                second.value = loop.schedule(at: due) { fire.yield(2) }
+                _ = loop.schedule(at: due) { fire.yield(3) }
+                // Let all become due before the first runs.
+                while ContinuousClock.now < due {}
+            }
+            var numbers: [Int] = []
+            for await number in fired {
+                numbers.append(number)
+                if number == 3 { break }
+            }
+            #expect(numbers == [1, 3])
+        }
+    }
+
     @Test("runs a timer that is set by a timer")
     func nestedTimers() async throws {
         try await withLoop { loop in

@@ -67,9 +67,16 @@ public final class EventLoop: NetworkLoop {
     public func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        let timer = LoopTimer(job)
-        self.act(self.mailbox.withLock { $0.add(timer, due: instant) })
-        return timer
+        let (action, key) = self.mailbox.withLock { $0.add(job, due: instant) }
+        self.act(action)
+        return LoopTimer(key: key, loop: self)
+    }
+
+    /// Gives a job for later up; on the loop's own thread it will not run after this.
+    func cancel(_ key: Mailbox.TimerKey) {
+        // Let go of outside the lock, because that may run foreign code.
+        let job = self.mailbox.withLock { $0.cancel(key) }
+        _ = consume job
     }
 
     /// Begins to send a request; its stream is open once the answer allows it.
