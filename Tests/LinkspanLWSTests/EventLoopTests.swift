@@ -254,7 +254,7 @@ struct EventLoopTests {
         var isGone: Bool { self.stream == nil && self.recorder == nil }
     }
 
-    @Test("writes nothing to standard error, and gives the library's lines to a handler that is set")
+    @Test("writes nothing to standard error, and gives the library's lines to the loop's log")
     func log() async {
         let result = await #expect(
             processExitsWith: .success, observing: [\.standardErrorContent]
@@ -265,8 +265,9 @@ struct EventLoopTests {
                 _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
                 _ = await recorder.ending()
             }
-            LibraryLog.setHandler { _, line in lines.withLock { $0.append(line) } }
-            try await withLoop { loop in await hop(loop) }
+            let loop = EventLoop(name: "test") { _, line in lines.withLock { $0.append(line) } }
+            await hop(loop)
+            loop.shutdown()
             try #require(lines.withLock { $0.contains { $0.contains("LWS") } })
         }
         #expect(result?.standardErrorContent.isEmpty == true)

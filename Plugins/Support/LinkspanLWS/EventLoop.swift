@@ -14,7 +14,7 @@ public final class EventLoop: NetworkLoop {
     /// starts it again.
     public static let shared = EventLoop(name: "linkspan", idleLimit: .seconds(10))
 
-    let identity = LoopIdentity()
+    let identity: LoopIdentity
     let resolver: Resolver
     private let name: String
     /// Jobs and timers on their way to the loop: between any thread and the loop's.
@@ -29,12 +29,15 @@ public final class EventLoop: NetworkLoop {
     ///   - name: the name, for debuggers.
     ///   - idleLimit: how long the loop may have no stream, no job and no timer before its thread ends until it is needed
     ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
-    public convenience init(name: String, idleLimit: Duration? = nil) {
-        self.init(name: name, resolver: .system, idleLimit: idleLimit)
+    ///   - log: gets the log lines of libwebsockets, on the loop's thread; nil, the default, for none. The library
+    ///     begins to make them for the whole process, without a lock: make such a loop before others.
+    public convenience init(name: String, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
+        self.init(name: name, resolver: .system, idleLimit: idleLimit, log: log)
     }
 
-    init(name: String, resolver: Resolver, idleLimit: Duration? = nil) {
+    init(name: String, resolver: Resolver, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
         self.name = name
+        self.identity = LoopIdentity(log: log)
         self.resolver = resolver
         self.mailbox = Lock(Mailbox(idleLimit: idleLimit))
         self.core = LoopConfined(nil, on: self.identity)

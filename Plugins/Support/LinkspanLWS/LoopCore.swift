@@ -34,7 +34,7 @@ final class LoopCore {
     private var unflushed: [LoopStream] = []
 
     init?(loop: EventLoop) {
-        LibraryLog.prepare()
+        LibraryLog.prepare(isWanted: loop.identity.log != nil)
         guard let raw = clws_loop_create(libraryCallback, Self.libraryTimeout) else { return nil }
         self.loop = loop
         self.raw = raw
