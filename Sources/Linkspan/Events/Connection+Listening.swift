@@ -119,11 +119,16 @@ extension Connection {
     ///
     /// It does not keep the connection.
     public var stateChanges: StateChanges {
-        let board = StateBoard()
-        let changes = self.onStateChange { [weak board] in board?.post($0) }
-        changes.atEnd { [weak board] in board?.finish() }
-        board.own(changes)
-        return StateChanges(board: board)
+        let (stream, newest) = AsyncStream.makeStream(of: StateChange.self, bufferingPolicy: .bufferingNewest(1))
+        let end = Promise<Void>()
+        newest.onTermination = { _ in end.fulfill() }
+        let changes = self.onStateChange { change in
+            newest.yield(change)
+            if change.to == .released { newest.finish() }
+        }
+        changes.atEnd { newest.finish() }
+        end.whenFulfilled { changes.cancel() }
+        return StateChanges(stream: stream)
     }
 }
 
