@@ -1,12 +1,20 @@
 // What LinkspanRuntime needs of the C library and Swift's modules for it leave out: a timer that goes on while the
-// machine sleeps, and the name of a thread.
+// machine sleeps, the name of a thread, and an atomic counter.
 
 #ifndef CLINKSPANRUNTIME_H
 #define CLINKSPANRUNTIME_H
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <unistd.h>
+
+/// Counts the calls in the process, from 1. Called by one Swift file only: each would get a counter of its own.
+static inline uint64_t clinkspan_next_number(void) {
+    // The newest number: between all threads that make something that is numbered.
+    static _Atomic uint64_t last = 0;
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
 
 #if defined(__linux__)
 

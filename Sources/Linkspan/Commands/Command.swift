@@ -9,16 +9,7 @@ public struct Command: Sendable {
         /// The identity of a command that nobody can refer to, until it has to wait.
         static let none = Self(number: 0)
 
-        /// The newest number: between all threads that make commands.
-        private static let last = Lock<UInt64>(0)
-
-        static func next() -> Self {
-            Self(
-                number: Self.last.withLock { last in
-                    last += 1
-                    return last
-                })
-        }
+        static func next() -> Self { Self(number: ProcessNumber.next()) }
 
         /// The earlier made is the smaller.
         public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
