@@ -3,11 +3,11 @@ public import LinkspanLifecycle
 public import LinkspanMessaging
 public import Logging
 
+// An actor for logger and families: the registry's calls of handlers contend with reconfiguration.
 /// Writes what happens to connections, services and credentials as structured log lines.
 ///
 /// Every line is a fixed sentence with metadata, so that lines can be counted and searched. Payloads, credentials,
 /// queries of URLs and names of users are never written.
-// An actor for logger and families: the registry's calls of handlers contend with reconfiguration.
 public actor LoggingService: LifecycleService {
     /// The name in registries and configuration.
     public nonisolated let name: ServiceName = "logging"

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Takes the blobs out of a value while it is encoded, in the order in which the encoder meets them.
 // Unchecked because an encoder's strategy has to be Sendable; encoding does not leave the thread that encodes.
+/// Takes the blobs out of a value while it is encoded, in the order in which the encoder meets them.
 final class AttachmentCollector: @unchecked Sendable {
     private let firstIndex: Int
     private(set) var attachments: [ArraySlice<UInt8>] = []

@@ -2,6 +2,7 @@ public import Linkspan
 public import LinkspanMessaging
 public import LinkspanRuntime
 
+// An actor for the running plan and the timer: readers contend with the task that follows the file.
 /// Applies changes of the configuration to a running plan: when its file changes, and on request.
 ///
 /// Nothing is watched unless an app makes a reloader and runs it.
@@ -13,7 +14,6 @@ public import LinkspanRuntime
 ///
 /// A file counts as changed once two looks in a row find the same new content, so that one that is just being written
 /// is left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on.
-// An actor for the running plan and the timer: readers contend with the task that follows the file.
 public actor ConfigurationReloader {
     /// The result of a change.
     public enum Outcome: Sendable {

@@ -58,8 +58,8 @@ public struct UnixSignalSource: EventSource {
     }
 }
 
-/// Carries signals by a pipe from the signal handler, where almost no call is allowed, to their listeners.
 // An actor for listeners and dispositions: sources that come and go contend with the task that hands signals on.
+/// Carries signals by a pipe from the signal handler, where almost no call is allowed, to their listeners.
 private actor SignalPipe {
     static let shared = SignalPipe()
 
