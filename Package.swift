@@ -32,8 +32,9 @@ func sdk(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// A target of `Plugins/`.
 ///
 /// Package access is off, so a first-party plug-in has no privilege that a third party lacks. It is on for the network
-/// transports and the server that is tested against them, which share the codecs of their wires: what the core keeps to
-/// itself is `internal`, and out of reach of any plug-in.
+/// transports and the server that is tested against them, which share the codecs of their wires, and for the renewal of
+/// tokens, which is the core's own, offered as a service: what the core keeps to itself is `internal`, and out of reach of
+/// any plug-in.
 func plugin(
     _ kind: String, _ name: String, _ dependencies: [Target.Dependency], packageAccess: Bool = false
 ) -> Target {
@@ -113,7 +114,8 @@ let plugins: [Target] = [
         ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", tracing]),
     plugin("Services", "LinkspanPresence", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"]),
     plugin(
-        "Services", "LinkspanTokenRefresh", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"]),
+        "Services", "LinkspanTokenRefresh", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime"],
+        packageAccess: true),
     plugin(
         "Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", deque]),
     plugin(

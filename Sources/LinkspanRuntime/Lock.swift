@@ -47,6 +47,7 @@ extension Lock where State: ~Copyable {
         let state: UnsafeMutablePointer<State>
 
         #if canImport(Darwin)
+        /// The system's lock of one `Lock`: guards `state`, between the threads that `Lock`'s owner names.
         private let lock: os_unfair_lock_t
         #else
         private let lock: UnsafeMutablePointer<pthread_mutex_t>

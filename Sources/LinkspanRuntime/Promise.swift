@@ -1,12 +1,13 @@
-/// One value that one task awaits and any thread supplies, once.
+/// One value that any thread supplies, once, and that one task awaits or callbacks hear.
 public final class Promise<Value: Sendable>: Sendable {
     private enum State: Sendable {
         case empty
         case awaited(UnsafeContinuation<Value, Never>)
+        case observed([@Sendable (Value) -> Void])
         case fulfilled(Value)
     }
 
-    /// The value or who waits for it: between the one that fulfils and the one that waits.
+    /// The value or who waits for it: between the thread that fulfils and those that wait.
     private let state = Lock(State.empty)
 
     /// Makes a promise without a value.
@@ -14,19 +15,37 @@ public final class Promise<Value: Sendable>: Sendable {
 
     /// Supplies the value; only the first one counts.
     public func fulfill(_ value: Value) {
-        let waiter = self.state.withLock { state -> UnsafeContinuation<Value, Never>? in
-            switch state {
-            case .empty:
-                state = .fulfilled(value)
-                return nil
-            case .awaited(let continuation):
-                state = .fulfilled(value)
-                return continuation
-            case .fulfilled:
-                return nil
-            }
+        let former = self.state.withLock { state -> State in
+            let former = state
+            if case .fulfilled = former {} else { state = .fulfilled(value) }
+            return former
         }
-        waiter?.resume(returning: value)
+        switch former {
+        case .awaited(let continuation): continuation.resume(returning: value)
+        case .observed(let observers): for observer in observers { observer(value) }
+        case .empty, .fulfilled: ()
+        }
+    }
+
+    /// The value, if it has been supplied.
+    package var fulfilled: Value? {
+        self.state.withLock { if case .fulfilled(let value) = $0 { value } else { nil } }
+    }
+
+    /// Calls `observer` with the value: at once if there is one, or on the thread that supplies it, after the observers
+    /// that were given before.
+    package func whenFulfilled(_ observer: @escaping @Sendable (Value) -> Void) {
+        let value = self.state.withLock { state -> Value? in
+            switch state {
+            case .fulfilled(let value): return value
+            case .empty: state = .observed([observer])
+            case .observed(let observers): state = .observed(observers + [observer])
+            case .awaited(let continuation):
+                state = .observed([{ continuation.resume(returning: $0) }, observer])
+            }
+            return nil
+        }
+        if let value { observer(value) }
     }
 
     /// The value, as soon as there is one.
@@ -37,14 +56,13 @@ public final class Promise<Value: Sendable>: Sendable {
             await withUnsafeContinuation { continuation in
                 let value = self.state.withLock { state -> Value? in
                     switch state {
-                    case .fulfilled(let value):
-                        return value
-                    case .awaited:
-                        preconditionFailure("a promise is awaited by two tasks")
-                    case .empty:
-                        state = .awaited(continuation)
-                        return nil
+                    case .fulfilled(let value): return value
+                    case .awaited: preconditionFailure("a promise is awaited by two tasks")
+                    case .empty: state = .awaited(continuation)
+                    case .observed(let observers):
+                        state = .observed(observers + [{ continuation.resume(returning: $0) }])
                     }
+                    return nil
                 }
                 if let value { continuation.resume(returning: value) }
             }

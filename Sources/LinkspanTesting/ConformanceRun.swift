@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanRuntime
 
 /// One check under way: the links it has made, and the checks themselves.
-final class ConformanceRun<Fixture: TransportFixture>: Sendable {
+final class ConformanceRun<Fixture: TransportFixture> {
     /// A link and what it has delivered.
     ///
     /// As the core does, it calls the link on the transport's executor.
@@ -41,8 +41,7 @@ final class ConformanceRun<Fixture: TransportFixture>: Sendable {
 
     private let fixture: Fixture
     private let transport: any Transport
-    /// What was seen: between the transport's executor and the test.
-    private let lines = Lock<[Line]>([])
+    private var lines: [Line] = []
 
     init(fixture: Fixture) {
         self.fixture = fixture
@@ -53,7 +52,7 @@ final class ConformanceRun<Fixture: TransportFixture>: Sendable {
         let probe = LinkProbe(executor: self.transport.executor) { [fixture] in fixture.passTime() }
         let link = self.transport.makeLink(request ?? self.fixture.request, receiver: probe)
         let line = Line(link: link, probe: probe, executor: self.transport.executor)
-        self.lines.withLock { $0.append(line) }
+        self.lines.append(line)
         return line
     }
 
@@ -67,10 +66,9 @@ final class ConformanceRun<Fixture: TransportFixture>: Sendable {
 
     /// Looks for broken promises, and ends what is left.
     func conclude() throws(ConformanceFailure) {
-        let lines = self.lines.withLock { $0 }
-        for line in lines { line.abort() }
+        for line in self.lines { line.abort() }
         self.fixture.passTime()
-        if let violation = lines.flatMap(\.probe.violations).first { throw ConformanceFailure(violation) }
+        if let violation = self.lines.flatMap(\.probe.violations).first { throw ConformanceFailure(violation) }
     }
 
     func expect(_ isTrue: Bool, _ otherwise: @autoclosure () -> String) throws(ConformanceFailure) {
@@ -298,7 +296,7 @@ extension ConformanceRun {
             _ = try await line.probe.end()
         }
         self.fixture.passTime()
-        for line in self.lines.withLock({ $0 }) {
+        for line in self.lines {
             try self.expect(line.probe.events.ends.count == 1, "a link ended more than once")
         }
     }

@@ -1,5 +1,4 @@
 public import Linkspan
-internal import LinkspanRuntime
 
 /// Writes down what happens on connections, in order, and waits for things to have happened.
 ///
@@ -34,20 +33,7 @@ public final class EventRecorder: Sendable {
         }
     }
 
-    private struct Waiter: Sendable {
-        let condition: @Sendable ([Entry]) -> Bool
-        let continuation: CheckedContinuation<Bool, Never>
-    }
-
-    private struct State: Sendable {
-        var entries: [Entry] = []
-        var waiters: [UInt64: Waiter] = [:]
-        var lastWaiter: UInt64 = 0
-    }
-
-    /// What was recorded and who waits: between executors and the test.
-    private let state = Lock(State())
-    private let scheduler = SystemScheduler.shared
+    private let log = WatchedState<[Entry]>([])
 
     /// Makes an empty recorder.
     public init() {}
@@ -78,19 +64,12 @@ public final class EventRecorder: Sendable {
     public func note(_ text: String) { self.record(.note(text)) }
 
     /// Adds an entry and wakes those who waited for it.
-    public func record(_ entry: Entry) {
-        let satisfied = self.state.withLock { state in
-            state.entries.append(entry)
-            let numbers = state.waiters.filter { $0.value.condition(state.entries) }.map(\.key)
-            return numbers.compactMap { state.waiters.removeValue(forKey: $0) }
-        }
-        for waiter in satisfied { waiter.continuation.resume(returning: true) }
-    }
+    public func record(_ entry: Entry) { self.log.change { $0.append(entry) } }
 
     // MARK: What was recorded
 
     /// Everything, in order.
-    public var entries: [Entry] { self.state.withLock { $0.entries } }
+    public var entries: [Entry] { self.log.value }
 
     /// The state changes, in order.
     public var changes: [StateChange] {
@@ -128,40 +107,15 @@ public final class EventRecorder: Sendable {
     /// - Parameters:
     ///   - what: what is waited for, in words, for the error.
     ///   - deadline: how long at most.
-    ///   - condition: looks at all entries so far. Called with the recorder's lock held: must only look.
+    ///   - condition: looks at all entries so far; called on any thread.
     /// - Throws: ``Missed``, which lists what happened instead.
     public func wait(
         for what: String, within deadline: Duration = .seconds(10),
         until condition: @escaping @Sendable ([Entry]) -> Bool
     ) async throws(Missed) {
-        let number = self.state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
+        guard await self.log.wait(within: deadline, until: condition) else {
+            throw Missed(what: what, deadline: deadline, entries: self.entries)
         }
-        let isFulfilled = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                self.enqueue(number, Waiter(condition: condition, continuation: continuation))
-                _ = self.scheduler.schedule(at: .now + deadline) { [weak self] in self?.giveUp(number) }
-                if Task.isCancelled { self.giveUp(number) }
-            }
-        } onCancel: {
-            self.giveUp(number)
-        }
-        if !isFulfilled { throw Missed(what: what, deadline: deadline, entries: self.entries) }
-    }
-
-    private func enqueue(_ number: UInt64, _ waiter: Waiter) {
-        let isFulfilled = self.state.withLock { state in
-            if waiter.condition(state.entries) { return true }
-            state.waiters[number] = waiter
-            return false
-        }
-        if isFulfilled { waiter.continuation.resume(returning: true) }
-    }
-
-    private func giveUp(_ number: UInt64) {
-        let waiter = self.state.withLock { $0.waiters.removeValue(forKey: number) }
-        waiter?.continuation.resume(returning: false)
     }
 }
 

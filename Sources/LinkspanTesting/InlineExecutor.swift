@@ -21,9 +21,11 @@ public final class InlineExecutor: JobExecutor {
         var jobs: Deque<@Sendable () -> Void> = []
         var isRunning = false
         var thread: UInt?
+        var clock = VirtualClock()
     }
 
-    /// Jobs: between the threads that bring them and the one that runs them.
+    /// Jobs, and the time of a ``VirtualScheduler``: between the threads that bring jobs, the one that runs them and the
+    /// one that moves the clock.
     private let state = Lock(State())
 
     /// Makes an executor without jobs.
@@ -55,6 +57,20 @@ public final class InlineExecutor: JobExecutor {
         guard let mustRun else { return }
         guard mustRun else { return isDone.wait() }
         while let job = self.next() { job() }
+    }
+
+    /// Runs `body` after all jobs given before it, or at once when the caller is in a job, and returns its result.
+    func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
+        guard !self.isCurrent else { return body() }
+        let promise = Promise<Result>()
+        self.execute { promise.fulfill(body()) }
+        guard let result = promise.fulfilled else { preconditionFailure("a job has run when it has been given") }
+        return result
+    }
+
+    /// Reads or changes the time that belongs to this executor.
+    func withClock<Result>(_ body: (inout VirtualClock) -> Result) -> Result {
+        self.state.withLock { body(&$0.clock) }
     }
 
     private func next() -> (@Sendable () -> Void)? {

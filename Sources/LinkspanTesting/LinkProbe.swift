@@ -13,9 +13,7 @@ final class LinkProbe: LinkReceiver {
         var handler: (@Sendable (LinkEvent) -> Void)?
     }
 
-    /// What a link told: between the transport's executor and the test.
-    private let state = Lock(State())
-    private let recorder = EventRecorder()
+    private let state = WatchedState(State())
     private let executor: any JobExecutor
     private let passTime: @Sendable () -> Void
 
@@ -26,19 +24,19 @@ final class LinkProbe: LinkReceiver {
 
     /// Makes a call on the link, which must not call back before it returns.
     func called(_ body: () -> Void) {
-        self.state.withLock { $0.isCalling = true }
+        self.state.change { $0.isCalling = true }
         body()
-        self.state.withLock { $0.isCalling = false }
+        self.state.change { $0.isCalling = false }
     }
 
-    var events: [LinkEvent] { self.state.withLock { $0.events } }
-    var violations: [String] { self.state.withLock { $0.violations } }
+    var events: [LinkEvent] { self.state.value.events }
+    var violations: [String] { self.state.value.violations }
 
     /// Calls `handler` from inside the receiver, behind the book-keeping.
-    func onEvent(_ handler: @escaping @Sendable (LinkEvent) -> Void) { self.state.withLock { $0.handler = handler } }
+    func onEvent(_ handler: @escaping @Sendable (LinkEvent) -> Void) { self.state.change { $0.handler = handler } }
 
     func receive(_ events: [LinkEvent]) {
-        let handler = self.state.withLock { state in
+        let handler = self.state.change { state in
             if state.isInside { state.violations.append("two batches came at once") }
             if state.isCalling { state.violations.append("a batch came inside a call on the link") }
             if !self.executor.isCurrent { state.violations.append("a batch came outside the transport's executor") }
@@ -48,8 +46,7 @@ final class LinkProbe: LinkReceiver {
             return state.handler
         }
         if let handler { for event in events { handler(event) } }
-        self.state.withLock { $0.isInside = false }
-        self.recorder.note("")
+        self.state.change { $0.isInside = false }
     }
 
     private static func check(_ event: LinkEvent, _ state: inout State) {
@@ -70,13 +67,10 @@ final class LinkProbe: LinkReceiver {
         for what: String, until condition: @escaping @Sendable ([LinkEvent]) -> Bool
     ) async throws(ConformanceFailure) {
         self.passTime()
-        do {
-            try await self.recorder.wait(for: what, within: TransportConformance.patience) { [weak self] _ in
-                self.map { condition($0.events) } ?? false
-            }
-        } catch {
+        let patience = TransportConformance.patience
+        guard await self.state.wait(within: patience, until: { condition($0.events) }) else {
             let events = self.events.suffix(20).map(\.summary).joined(separator: ", ")
-            throw ConformanceFailure("\(what) did not happen within \(error.deadline); the latest events: [\(events)]")
+            throw ConformanceFailure("\(what) did not happen within \(patience); the latest events: [\(events)]")
         }
     }
 

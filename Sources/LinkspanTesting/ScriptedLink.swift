@@ -31,31 +31,36 @@ final class ScriptedLink: Link, Sendable {
     let request: LinkRequest
     private let receiver: any LinkReceiver
     private let transport: ScriptedTransport
-    /// Between the executor and the test, which plays the server.
-    private let state = Lock(State())
+    private let state: Confined<State>
 
     init(request: LinkRequest, receiver: any LinkReceiver, transport: ScriptedTransport) {
         self.request = request
         self.receiver = receiver
         self.transport = transport
+        self.state = Confined(State(), to: transport.executor)
     }
 
-    var isOpen: Bool { self.state.withLock { $0.phase == .open } }
-    var renewals: [Credentials] { self.state.withLock { $0.renewals } }
+    /// Reads or changes the state on the executor; the test, which plays the server, waits for it.
+    private func withState<Result: Sendable>(_ body: @escaping @Sendable (inout State) -> Result) -> Result {
+        self.scheduler.executor.run { body(&self.state.value) }
+    }
+
+    var isOpen: Bool { self.withState { $0.phase == .open } }
+    var renewals: [Credentials] { self.withState { $0.renewals } }
 
     private var scheduler: VirtualScheduler { self.transport.scheduler }
 
     // MARK: Opening
 
     func open() {
-        let isFirst = self.state.withLock { state in
+        let isFirst = self.withState { state in
             guard state.phase == .idle else { return false }
             state.phase = .opening
             return true
         }
         guard isFirst else { return }
         let (peer, script) = self.transport.register(self)
-        self.state.withLock { state in
+        self.withState { state in
             state.script = script
             state.peer = peer
         }
@@ -64,9 +69,9 @@ final class ScriptedLink: Link, Sendable {
     }
 
     private func answer(_ peer: ScriptedPeer, _ script: LinkScript) {
-        guard self.state.withLock({ $0.phase == .opening }) else { return }
+        guard self.withState({ $0.phase == .opening }) else { return }
         if case .refuses(let error) = script.opening { return self.drop(error) }
-        self.state.withLock { state in
+        self.withState { state in
             state.phase = .open
             state.openedAt = self.scheduler.now
         }
@@ -84,7 +89,7 @@ final class ScriptedLink: Link, Sendable {
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
         let now = self.scheduler.now
-        let acceptance = self.state.withLock { state -> SendAcceptance in
+        let acceptance = self.withState { state -> SendAcceptance in
             guard state.phase == .open, state.peer != nil else { return .refused }
             if let error = state.script.rejects(message) { return .rejected(error) }
             state.accepted += 1
@@ -94,16 +99,16 @@ final class ScriptedLink: Link, Sendable {
             return state.isFull ? .acceptedAndFull : .accepted
         }
         guard acceptance == .accepted || acceptance == .acceptedAndFull else { return acceptance }
-        let (peer, isLast) = self.state.withLock { ($0.peer, $0.accepted == $0.script.dropsAfterMessages) }
+        let (peer, isLast) = self.withState { ($0.peer, $0.accepted == $0.script.dropsAfterMessages) }
         guard let peer else { return .refused }
         self.transport.accepted(message, link: peer.number)
         self.toServer(from: now) { self.arrive(message, at: peer) }
-        if isLast { self.toServer(from: now) { self.drop(self.state.withLock { $0.script.dropError }) } }
+        if isLast { self.toServer(from: now) { self.drop(self.withState { $0.script.dropError }) } }
         return acceptance
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        let (peer, error) = self.state.withLock { state in
+        let (peer, error) = self.withState { state in
             (state.phase == .open ? state.peer : nil, state.script.rejectsReply(payload))
         }
         guard let peer else { return .refused }
@@ -115,7 +120,7 @@ final class ScriptedLink: Link, Sendable {
     }
 
     func renewCredentials(_ credentials: Credentials) -> Bool {
-        self.state.withLock { state in
+        self.withState { state in
             guard state.phase == .open, state.script.showsRenewals else { return false }
             state.renewals.append(credentials)
             return true
@@ -127,7 +132,7 @@ final class ScriptedLink: Link, Sendable {
     func abort() { self.close() }
 
     private func toServer(from now: ContinuousClock.Instant, _ arrival: @escaping @Sendable () -> Void) {
-        let instant = self.state.withLock { state in
+        let instant = self.withState { state in
             let instant = max(now + state.script.delayToServer(), state.lastToServer ?? now)
             state.lastToServer = instant
             return instant
@@ -137,7 +142,7 @@ final class ScriptedLink: Link, Sendable {
 
     private func arrive(_ message: OutboundMessage, at peer: ScriptedPeer) {
         guard self.isHeard(by: peer) else { return }
-        let isRead = self.state.withLock { state in
+        let isRead = self.withState { state in
             guard state.script.capacity == nil else {
                 state.unread.append(message)
                 return false
@@ -149,7 +154,7 @@ final class ScriptedLink: Link, Sendable {
     }
 
     private func isHeard(by peer: ScriptedPeer) -> Bool {
-        self.state.withLock { state in
+        self.withState { state in
             guard !self.isHalfOpen(state) else { return false }
             return state.phase == .open || state.script.outlivesDrop
         }
@@ -163,7 +168,7 @@ final class ScriptedLink: Link, Sendable {
     // MARK: From the server
 
     func read(_ count: Int?) {
-        let (messages, peer, hasRoom) = self.state.withLock { state -> ([OutboundMessage], ScriptedPeer?, Bool) in
+        let (messages, peer, hasRoom) = self.withState { state -> ([OutboundMessage], ScriptedPeer?, Bool) in
             let taken = Array(state.unread.prefix(count ?? .max))
             state.unread.removeFirst(taken.count)
             state.outstanding -= taken.count
@@ -178,7 +183,7 @@ final class ScriptedLink: Link, Sendable {
 
     func deliver(_ event: LinkEvent) {
         let now = self.scheduler.now
-        let copies = self.state.withLock { state -> (count: Int, instant: ContinuousClock.Instant)? in
+        let copies = self.withState { state -> (count: Int, instant: ContinuousClock.Instant)? in
             guard state.phase == .open || state.script.speaksAfterDrop else { return nil }
             let instant = max(now + state.script.delayToClient(), state.lastToClient ?? now)
             state.lastToClient = instant
@@ -200,7 +205,7 @@ final class ScriptedLink: Link, Sendable {
     }
 
     private func tell(_ event: LinkEvent) {
-        let isHeard = self.state.withLock { state in
+        let isHeard = self.withState { state in
             if case .opened = event { return state.phase == .open }
             return (state.phase == .open && !self.isHalfOpen(state)) || state.script.speaksAfterDrop
         }
@@ -210,12 +215,12 @@ final class ScriptedLink: Link, Sendable {
     /// Ends the link behind what is under way to the client.
     func finish(_ error: LinkspanError) {
         let now = self.scheduler.now
-        let instant = self.state.withLock { max(now + $0.script.delayToClient(), $0.lastToClient ?? now) }
+        let instant = self.withState { max(now + $0.script.delayToClient(), $0.lastToClient ?? now) }
         _ = self.scheduler.schedule(at: instant, on: self.scheduler.executor) { self.drop(error) }
     }
 
     func drop(_ error: LinkspanError) {
-        let isFirst = self.state.withLock { state in
+        let isFirst = self.withState { state in
             defer { state.phase = .ended }
             return state.phase != .ended
         }

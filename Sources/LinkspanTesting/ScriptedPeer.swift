@@ -13,13 +13,19 @@ public final class ScriptedPeer: Sendable {
     /// What the client connected with, credentials included.
     public let request: LinkRequest
     private let link: ScriptedLink
-    /// What arrived at the server: between the executor and the test.
-    private let state = Lock(State())
+    private let state: Confined<State>
+    private let executor: InlineExecutor
 
-    init(number: Int, request: LinkRequest, link: ScriptedLink) {
+    init(number: Int, request: LinkRequest, link: ScriptedLink, executor: InlineExecutor) {
         self.number = number
         self.request = request
         self.link = link
+        self.executor = executor
+        self.state = Confined(State(), to: executor)
+    }
+
+    private func withState<Result: Sendable>(_ body: @escaping @Sendable (inout State) -> Result) -> Result {
+        self.executor.run { body(&self.state.value) }
     }
 
     /// The renewed credentials that the client has shown while the link was open, in order; see
@@ -38,7 +44,7 @@ public final class ScriptedPeer: Sendable {
     public func ask(
         _ event: String, _ payload: Payload = .empty, _ onReply: @escaping @Sendable (Payload) -> Void
     ) {
-        let id = self.state.withLock { state in
+        let id = self.withState { state in
             state.lastQuestion += 1
             state.questions[state.lastQuestion] = onReply
             return state.lastQuestion
@@ -66,7 +72,7 @@ public final class ScriptedPeer: Sendable {
     public func read(_ count: Int? = nil) { self.link.read(count) }
 
     func answered(_ id: UInt64, _ payload: Payload) {
-        let onReply = self.state.withLock { $0.questions.removeValue(forKey: id) }
+        let onReply = self.withState { $0.questions.removeValue(forKey: id) }
         onReply?(payload)
     }
 }

@@ -41,8 +41,7 @@ public final class ScriptedTransport: Transport {
     /// The scheduler's executor.
     public var executor: any JobExecutor { self.scheduler.executor }
     private let script: @Sendable (Int) -> LinkScript
-    /// The links made so far: between the executor and the test.
-    private let state = Lock(State())
+    private let state: Confined<State>
 
     /// Makes a transport.
     ///
@@ -58,25 +57,31 @@ public final class ScriptedTransport: Transport {
         self.name = name
         self.schemes = [name]
         self.script = script
+        self.state = Confined(State(), to: scheduler.executor)
+    }
+
+    /// Reads or changes the state on the executor; the test waits for it.
+    private func withState<Result: Sendable>(_ body: @escaping @Sendable (inout State) -> Result) -> Result {
+        self.scheduler.executor.run { body(&self.state.value) }
     }
 
     /// Sets what the server does when a link opens, before the client is told.
-    public func onConnect(_ handler: @escaping ConnectHandler) { self.state.withLock { $0.onConnect = handler } }
+    public func onConnect(_ handler: @escaping ConnectHandler) { self.withState { $0.onConnect = handler } }
 
     /// Sets what the server does with each message.
-    public func onMessage(_ handler: @escaping MessageHandler) { self.state.withLock { $0.onMessage = handler } }
+    public func onMessage(_ handler: @escaping MessageHandler) { self.withState { $0.onMessage = handler } }
 
     /// The links so far, in the order in which they began to open.
-    public var peers: [ScriptedPeer] { self.state.withLock { $0.peers } }
+    public var peers: [ScriptedPeer] { self.withState { $0.peers } }
 
     /// The links that are open.
     public var openPeers: [ScriptedPeer] { self.peers.filter(\.isOpen) }
 
     /// What the links have accepted, in order.
-    public var sent: [Record] { self.state.withLock { $0.sent } }
+    public var sent: [Record] { self.withState { $0.sent } }
 
     /// What has arrived at the server, in order.
-    public var received: [Record] { self.state.withLock { $0.received } }
+    public var received: [Record] { self.withState { $0.received } }
 
     /// Makes a link to the scripted server.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
@@ -87,8 +92,9 @@ public final class ScriptedTransport: Transport {
 
     /// Registers a link that has begun to open.
     func register(_ link: ScriptedLink) -> (peer: ScriptedPeer, script: LinkScript) {
-        let peer = self.state.withLock { state in
-            let peer = ScriptedPeer(number: state.peers.count + 1, request: link.request, link: link)
+        let peer = self.withState { state in
+            let peer = ScriptedPeer(
+                number: state.peers.count + 1, request: link.request, link: link, executor: self.scheduler.executor)
             state.peers.append(peer)
             return peer
         }
@@ -96,17 +102,17 @@ public final class ScriptedTransport: Transport {
     }
 
     func admit(_ peer: ScriptedPeer) throws(LinkspanError) {
-        try self.state.withLock { $0.onConnect }?(peer)
+        try self.withState { $0.onConnect }?(peer)
     }
 
     func accepted(_ message: OutboundMessage, link: Int) {
         let record = self.record(message, link)
-        self.state.withLock { $0.sent.append(record) }
+        self.withState { $0.sent.append(record) }
     }
 
     func arrived(_ message: OutboundMessage, at peer: ScriptedPeer) {
         let record = self.record(message, peer.number)
-        let handler = self.state.withLock { state in
+        let handler = self.withState { state in
             state.received.append(record)
             return state.onMessage
         }

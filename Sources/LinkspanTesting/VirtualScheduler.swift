@@ -5,17 +5,7 @@ public import LinkspanRuntime
 /// Everything runs on the thread that moves the clock, in the order of the instants; what is due at the same instant
 /// runs in the order in which it was scheduled. So a test that is driven by it alone is deterministic.
 public final class VirtualScheduler: Scheduler {
-    fileprivate typealias Work = @Sendable () -> Void
-
-    private struct State: Sendable {
-        var now: ContinuousClock.Instant
-        var deadlines = DeadlineHeap<Work>()
-    }
-
-    /// Time and deadlines: between the test, which moves the clock, and executors that schedule.
-    private let state: Lock<State>
-
-    /// An executor for the transports of a test that is driven by this clock.
+    /// An executor for the transports of a test that is driven by this clock; it keeps the time.
     public let executor = InlineExecutor()
 
     /// When the clock began.
@@ -23,25 +13,24 @@ public final class VirtualScheduler: Scheduler {
 
     /// Makes a clock that begins at an arbitrary instant.
     public init() {
-        self.start = .now
-        self.state = Lock(State(now: self.start))
+        self.start = self.executor.withClock { $0.now }
     }
 
     /// The present moment of the virtual clock.
-    public var now: ContinuousClock.Instant { self.state.withLock { $0.now } }
+    public var now: ContinuousClock.Instant { self.executor.withClock { $0.now } }
 
     /// The time since the clock began.
     public var elapsed: Duration { self.start.duration(to: self.now) }
 
     /// How many pieces of work are due, now or later.
-    public var pendingCount: Int { self.state.withLock { $0.deadlines.count } }
+    public var pendingCount: Int { self.executor.withClock { $0.deadlines.count } }
 
     /// Calls `work` when the clock has come to `instant`, on the thread that moves it.
     @discardableResult
     public func schedule(
         at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        let key = self.state.withLock { $0.deadlines.insert(work, at: max(instant, $0.now)) }
+        let key = self.executor.withClock { $0.deadlines.insert(work, at: max(instant, $0.now)) }
         return VirtualWork(key: key, scheduler: self)
     }
 
@@ -61,7 +50,7 @@ public final class VirtualScheduler: Scheduler {
     public func advance(by duration: Duration) {
         let end = self.now + duration
         while self.runNext(until: end) {}
-        self.state.withLock { $0.now = max($0.now, end) }
+        self.executor.withClock { $0.now = max($0.now, end) }
     }
 
     /// Runs what is due without moving the clock.
@@ -80,25 +69,33 @@ public final class VirtualScheduler: Scheduler {
 
     /// Runs the earliest work that is due until `end`, moving the clock to its instant.
     private func runNext(until end: ContinuousClock.Instant) -> Bool {
-        let work = self.state.withLock { state -> Work? in
-            guard let next = state.deadlines.earliest, next <= end else { return nil }
-            state.now = max(state.now, next)
-            return state.deadlines.popDue(end)
+        let work = self.executor.withClock { clock -> VirtualClock.Work? in
+            guard let next = clock.deadlines.earliest, next <= end else { return nil }
+            clock.now = max(clock.now, next)
+            return clock.deadlines.popDue(end)
         }
         work?()
         return work != nil
     }
 
-    fileprivate func cancel(_ key: DeadlineHeap<Work>.Key) {
+    fileprivate func cancel(_ key: DeadlineHeap<VirtualClock.Work>.Key) {
         // Taken out first and let go of outside the lock, because letting go may run foreign code.
-        let work = self.state.withLock { $0.deadlines.remove(key) }
+        let work = self.executor.withClock { $0.deadlines.remove(key) }
         _ = consume work
     }
 }
 
 private struct VirtualWork: ScheduledWork {
-    let key: DeadlineHeap<VirtualScheduler.Work>.Key
+    let key: DeadlineHeap<VirtualClock.Work>.Key
     let scheduler: VirtualScheduler
 
     func cancel() { self.scheduler.cancel(self.key) }
+}
+
+/// The time of a ``VirtualScheduler``, as a value.
+struct VirtualClock: Sendable {
+    typealias Work = @Sendable () -> Void
+
+    var now = ContinuousClock.now
+    var deadlines = DeadlineHeap<Work>()
 }

@@ -67,7 +67,7 @@ struct ReloaderTests {
             try follower.write(Self.text(mood: "wild"))
             #expect(await follower.next() == "configuration changed:\n~ rooms.mood calm -> wild (hot)")
             #expect(stage.journal == ["change rooms 1 wild"])
-            #expect(follower.reloader.running.explain("services.rooms.mood")?.value == "wild")
+            #expect(await follower.reloader.running.explain("services.rooms.mood")?.value == "wild")
             for _ in 0..<3 { await follower.look() }
             #expect(stage.journal.count == 1)
         }

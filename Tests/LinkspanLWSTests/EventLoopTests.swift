@@ -66,6 +66,31 @@ struct EventLoopTests {
         }
     }
 
+    @Test("does not run a timer that another cancels which was due at the same time")
+    func cancelledWhenDue() async throws {
+        try await withLoop { loop in
+            let (fired, fire) = AsyncStream.makeStream(of: Int.self)
+            loop.execute {
+                let due = ContinuousClock.now + .milliseconds(1)
+                let second = LoopConfined<(any ScheduledWork)?>(nil, on: loop.identity)
+                _ = loop.schedule(at: due) {
+                    second.value?.cancel()
+                    fire.yield(1)
+                }
+                second.value = loop.schedule(at: due) { fire.yield(2) }
+                _ = loop.schedule(at: due) { fire.yield(3) }
+                // Let all become due before the first runs.
+                while ContinuousClock.now < due {}
+            }
+            var numbers: [Int] = []
+            for await number in fired {
+                numbers.append(number)
+                if number == 3 { break }
+            }
+            #expect(numbers == [1, 3])
+        }
+    }
+
     @Test("runs a timer that is set by a timer")
     func nestedTimers() async throws {
         try await withLoop { loop in
@@ -229,7 +254,7 @@ struct EventLoopTests {
         var isGone: Bool { self.stream == nil && self.recorder == nil }
     }
 
-    @Test("writes nothing to standard error, and gives the library's lines to a handler that is set")
+    @Test("writes nothing to standard error, and gives the library's lines to the loop's log")
     func log() async {
         let result = await #expect(
             processExitsWith: .success, observing: [\.standardErrorContent]
@@ -240,8 +265,9 @@ struct EventLoopTests {
                 _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true), on: loop)
                 _ = await recorder.ending()
             }
-            LibraryLog.setHandler { _, line in lines.withLock { $0.append(line) } }
-            try await withLoop { loop in await hop(loop) }
+            let loop = EventLoop(name: "test") { _, line in lines.withLock { $0.append(line) } }
+            await hop(loop)
+            loop.shutdown()
             try #require(lines.withLock { $0.contains { $0.contains("LWS") } })
         }
         #expect(result?.standardErrorContent.isEmpty == true)

@@ -21,18 +21,18 @@ struct EventSourceTests {
     @Test("events of a source reach the services, those sent before it ran included")
     func manual() async throws {
         let registry = ServiceRegistry()
-        let source = ManualSource<AppEvent>()
+        let (source, sink) = AsyncStream.makeStream(of: AppEvent.self)
         let journal = Journal()
-        source.send(.didBecomeActive)
+        sink.yield(.didBecomeActive)
         try registry.register(PhaseFollower(journal: journal)).keep()
         try registry.register(SourceService("app", source)).keep()
         #expect(try await registry.start().waves == [["services.app"], ["services.follower"]])
         await eventually { journal.all.count == 1 }
-        source.send(.willResignActive)
+        sink.yield(.willResignActive)
         await eventually { journal.all.count == 2 }
         #expect(journal.all == ["didBecomeActive", "willResignActive"])
         #expect(await registry.stop().isClean)
-        source.send(.didBecomeActive)
+        sink.yield(.didBecomeActive)
         #expect(journal.all.count == 2)
     }
 

@@ -56,10 +56,10 @@ struct SignalSourceTests {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler)
         let services = ServiceRegistry()
-        let path = ManualSource<NetworkEvent>()
-        let app = ManualSource<AppEvent>()
-        try services.register(SourceService("path", path)).keep()
-        try services.register(SourceService("app", app)).keep()
+        let (paths, path) = AsyncStream.makeStream(of: NetworkEvent.self)
+        let (phases, app) = AsyncStream.makeStream(of: AppEvent.self)
+        try services.register(SourceService("path", paths)).keep()
+        try services.register(SourceService("app", phases)).keep()
         try await services.start()
         let manager = ConnectionManager(services: services, scheduler: scheduler, random: { 0.5 })
         let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
@@ -69,23 +69,23 @@ struct SignalSourceTests {
             while let change = await changes.next(), change.to != state {}
         }
         await next(.connected)
-        path.send(Self.gone)
+        path.yield(Self.gone)
         await next(.reconnecting)
-        path.send(Self.wifi)
+        path.yield(Self.wifi)
         // The signal has come when the attempt is due soon.
         while case .waiting(let until, _) = handler.status.progress, scheduler.now.duration(to: until) > .seconds(1) {
             await Task.yield()
         }
         scheduler.advance(by: .seconds(2))
         await next(.connected)
-        app.send(.didEnterBackground(grace: nil))
+        app.yield(.didEnterBackground(grace: nil))
         while handler.status.progress != .suspended {
             scheduler.advance(by: .seconds(30))
             await Task.yield()
         }
         await next(.disconnected)
         #expect(handler.status.progress == .suspended)
-        app.send(.willEnterForeground(away: nil))
+        app.yield(.willEnterForeground(away: nil))
         await next(.reconnecting)
         _ = await services.stop()
     }
@@ -97,18 +97,18 @@ struct SignalSourceTests {
         let manager = ConnectionManager(scheduler: scheduler, random: { 0.5 })
         let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
         scheduler.settle()
-        let path = ManualSource<NetworkEvent>()
-        let app = ManualSource<AppEvent>()
-        path.send(Self.gone)
+        let (paths, path) = AsyncStream.makeStream(of: NetworkEvent.self)
+        let (phases, app) = AsyncStream.makeStream(of: AppEvent.self)
+        path.yield(Self.gone)
         let following = Task {
             try await withThrowingDiscardingTaskGroup { group in
-                group.addTask { try await manager.follow(path) }
-                group.addTask { try await manager.follow(app) }
+                group.addTask { try await manager.follow(paths) }
+                group.addTask { try await manager.follow(phases) }
             }
         }
         for await change in handler.stateChanges where change.to == .reconnecting { break }
         #expect(transport.openPeers.isEmpty)
-        app.send(.didBecomeActive)
+        app.yield(.didBecomeActive)
         while case .waiting(let until, _) = handler.status.progress, scheduler.now.duration(to: until) > .seconds(1) {
             await Task.yield()
         }
@@ -116,8 +116,8 @@ struct SignalSourceTests {
         #expect(handler.state == .connected)
         following.cancel()
         try await following.value
-        path.send(Self.wifi)
-        path.send(Self.gone)
+        path.yield(Self.wifi)
+        path.yield(Self.gone)
         #expect(handler.state == .connected)
     }
 }

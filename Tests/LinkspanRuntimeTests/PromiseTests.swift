@@ -11,6 +11,18 @@ struct PromiseTests {
         #expect(await promise.value == 1)
     }
 
+    @Test("observers hear the value once, in their order, and at once when it is there")
+    func observers() async {
+        let promise = Promise<Int>()
+        let heard = Lock<[String]>([])
+        for name in ["a", "b"] { promise.whenFulfilled { value in heard.withLock { $0.append("\(name)\(value)") } } }
+        promise.fulfill(1)
+        promise.fulfill(2)
+        promise.whenFulfilled { value in heard.withLock { $0.append("c\(value)") } }
+        #expect(heard.withLock { $0 } == ["a1", "b1", "c1"])
+        #expect(await promise.value == 1)
+    }
+
     @Test("a value that comes later ends the wait")
     func later() async {
         let promise = Promise<Int>()

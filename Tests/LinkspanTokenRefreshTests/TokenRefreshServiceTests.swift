@@ -176,6 +176,33 @@ struct TokenRefreshServiceTests {
         observation.cancel()
     }
 
+    @Test("after a log-out no connection shows the former user's token", .timeLimit(.minutes(1)))
+    func logOut() async throws {
+        let tokens = self.server.source(self.scheduler)
+        let transport = ScriptedTransport(scheduler: self.scheduler)
+        let manager = ConnectionManager(scheduler: self.scheduler, random: { 0 })
+        let configuration = try ConnectionBuilder("scripted://server").transport(any: transport)
+            .credentials(tokens.credentials).build()
+        let former = try manager.connect(configuration)
+        try await Self.until("the connection is up", self.scheduler) { former.state == .connected }
+        let isOut = Lock(false)
+        // Runs beside the clock, which has to be moved meanwhile.
+        let leaving = Task {
+            await manager.logOut(tokens.credentials)
+            isOut.withLock { $0 = true }
+        }
+        try await Self.until("the user is out", self.scheduler) { isOut.withLock { $0 } }
+        await leaving.value
+        self.server.fail(ForeignError())
+        let next = try manager.connect(configuration)
+        try await self.server.wait(for: "fetch first fails")
+        self.server.fail(nil)
+        try await Self.until("the next connection is up", self.scheduler) { next.state == .connected }
+        let shown = transport.peers.map { $0.request.credentials.headers.first?.value.exposed }
+        #expect(shown == ["s3cret-1", "s3cret-2"])
+        #expect(self.server.recorder.notes.filter { $0.hasPrefix("fetch expiring") }.isEmpty)
+    }
+
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("configuration alone switches it on and sets its times", .timeLimit(.minutes(1)))
     func fromConfiguration() async throws {

@@ -31,7 +31,7 @@ extension DevServer {
     /// A stalled server accepts connections, and reads, answers and sends nothing; there is no heartbeat. What the hub
     /// says meanwhile is kept and sent afterwards, in its order.
     public func stall(_ isStalled: Bool = true) {
-        self.faults.set(isStalled: isStalled)
+        self.condition.set(isStalled: isStalled)
         self.run?.stallingChanged()
     }
 
@@ -42,14 +42,14 @@ extension DevServer {
     ///   - message: what the client is told.
     public func refuseCredentials(code: String = "refused", message: String = "the credentials are refused") {
         let details = try? Payload(["code": code])
-        self.faults.set(refusal: LinkspanError(.credentialsRefused, message, details: details))
+        self.condition.set(refusal: LinkspanError(.credentialsRefused, message, details: details))
     }
 
     /// Lets the hub decide again, after ``refuseCredentials(code:message:)``.
-    public func acceptCredentials() { self.faults.set(refusal: nil) }
+    public func acceptCredentials() { self.condition.set(refusal: nil) }
 
     /// Looks at what clients send so much later than it arrives; zero for at once.
-    public func delay(_ delay: Duration) { self.faults.set(delay: delay) }
+    public func delay(_ delay: Duration) { self.condition.set(delay: delay) }
 
     /// Goes away without a word, and comes back at the same port after a while.
     ///

@@ -2,7 +2,6 @@ internal import Dispatch
 public import Linkspan
 public import LinkspanInMemory
 internal import LinkspanNetwork
-internal import LinkspanRuntime
 
 /// A server inside the process that speaks the real protocols: for tests of apps, for samples, for work without a
 /// backend.
@@ -31,23 +30,10 @@ internal import LinkspanRuntime
 ///
 /// It is no server for the open network: there is no TLS, and one thread.
 public final class DevServer: Sendable {
-    private enum Phase: Sendable {
-        case stopped
-        case changing
-        case running(ServerRun)
-    }
-
-    private struct State: Sendable {
-        var phase = Phase.stopped
-        var port: Int
-    }
-
     /// Where it listens, how it beats, and how much it takes.
     public let configuration: Configuration
     private let hubs: [String: InMemoryHub]
-    /// The run: between whoever starts and stops the server and its loop.
-    private let state: Lock<State>
-    let faults = FaultSwitches()
+    let condition: ServerCondition
 
     /// Makes a server that has not started.
     ///
@@ -60,12 +46,13 @@ public final class DevServer: Sendable {
     ) {
         self.configuration = configuration
         self.hubs = namespaces.merging(["/": hub]) { _, main in main }
-        self.state = Lock(State(port: configuration.port))
+        self.condition = ServerCondition(port: configuration.port)
     }
 
     /// Ends a server that nobody holds and nobody has stopped.
     deinit {
-        guard let run = self.run else { return }
+        guard let run = self.condition.beginStop() else { return }
+        self.condition.stopped()
         DispatchQueue.global().async { run.loop.shutdown() }
     }
 
@@ -78,20 +65,17 @@ public final class DevServer: Sendable {
     ///   `wrongState` unless the server is stopped.
     @discardableResult
     public func start() async throws(LinkspanError) -> Int {
-        let port = self.state.withLock { state -> Int? in
-            guard case .stopped = state.phase else { return nil }
-            state.phase = .changing
-            return state.port
+        guard let port = self.condition.beginStart() else {
+            throw LinkspanError(.wrongState, "the server is not stopped")
         }
-        guard let port else { throw LinkspanError(.wrongState, "the server is not stopped") }
-        let run = ServerRun(self.configuration, hubs: self.hubs, faults: self.faults)
+        let run = ServerRun(self.configuration, hubs: self.hubs, condition: self.condition)
         do {
             let port = try await run.start(port: port)
-            self.state.withLock { $0 = State(phase: .running(run), port: port) }
+            self.condition.started(run, port: port)
             return port
         } catch {
             await run.stop(gracefully: false)
-            self.state.withLock { $0.phase = .stopped }
+            self.condition.stopped()
             throw LinkspanError(.invalidConfiguration, "the server cannot listen: \(error.message)", cause: error)
         }
     }
@@ -102,18 +86,13 @@ public final class DevServer: Sendable {
     public func stop() async { await self.stop(gracefully: true) }
 
     func stop(gracefully: Bool) async {
-        let run = self.state.withLock { state -> ServerRun? in
-            guard case .running(let run) = state.phase else { return nil }
-            state.phase = .changing
-            return run
-        }
-        guard let run else { return }
+        guard let run = self.condition.beginStop() else { return }
         await run.stop(gracefully: gracefully)
-        self.state.withLock { $0.phase = .stopped }
+        self.condition.stopped()
     }
 
     /// The port, while the server runs and after; the configured one before its first start.
-    public var port: Int { self.state.withLock { $0.port } }
+    public var port: Int { self.condition.port }
 
     /// Where Socket.IO clients connect to, in the namespace `/`.
     public var socketIOURL: String { "http://\(self.authority)/" }
@@ -126,9 +105,5 @@ public final class DevServer: Sendable {
         return address.contains(":") ? "[\(address)]:\(self.port)" : "\(address):\(self.port)"
     }
 
-    var run: ServerRun? {
-        self.state.withLock { state in
-            if case .running(let run) = state.phase { run } else { nil }
-        }
-    }
+    var run: ServerRun? { self.condition.run }
 }

@@ -55,7 +55,7 @@ final class HubRelay: LinkReceiver {
 
     /// Asks the hub to let the client in; its answer is an event.
     func enter(_ hub: InMemoryHub, _ request: LinkRequest) {
-        if let refusal = self.run.faults.refusal { return self.receive([.closed(refusal)]) }
+        if let refusal = self.run.condition.refusal { return self.receive([.closed(refusal)]) }
         let transport = InMemoryTransport(hub: hub)
         let link = HubLink(transport.makeLink(request, receiver: self), on: transport.executor)
         self.withState { $0.link = link }

@@ -27,13 +27,13 @@ final class ServerRun: Sendable {
     let loop: any NetworkLoop = ServerLoop.make()
     let configuration: DevServer.Configuration
     let hubs: [String: InMemoryHub]
-    let faults: FaultSwitches
+    let condition: ServerCondition
     private let state: Confined<State>
 
-    init(_ configuration: DevServer.Configuration, hubs: [String: InMemoryHub], faults: FaultSwitches) {
+    init(_ configuration: DevServer.Configuration, hubs: [String: InMemoryHub], condition: ServerCondition) {
         self.configuration = configuration
         self.hubs = hubs
-        self.faults = faults
+        self.condition = condition
         self.state = Confined(State(), to: self.loop)
     }
 
@@ -61,7 +61,7 @@ final class ServerRun: Sendable {
         await withCheckedContinuation { continuation in
             self.loop.execute { self.stopListening { continuation.resume() } }
         }
-        if gracefully, !self.faults.isStalled {
+        if gracefully, !self.condition.isStalled {
             self.loop.execute { self.sayGoodbye() }
             await self.emptied()
         } else {
@@ -104,7 +104,7 @@ final class ServerRun: Sendable {
 
     /// Looks at bytes that have arrived: now, or when the delay is over.
     func arrive(_ job: @escaping () -> Void) {
-        let delay = self.faults.delay
+        let delay = self.condition.delay
         let wait = self.withState { state -> Duration? in
             guard delay > .zero || !state.delayed.isEmpty else { return nil }
             state.delayed.append(job)
@@ -123,7 +123,7 @@ final class ServerRun: Sendable {
     func performNow(_ job: @escaping () -> Void) {
         let held = self.withState { state -> Int? in
             // What is held back goes first, also when the server has just come to life.
-            guard self.faults.isStalled || !state.held.isEmpty else { return nil }
+            guard self.condition.isStalled || !state.held.isEmpty else { return nil }
             state.held.append(job)
             return state.held.count
         }
@@ -134,7 +134,7 @@ final class ServerRun: Sendable {
     /// Stops to read, or reads on and does what was held back.
     func stallingChanged() {
         self.loop.execute {
-            let isStalled = self.faults.isStalled
+            let isStalled = self.condition.isStalled
             let (connections, held) = self.withState { state in
                 defer { if !isStalled { state.held = [] } }
                 return (Array(state.connections.values), isStalled ? [] : state.held)
@@ -158,7 +158,7 @@ final class ServerRun: Sendable {
             return true
         }
         guard isTaken else { return nil }
-        if self.faults.isStalled { stream.pauseReading() }
+        if self.condition.isStalled { stream.pauseReading() }
         connection.begin()
         return connection
     }

@@ -1,27 +1,23 @@
 public import Linkspan
 public import LinkspanLifecycle
 public import LinkspanMessaging
-internal import LinkspanRuntime
 public import Logging
 
+// An actor for logger and families: the registry's calls of handlers contend with reconfiguration.
 /// Writes what happens to connections, services and credentials as structured log lines.
 ///
 /// Every line is a fixed sentence with metadata, so that lines can be counted and searched. Payloads, credentials,
 /// queries of URLs and names of users are never written.
-public struct LoggingService: LifecycleService {
+public actor LoggingService: LifecycleService {
     /// The name in registries and configuration.
-    public let name: ServiceName = "logging"
+    public nonisolated let name: ServiceName = "logging"
     /// Behind other threads, since the service only observes.
-    public let urgency: Urgency = .utility
+    public nonisolated let urgency: Urgency = .utility
     /// First of all, so that it sees the others start.
-    public let placement = Placement(phase: .core, priority: 100)
-    // Guards level and families: the thread that handles events contends with reconfiguration.
-    private let state: Lock<State>
-
-    private struct State: Sendable {
-        var logger: Logger
-        var families: Set<Family>
-    }
+    public nonisolated let placement = Placement(phase: .core, priority: 100)
+    private var logger: Logger
+    /// What is written.
+    public private(set) var families: Set<Family>
 
     /// Makes the service.
     ///
@@ -32,11 +28,9 @@ public struct LoggingService: LifecycleService {
     public init(logger: Logger, level: Logger.Level? = nil, families: Set<Family> = Family.standard) {
         var logger = logger
         if let level { logger.logLevel = level }
-        self.state = Lock(State(logger: logger, families: families))
+        self.logger = logger
+        self.families = families
     }
-
-    /// What is written.
-    public var families: Set<Family> { self.state.withLock { $0.families } }
 
     /// What lines are about.
     public enum Family: String, Sendable, Hashable, CaseIterable {
@@ -59,25 +53,20 @@ public struct LoggingService: LifecycleService {
 extension LoggingService {
     /// Writes a line, with where its event stands among all others.
     func write<Event>(_ line: LogLine, _ family: Family, _ event: Stamped<Event>) {
-        let (families, logger) = self.state.withLock { ($0.families, $0.logger) }
-        guard families.contains(family) else { return }
+        guard self.families.contains(family) else { return }
         var metadata = line.metadata
         metadata["seq"] = "\(event.seq)"
         if let cause = event.cause { metadata["cause"] = "\(cause)" }
         if event.replayed { metadata["replayed"] = "true" }
         if event.gap > 0 { metadata["gap"] = "\(event.gap)" }
-        logger.log(level: line.level, line.sentence, metadata: metadata)
+        self.logger.log(level: line.level, line.sentence, metadata: metadata)
     }
 }
 
 extension LoggingService: Reconfigurable {
     /// Takes over the level and the families; both are hot.
     public func reconfigure(_ options: OptionValues) async throws {
-        let (level, families) = try Self.settings(options)
-        self.state.withLock { state in
-            state.logger.logLevel = level
-            state.families = families
-        }
+        (self.logger.logLevel, self.families) = try Self.settings(options)
     }
 }
 

@@ -44,6 +44,6 @@ extension TokenRefreshService: Reconfigurable {
     ///
     /// - Parameter options: all of them.
     public func reconfigure(_ options: OptionValues) async {
-        self.options = Options(options)
+        await self.tokens.refresher.apply(Options(options), of: self.owner)
     }
 }

@@ -21,9 +21,10 @@ public final class TokenRefreshService: LifecycleService {
     /// Before what uses connections.
     public let placement = Placement(phase: .authentication)
 
-    private let tokens: TokenSource
-    private let initial: Options
-    private let owner = TokenRefresher.Owner()
+    let tokens: TokenSource
+    /// The options that it was made with; a change of the configuration takes others over.
+    public let options: Options
+    var owner: ObjectIdentifier { ObjectIdentifier(self) }
 
     /// Options of the service.
     public struct Options: Sendable, Hashable {
@@ -55,29 +56,23 @@ public final class TokenRefreshService: LifecycleService {
     ///   - options: the options.
     public init(_ tokens: TokenSource, options: Options = Options()) {
         self.tokens = tokens
-        self.initial = options
-    }
-
-    /// The options; changes take effect at once.
-    public var options: Options {
-        get { self.tokens.refresher.options(of: self.owner) ?? self.initial }
-        set { self.tokens.refresher.apply(newValue, of: self.owner) }
+        self.options = options
     }
 
     /// Begins to renew ahead.
     public func start(_ scope: ServiceScope) async throws {
-        self.tokens.refresher.start(self.options, of: self.owner)
+        await self.tokens.refresher.start(self.options, of: self.owner, self.tokens.credentials)
     }
 
     /// Emits the events of the tokens.
     public func run(_ scope: ServiceScope) async throws {
-        guard let events = self.tokens.refresher.events else { return }
+        guard let events = await self.tokens.refresher.events(of: self.owner) else { return }
         for await event in events { try scope.emit(event) }
     }
 
     /// Ends renewal ahead; connections that ask still get tokens.
     public func stop(_ scope: ServiceScope) async throws {
-        self.tokens.refresher.stop()
+        await self.tokens.refresher.stop(self.owner)
     }
 }
 
@@ -87,6 +82,6 @@ extension TokenRefreshService: ConnectionObserving {
         guard case .disconnected(_, "credentialsRefused", willRetry: false) = event.event.kind, !event.replayed else {
             return
         }
-        self.tokens.refresher.revoke()
+        await self.tokens.refresher.revoke()
     }
 }

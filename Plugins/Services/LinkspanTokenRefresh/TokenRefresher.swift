@@ -1,161 +1,247 @@
 internal import Linkspan
-internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import LinkspanRuntime
 
-/// Carries out the decisions of the state machine: fetches, answers, waits.
-final class TokenRefresher: Sendable {
+// An actor for what is known of the newest token: the core's calls contend with timers and the service.
+/// Fetches tokens when the core asks, and has it ask ahead of their expiry while a service wants that.
+///
+/// The core lets one fetch be under way at most, shares its outcome among all who wait, and decides when to renew.
+actor TokenRefresher {
     typealias Fetch = @Sendable (CredentialRequest.Reason) async throws -> Credentials
 
-    fileprivate struct State: Sendable {
-        var machine: TokenStateMachine
-        var tasks: [UInt64: Task<Void, Never>] = [:]
-        var events: (stream: AsyncStream<AuthenticationEvent>, sink: AsyncStream<AuthenticationEvent>.Continuation)?
-        /// The options of the latest service that renews ahead, which other services must not see.
-        var own: (owner: Owner, options: TokenRefreshService.Options)?
-        var armed: (number: UInt64, deadline: ContinuousClock.Instant)?
-        var timers: UInt64 = 0
+    private struct Token: Sendable {
+        var credentials: Credentials
+        var expiry: ContinuousClock.Instant?
+        /// Whether a server did not accept it.
+        var isRefused = false
     }
 
-    /// Identifies a service.
-    final class Owner: Sendable {}
+    /// What a service wants.
+    private struct Renewals: Sendable {
+        let owner: ObjectIdentifier
+        let source: CredentialSource
+        var schedule: RenewalSchedule
+        let stream: AsyncStream<AuthenticationEvent>
+        let sink: AsyncStream<AuthenticationEvent>.Continuation
+    }
 
-    private let fetch: Fetch
+    private let fetchLimit: Duration
     private let scheduler: any Scheduler
     private let random: @Sendable () -> Double
-    // Guards token, fetch and timers: connections that ask contend with fetches, timers and the service.
-    private let state: Lock<State>
+    private let fetch: Fetch
+    private var newest: Token?
+    /// Fetches in a row that have failed.
+    private var failures = 0
+    private var isRevoked = false
+    /// How often the source has been logged out.
+    private var login: UInt64 = 0
+    /// The endpoint that the core asked for last.
+    private var url: ConnectionURL?
+    private var renewals: Renewals?
+    /// Options that a service was given while it ran, which other services must not see.
+    private var changed: (owner: ObjectIdentifier, options: TokenRefreshService.Options)?
+    private var wait: (@Sendable () -> Void)?
+    private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
 
     init(
         fetchLimit: Duration, scheduler: any Scheduler, random: @escaping @Sendable () -> Double,
         fetch: @escaping Fetch
     ) {
-        self.fetch = fetch
+        self.fetchLimit = fetchLimit
         self.scheduler = scheduler
         self.random = random
-        self.state = Lock(
-            State(machine: TokenStateMachine(options: TokenRefreshService.Options(), fetchLimit: fetchLimit)))
-    }
-
-    /// A token: the present one, or that of the fetch that all callers share.
-    func credentials(_ reason: CredentialRequest.Reason) async throws -> Credentials {
-        let (answers, answer) = AsyncStream<Result<Credentials, any Error>>.makeStream()
-        self.change { machine, now, _ in
-            machine.ask(reason, now: now) {
-                answer.yield($0)
-                answer.finish()
-            }
-        }
-        for await outcome in answers { return try outcome.get() }
-        // The stream ends without an answer when the task is cancelled; the fetch goes on for others.
-        throw CancellationError()
-    }
-
-    /// The events since the start; nil while no service renews ahead.
-    var events: AsyncStream<AuthenticationEvent>? { self.state.withLock { $0.events?.stream } }
-
-    /// The options that a service has set; nil for its first ones.
-    func options(of owner: Owner) -> TokenRefreshService.Options? {
-        self.state.withLock { $0.own.flatMap { $0.owner === owner ? $0.options : nil } }
-    }
-
-    /// Renews tokens ahead from now on.
-    func start(_ options: TokenRefreshService.Options, of owner: Owner) {
-        let events = AsyncStream<AuthenticationEvent>.makeStream(bufferingPolicy: .bufferingNewest(64))
-        self.state.withLock { state in
-            state.own = (owner, options)
-            state.events = (events.stream, events.continuation)
-        }
-        self.change { machine, now, random in
-            machine.start(options, now: now, random: random)
-            return []
-        }
-    }
-
-    func stop() {
-        let sink = self.state.withLock { state in
-            state.machine.stop()
-            defer { state.events = nil }
-            return state.events?.sink
-        }
-        sink?.finish()
-    }
-
-    func apply(_ options: TokenRefreshService.Options, of owner: Owner) {
-        self.state.withLock { $0.own = (owner, options) }
-        self.change { machine, now, random in
-            machine.change(options, now: now, random: random)
-            return []
-        }
-    }
-
-    func revoke() { self.change { machine, _, _ in machine.revoke() } }
-
-    /// Decides under the lock, and acts outside.
-    private func change(
-        _ body: (inout TokenStateMachine, ContinuousClock.Instant, _ random: Double) -> [TokenStateMachine.Action]
-    ) {
-        let (now, random) = (self.scheduler.now, self.random())
-        let (actions, timer) = self.state.withLock { state in
-            (body(&state.machine, now, random), state.nextTimer())
-        }
-        for action in actions { self.perform(action) }
-        guard let (number, deadline) = timer else { return }
-        _ = self.scheduler.schedule(at: deadline) { [weak self] in self?.timerFired(number) }
-    }
-
-    private func timerFired(_ number: UInt64) {
-        let counts = self.state.withLock { state in
-            guard state.armed?.number == number else { return false }
-            state.armed = nil
-            return true
-        }
-        guard counts else { return }
-        self.change { machine, now, random in machine.timerFired(now: now, random: random) }
-    }
-
-    private func perform(_ action: TokenStateMachine.Action) {
-        switch action {
-        case .fetch(let id, let reason): self.fetch(id, reason)
-        case .cancel(let id): self.state.withLock { $0.tasks.removeValue(forKey: id) }?.cancel()
-        case .answer(let waiters, let outcome): for waiter in waiters { waiter(outcome) }
-        case .emit(let kind): self.state.withLock { $0.events?.sink }?.yield(AuthenticationEvent(kind: kind))
-        }
-    }
-
-    private func fetch(_ id: UInt64, _ reason: CredentialRequest.Reason) {
-        // No parent can own this task: it serves connections and a service that come and go. It has a time limit.
-        let task = Task {
-            do {
-                let credentials = try await self.fetch(reason)
-                self.change { machine, now, random in
-                    machine.fetched(id, credentials, now: now, random: random)
-                }
-            } catch {
-                self.change { machine, now, random in
-                    machine.failed(
-                        id, error, reason: Self.reason(of: error), isRevoked: error is TokenRevoked, now: now,
-                        random: random)
-                }
-            }
-            self.state.withLock { $0.tasks[id] = nil }
-        }
-        self.state.withLock { state in if state.machine.isFetching(id) { state.tasks[id] = task } }
-    }
-
-    /// The code or type of an error; texts of foreign errors may hold secrets.
-    private static func reason(of error: any Error) -> String {
-        (error as? LinkspanError)?.code.rawValue ?? "\(type(of: error))"
+        self.fetch = fetch
     }
 }
 
-extension TokenRefresher.State {
-    /// The timer to be set, unless one that is set comes early enough.
-    fileprivate mutating func nextTimer() -> (number: UInt64, deadline: ContinuousClock.Instant)? {
-        guard let deadline = self.machine.deadline else { return nil }
-        if let armed, armed.deadline <= deadline { return nil }
-        self.timers += 1
-        self.armed = (self.timers, deadline)
-        return self.armed
+// MARK: - For the core
+
+extension TokenRefresher {
+    /// Fetches a token.
+    func credentials(for request: CredentialRequest, login: UInt64) async throws -> Credentials {
+        self.loggedOut(login)
+        self.url = request.url
+        if request.reason == .refused { self.newest?.isRefused = true }
+        let reason: CredentialRequest.Reason =
+            if request.reason == .refused || self.newest?.isRefused == true {
+                .refused
+            } else {
+                self.newest == nil ? .first : .expiring
+            }
+        do {
+            let credentials = try await self.fetchInTime(reason)
+            guard login == self.login else { throw CancellationError() }
+            self.fetched(credentials)
+            return credentials
+        } catch {
+            // Nobody waits for it any more.
+            guard login == self.login, !Task.isCancelled else { throw error }
+            self.failed(error)
+            guard let rest = self.rest(for: request.reason) else { throw error }
+            return rest
+        }
+    }
+
+    /// Forgets the token of a user who has signed out.
+    func loggedOut(_ login: UInt64) {
+        guard login > self.login else { return }
+        self.login = login
+        (self.newest, self.failures, self.isRevoked) = (nil, 0, false)
+        self.renewals?.schedule.stop()
+        self.arm()
+    }
+
+    private nonisolated func fetchInTime(_ reason: CredentialRequest.Reason) async throws -> Credentials {
+        let outcome = Promise<Result<Credentials, any Error>>()
+        // No parent can own this task: one that ignores its cancellation must not hold up those who wait for the token.
+        let task = Task { [fetch] in
+            do {
+                outcome.fulfill(.success(try await fetch(reason)))
+            } catch {
+                outcome.fulfill(.failure(error))
+            }
+        }
+        let timer = self.scheduler.schedule(at: self.scheduler.now + self.fetchLimit) {
+            outcome.fulfill(.failure(LinkspanError(.timedOut, "no token came in time")))
+            task.cancel()
+        }
+        defer { timer.cancel() }
+        return try await withTaskCancellationHandler {
+            try await outcome.value.get()
+        } onCancel: {
+            outcome.fulfill(.failure(CancellationError()))
+            task.cancel()
+        }
+    }
+
+    /// While a token cannot be renewed, what is left of it is better than nothing.
+    private func rest(for reason: CredentialRequest.Reason) -> Credentials? {
+        guard reason == .first || reason == .retry, let newest, !newest.isRefused, let expiry = newest.expiry else {
+            return nil
+        }
+        let rest = self.scheduler.now.duration(to: expiry)
+        guard rest > .zero else { return nil }
+        var credentials = newest.credentials
+        credentials.validFor = rest
+        return credentials
+    }
+}
+
+// MARK: - Outcomes
+
+extension TokenRefresher {
+    private func fetched(_ credentials: Credentials) {
+        let attempt = self.failures + 1
+        (self.failures, self.isRevoked) = (0, false)
+        let now = self.scheduler.now
+        let validFor = credentials.validFor.flatMap { $0 > .zero ? $0 : nil }
+        self.newest = Token(credentials: credentials, expiry: validFor.map { now + $0 })
+        self.renewals?.schedule.follow(validFor: validFor, now: now, random: self.random())
+        self.arm()
+        self.emit(.refreshed(validFor: validFor, attempt: attempt))
+    }
+
+    private func failed(_ error: any Error) {
+        guard !(error is TokenRevoked) else { return self.revoke() }
+        self.failures += 1
+        let now = self.scheduler.now
+        self.renewals?.schedule.failed(now: now, random: self.random())
+        self.arm()
+        // Its code or type; texts of foreign errors may hold secrets.
+        let reason = (error as? LinkspanError)?.code.rawValue ?? "\(type(of: error))"
+        let pause = self.renewals?.schedule.deadline.map { now.duration(to: $0) }
+        self.emit(.refreshFailed(attempt: self.failures, reason: reason, retryAfter: pause))
+    }
+
+    /// The server no longer accepts the user; nothing is renewed before somebody asks again.
+    func revoke() {
+        (self.newest, self.failures) = (nil, 0)
+        self.renewals?.schedule.stop()
+        self.arm()
+        guard !self.isRevoked else { return }
+        self.isRevoked = true
+        self.emit(.revoked)
+    }
+
+    private func emit(_ kind: AuthenticationEvent.Kind) { self.renewals?.sink.yield(AuthenticationEvent(kind: kind)) }
+}
+
+// MARK: - For a service
+
+extension TokenRefresher {
+    /// Renews tokens ahead from now on.
+    func start(_ options: TokenRefreshService.Options, of owner: ObjectIdentifier, _ source: CredentialSource) {
+        self.renewals?.sink.finish()
+        let (stream, sink) = AsyncStream.makeStream(
+            of: AuthenticationEvent.self, bufferingPolicy: .bufferingNewest(64))
+        let options = self.changed.flatMap { $0.owner == owner ? $0.options : nil } ?? options
+        self.renewals = Renewals(
+            owner: owner, source: source, schedule: self.schedule(options), stream: stream, sink: sink)
+        self.arm()
+    }
+
+    /// The events since the start; nil while the service does not renew ahead.
+    func events(of owner: ObjectIdentifier) -> AsyncStream<AuthenticationEvent>? {
+        self.renewals.flatMap { $0.owner == owner ? $0.stream : nil }
+    }
+
+    /// Goes by other options from now on.
+    func apply(_ options: TokenRefreshService.Options, of owner: ObjectIdentifier) {
+        self.changed = (owner, options)
+        guard self.renewals?.owner == owner else { return }
+        self.renewals?.schedule = self.schedule(options)
+        self.arm()
+    }
+
+    func stop(_ owner: ObjectIdentifier) {
+        guard self.renewals?.owner == owner else { return }
+        self.renewals?.sink.finish()
+        self.renewals = nil
+        self.wait?()
+        self.wait = nil
+        self.arm()
+    }
+
+    private func schedule(_ options: TokenRefreshService.Options) -> RenewalSchedule {
+        let timing = RenewalSchedule.Timing(
+            lead: options.lead, spread: options.jitter, maxFailures: options.maxAttempts)
+        // Behind the limit of the fetch, which is the one that counts.
+        var schedule = RenewalSchedule(credentialDeadline: self.fetchLimit + .seconds(1), timing: timing)
+        let now = self.scheduler.now
+        if let expiry = self.newest?.expiry, expiry > now {
+            schedule.follow(validFor: now.duration(to: expiry), now: now, random: self.random())
+        }
+        return schedule
+    }
+
+    /// When the next renewal is due, or a fetch would be late.
+    var deadline: ContinuousClock.Instant? { self.renewals?.schedule.deadline }
+
+    private func timerFired(_ due: ContinuousClock.Instant) {
+        guard self.timer?.due == due else { return }
+        self.timer = nil
+        switch self.renewals?.schedule.timerFired(now: self.scheduler.now, random: self.random()) {
+        case .ask:
+            if let source = self.renewals?.source, let url { self.wait = source.renew(url, scheduler: self.scheduler) }
+        case .stopAsking:
+            self.wait?()
+            self.wait = nil
+        case .nothing, nil: ()
+        }
+        self.arm()
+    }
+
+    /// Makes sure that a timer runs for the schedule's deadline, and for no other.
+    private func arm() {
+        let due = self.renewals?.schedule.deadline
+        guard due != self.timer?.due else { return }
+        self.timer?.work.cancel()
+        self.timer = nil
+        guard let due else { return }
+        let work = self.scheduler.schedule(at: due) { [weak self] in
+            // No parent can own this task: a timer calls from outside all tasks.
+            Task { await self?.timerFired(due) }
+        }
+        self.timer = (due, work)
     }
 }

@@ -12,8 +12,9 @@ public import LinkspanRuntime
 /// plan.credentials = tokens.credentials
 /// ```
 ///
-/// The newest token is kept and handed out for as long as it is good, with what is left of its time. One fetch is under
-/// way at most, and all who ask meanwhile share it. Without the service a token is fetched only when a connection asks.
+/// As with every provider, the newest token serves all attempts in the first four fifths of its time, one fetch is under
+/// way at most, and all who ask meanwhile share it; unlike others, a token is for all servers. While a token cannot be
+/// renewed, attempts get what is left of it. Without the service a token is fetched only when a connection asks.
 public final class TokenSource: Sendable {
     /// What connections use, for ``/LinkspanMessaging/MessagingPlan/credentials``.
     public let credentials: CredentialSource
@@ -37,7 +38,12 @@ public final class TokenSource: Sendable {
     ) {
         let refresher = TokenRefresher(fetchLimit: fetchLimit, scheduler: scheduler, random: random, fetch: fetch)
         self.refresher = refresher
-        self.credentials = .provider { try await refresher.credentials($0.reason) }
+        self.credentials = .everywhere { login in
+            // No parent can own this task: a log-out does not wait for what its sources forget.
+            Task { await refresher.loggedOut(login) }
+        } provide: { request, login in
+            try await refresher.credentials(for: request, login: login)
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 
 extension EventLoop {
     /// What other threads left for the loop, and whether it has to be woken for more.
@@ -7,15 +8,17 @@ extension EventLoop {
     /// lost, and whoever takes that mark away wakes it: one wake-up for each sleep.
     struct Mailbox: Sendable {
         typealias Job = @Sendable () -> Void
+        typealias TimerKey = DeadlineHeap<Job>.Key
 
-        /// What is done in one turn; its arrays are swapped with the mailbox's, so that both keep their room.
+        /// What is done in one turn; the array is swapped with the mailbox's, so that both keep their room.
         struct Work: Sendable {
             var jobs: [Job] = []
-            var timers: [LoopTimer] = []
+            /// Timers that may be due: the moment that was looked at, and how many there were.
+            var timers: (now: ContinuousClock.Instant, count: Int)?
 
             mutating func removeAll() {
                 self.jobs.removeAll(keepingCapacity: true)
-                self.timers.removeAll(keepingCapacity: true)
+                self.timers = nil
             }
         }
 
@@ -37,7 +40,7 @@ extension EventLoop {
         private var idleSince: ContinuousClock.Instant?
         private var isAsleep = false
         private var jobs: [Job] = []
-        private var timers = TimerQueue()
+        private var timers = DeadlineHeap<Job>()
 
         init(idleLimit: Duration?) {
             self.idleLimit = idleLimit
@@ -76,15 +79,25 @@ extension EventLoop.Mailbox {
         }
     }
 
-    mutating func add(_ timer: LoopTimer, due: ContinuousClock.Instant) -> OnAdd {
+    /// Adds a job for later; it has no key when it will never run.
+    mutating func add(_ job: @escaping Job, due: ContinuousClock.Instant) -> (OnAdd, TimerKey?) {
         switch self.phase {
-        case .stopping, .stopped: return .nothing
+        case .stopping, .stopped: return (.nothing, nil)
         case .dormant, .running, .retiring, .stranded: ()
         }
         let before = self.timers.earliest
-        self.timers.add(timer, due: due)
-        if case .dormant = self.phase { return self.started() }
-        return self.timers.earliest == before ? .nothing : self.noticed()
+        let key = self.timers.insert(job, at: due)
+        if case .dormant = self.phase { return (self.started(), key) }
+        return (self.timers.earliest == before ? .nothing : self.noticed(), key)
+    }
+
+    /// Gives a job for later up, to be let go of outside the lock; nil when it has been taken.
+    mutating func cancel(_ key: TimerKey) -> Job? { self.timers.remove(key) }
+
+    /// Takes the first job that was due at `now`, unless the loop is to stop.
+    mutating func takeTimer(_ now: ContinuousClock.Instant) -> Job? {
+        if case .stopping = self.phase { return nil }
+        return self.timers.popDue(now)
     }
 
     mutating func stop() -> OnAdd {
@@ -98,7 +111,7 @@ extension EventLoop.Mailbox {
             } else {
                 self.phase = .stopped(isDraining: false)
             }
-            self.timers = TimerQueue()
+            self.timers = DeadlineHeap()
             return .ended
         case .stopping, .stopped: return .nothing
         }
@@ -109,21 +122,17 @@ extension EventLoop.Mailbox {
         self.isAsleep = false
         if case .stopping = self.phase { return .stop }
         swap(&self.jobs, &work.jobs)
-        let now = self.timers.isEmpty ? nil : ContinuousClock.now
-        if let now {
-            while let timer = self.timers.removeDue(now) { work.timers.append(timer) }
-        }
-        guard work.jobs.isEmpty, work.timers.isEmpty else {
+        let earliest = self.timers.earliest
+        let now = earliest.map { _ in ContinuousClock.now }
+        if let now, let earliest, earliest <= now { work.timers = (now, self.timers.count) }
+        guard work.jobs.isEmpty, work.timers == nil else {
             self.idleSince = nil
             return .work
         }
-        if let idleLimit, !isUsed {
-            self.timers.removeCancelled()
-            if self.timers.isEmpty { return self.rest(idleLimit) }
-        }
+        if let idleLimit, !isUsed, earliest == nil { return self.rest(idleLimit) }
         self.idleSince = nil
         self.isAsleep = true
-        return .sleep(until: self.timers.earliest, now: now)
+        return .sleep(until: earliest, now: now)
     }
 
     /// Nobody uses the loop: it waits for somebody for a while, and then goes.
@@ -151,7 +160,7 @@ extension EventLoop.Mailbox {
     mutating func putAway() -> OnPutAway {
         self.idleSince = nil
         guard case .retiring = self.phase else { return .leave }
-        guard self.jobs.isEmpty, self.timers.isEmpty else {
+        guard self.jobs.isEmpty, self.timers.count == 0 else {
             self.phase = .running
             return .again
         }
@@ -178,7 +187,7 @@ extension EventLoop.Mailbox {
 
     /// Ends the loop's time: from now on whoever adds a job runs it, and so do the jobs that are left.
     mutating func stopped() -> OnAdd {
-        self.timers = TimerQueue()
+        self.timers = DeadlineHeap()
         self.phase = .stopped(isDraining: !self.jobs.isEmpty)
         return self.jobs.isEmpty ? .nothing : .drain
     }

@@ -14,7 +14,7 @@ public final class EventLoop: NetworkLoop {
     /// starts it again.
     public static let shared = EventLoop(name: "linkspan", idleLimit: .seconds(10))
 
-    let identity = LoopIdentity()
+    let identity: LoopIdentity
     let resolver: Resolver
     private let name: String
     /// Jobs and timers on their way to the loop: between any thread and the loop's.
@@ -29,12 +29,15 @@ public final class EventLoop: NetworkLoop {
     ///   - name: the name, for debuggers.
     ///   - idleLimit: how long the loop may have no stream, no job and no timer before its thread ends until it is needed
     ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
-    public convenience init(name: String, idleLimit: Duration? = nil) {
-        self.init(name: name, resolver: .system, idleLimit: idleLimit)
+    ///   - log: gets the log lines of libwebsockets, on the loop's thread; nil, the default, for none. The library
+    ///     begins to make them for the whole process, without a lock: make such a loop before others.
+    public convenience init(name: String, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
+        self.init(name: name, resolver: .system, idleLimit: idleLimit, log: log)
     }
 
-    init(name: String, resolver: Resolver, idleLimit: Duration? = nil) {
+    init(name: String, resolver: Resolver, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
         self.name = name
+        self.identity = LoopIdentity(log: log)
         self.resolver = resolver
         self.mailbox = Lock(Mailbox(idleLimit: idleLimit))
         self.core = LoopConfined(nil, on: self.identity)
@@ -67,9 +70,16 @@ public final class EventLoop: NetworkLoop {
     public func schedule(
         at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        let timer = LoopTimer(job)
-        self.act(self.mailbox.withLock { $0.add(timer, due: instant) })
-        return timer
+        let (action, key) = self.mailbox.withLock { $0.add(job, due: instant) }
+        self.act(action)
+        return LoopTimer(key: key, loop: self)
+    }
+
+    /// Gives a job for later up; on the loop's own thread it will not run after this.
+    func cancel(_ key: Mailbox.TimerKey) {
+        // Let go of outside the lock, because that may run foreign code.
+        let job = self.mailbox.withLock { $0.cancel(key) }
+        _ = consume job
     }
 
     /// Begins to send a request; its stream is open once the answer allows it.

@@ -1,7 +1,6 @@
 private import CLibwebsockets
-internal import LinkspanRuntime
 
-/// Where libwebsockets' own log lines go: nowhere, unless a handler is set.
+/// Log lines of libwebsockets itself: dropped, unless a loop was made with a handler for those of its thread.
 public enum LibraryLog {
     /// How grave a line is.
     public enum Level: Sendable {
@@ -13,27 +12,23 @@ public enum LibraryLog {
         case notice
     }
 
-    /// A receiver of lines, called on the loops' threads.
+    /// A receiver of lines, called on the loop's thread.
+    ///
+    /// The lines may name hosts.
     public typealias Handler = @Sendable (Level, String) -> Void
 
-    /// Set by the app, read by each loop's thread when the library logs.
-    private static let handler = Lock<Handler?>(nil)
-    private static let setUp: Void = LibraryLog.apply(isOn: false)
+    // The library's log level is one for the process. Off, it does not even make its lines.
+    private static let off: Void = LibraryLog.apply(isOn: false)
+    private static let on: Void = LibraryLog.apply(isOn: true)
 
-    /// Sets the receiver of the lines of all loops in the process, or nil for none.
-    ///
-    /// The lines may name hosts. The library's log level is one for the process and not locked: set it early.
-    public static func setHandler(_ handler: Handler?) {
-        Self.prepare()
-        Self.handler.withLock { $0 = handler }
-        Self.apply(isOn: handler != nil)
+    /// Turns off the library's habit of writing to standard error, and its log on if it is wanted.
+    static func prepare(isWanted: Bool) {
+        Self.off
+        if isWanted { Self.on }
     }
 
-    /// Turns off the library's habit of writing to standard error.
-    static func prepare() { Self.setUp }
-
-    static func emit(_ level: CInt, _ line: UnsafePointer<CChar>?) {
-        guard let handler = Self.handler.withLock({ $0 }), let line else { return }
+    private static func emit(_ level: CInt, _ line: UnsafePointer<CChar>?) {
+        guard let handler = LoopIdentity.current?.log, let line else { return }
         var text = String(cString: line)
         if text.last?.isNewline == true { text.removeLast() }
         switch level {

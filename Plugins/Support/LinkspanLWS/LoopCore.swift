@@ -34,7 +34,7 @@ final class LoopCore {
     private var unflushed: [LoopStream] = []
 
     init?(loop: EventLoop) {
-        LibraryLog.prepare()
+        LibraryLog.prepare(isWanted: loop.identity.log != nil)
         guard let raw = clws_loop_create(libraryCallback, Self.libraryTimeout) else { return nil }
         self.loop = loop
         self.raw = raw
@@ -49,7 +49,7 @@ final class LoopCore {
             switch mailbox.withLock({ $0.take(into: &self.work, isUsed: isUsed) }) {
             case .stop, .retire: return
             case .work:
-                self.performWork()
+                self.performWork(mailbox)
                 self.flush()
                 turns += 1
                 guard turns == Self.turnLimit else { continue }
@@ -104,9 +104,15 @@ final class LoopCore {
     /// Remembers a stream that was given bytes in this turn.
     func touch(_ stream: LoopStream) { self.touched.append(stream) }
 
-    private func performWork() {
+    private func performWork(_ mailbox: borrowing Lock<EventLoop.Mailbox>) {
         for job in self.work.jobs { job() }
-        for timer in self.work.timers { timer.take()?() }
+        // Taken one by one, because each may cancel the next; no more than there were, because each may add another.
+        if let (now, count) = self.work.timers {
+            for _ in 0..<count {
+                guard let job = mailbox.withLock({ $0.takeTimer(now) }) else { break }
+                job()
+            }
+        }
         self.work.removeAll()
     }
 

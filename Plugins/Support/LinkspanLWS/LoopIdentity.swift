@@ -18,6 +18,16 @@ final class LoopIdentity: Sendable {
         return key
     }()
 
+    /// Gets the library's log lines of this loop's thread.
+    let log: LibraryLog.Handler?
+
+    init(log: LibraryLog.Handler? = nil) { self.log = log }
+
+    /// The loop whose jobs the current thread runs.
+    static var current: LoopIdentity? {
+        pthread_getspecific(Self.key).map { Unmanaged<LoopIdentity>.fromOpaque($0).takeUnretainedValue() }
+    }
+
     var isCurrent: Bool {
         pthread_getspecific(Self.key) == UnsafeMutableRawPointer(Unmanaged.passUnretained(self).toOpaque())
     }

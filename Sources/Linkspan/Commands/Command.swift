@@ -9,7 +9,11 @@ public struct Command: Sendable {
         /// The identity of a command that nobody can refer to, until it has to wait.
         static let none = Self(number: 0)
 
+<<<<<<< HEAD
         static func next() -> Self { Self(number: SerialNumber.next()) }
+=======
+        static func next() -> Self { Self(number: ProcessNumber.next()) }
+>>>>>>> 7d1cff50bbe30fec11b2b6698ad3195302e6acd6
 
         /// The earlier made is the smaller.
         public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }

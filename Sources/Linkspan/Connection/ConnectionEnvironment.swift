@@ -8,5 +8,6 @@ struct ConnectionEnvironment: Sendable {
     var random: @Sendable () -> Double
     var logger: Logger
     var observer: (any ConnectionObserver)?
-    var attempts = AttemptAdmission(AttemptLimits())
+    /// The pool of the manager, for its allowance.
+    var attempts = SharedPool(AttemptLimits())
 }

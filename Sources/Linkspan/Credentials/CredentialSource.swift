@@ -1,3 +1,5 @@
+package import LinkspanRuntime
+
 /// Where connections get their credentials.
 ///
 /// A source with a provider is shared by all configurations that were given the same value: connections of one server
@@ -53,6 +55,29 @@ public struct CredentialSource: Sendable, Hashable {
         account: String? = nil, _ provide: @escaping @Sendable (CredentialRequest) async throws -> Credentials
     ) -> Self {
         .provider(ClosureCredentialProvider(provide: provide), account: account)
+    }
+
+    /// Asks a closure whose answers serve all servers, for sources that do more than to answer connections.
+    ///
+    /// - Parameters:
+    ///   - account: the name of the user's account.
+    ///   - onForget: called when the source is logged out, with how often it has been.
+    ///   - provide: told how often the source had been logged out; never called twice at a time.
+    /// - Returns: the source.
+    package static func everywhere(
+        account: String? = nil, onForget: @escaping @Sendable (_ login: UInt64) -> Void,
+        provide: @escaping @Sendable (CredentialRequest, _ login: UInt64) async throws -> Credentials
+    ) -> Self {
+        let shared = SharedCredentials(isForAllServers: true, onForget: onForget, provide: provide)
+        return Self(kind: .provider(shared), account: account)
+    }
+
+    /// Has the provider asked for newer credentials than there are, unless it is being asked.
+    ///
+    /// - Returns: a call that stops waiting for them; the provider is cancelled when nobody else waits.
+    package func renew(_ url: ConnectionURL, scheduler: any Scheduler) -> @Sendable () -> Void {
+        guard case .provider(let shared) = self.kind else { return {} }
+        return shared.renew(url, scheduler: scheduler).cancel
     }
 
     /// Whether there is nothing to show.

@@ -1,9 +1,39 @@
-/// Decides when a connection that is up has its credentials renewed.
+/// Decides when credentials are renewed ahead of their expiry.
 ///
 /// Pure: time and chance come in, decisions go out.
-struct RenewalSchedule: Sendable {
+package struct RenewalSchedule: Sendable {
+    /// When to renew, and how often to try.
+    package struct Timing: Sendable {
+        /// How long before the expiry, and how much of that is added by chance; nil for a fifth of the lifetime and up to
+        /// a twentieth more.
+        var lead: (least: Duration, spread: Duration)?
+        /// How many failures in a row end it; nil when only the expiry does.
+        var maxFailures: Int?
+        var backoff = Backoff()
+
+        /// Renews in the last quarter of the lifetime, and tries until it ends.
+        static let standard = Self()
+
+        private init() {}
+
+        /// Renews so long before the expiry, but not in the first half of the lifetime, and tries so often.
+        package init(lead: Duration, spread: Duration, maxFailures: Int) {
+            self.lead = (lead, spread)
+            self.maxFailures = maxFailures
+            self.backoff = Backoff(
+                firstSpread: .seconds(1), initial: .seconds(2), earlyCap: .seconds(60), cap: .seconds(60))
+        }
+
+        fileprivate func renewal(of issued: IssuedCredentials, random: Double) -> ContinuousClock.Instant? {
+            guard let lead = self.lead else { return issued.renewal(random: random) }
+            guard let expiry = issued.expiry else { return nil }
+            let earliest = issued.issuedAt + issued.issuedAt.duration(to: expiry) / 2
+            return max(expiry - lead.least - lead.spread * random, earliest)
+        }
+    }
+
     /// What the owner does when its timer has fired.
-    enum OnTimer: Sendable {
+    package enum OnTimer: Sendable {
         /// Ask the provider.
         case ask
         /// Wait for the provider no longer; it counts as failed.
@@ -27,14 +57,17 @@ struct RenewalSchedule: Sendable {
     static let shortestPeriod = Duration.seconds(1)
 
     private let credentialDeadline: Duration
-    private let backoff = Backoff()
+    private let timing: Timing
     private var phase = Phase.idle
     private var expiry: ContinuousClock.Instant?
 
-    init(credentialDeadline: Duration) { self.credentialDeadline = credentialDeadline }
+    package init(credentialDeadline: Duration, timing: Timing? = nil) {
+        self.credentialDeadline = credentialDeadline
+        self.timing = timing ?? .standard
+    }
 
     /// When ``timerFired(now:random:)`` is due.
-    var deadline: ContinuousClock.Instant? {
+    package var deadline: ContinuousClock.Instant? {
         switch self.phase {
         case .idle: nil
         case .waiting(let instant, _), .asking(let instant, _): instant
@@ -44,16 +77,23 @@ struct RenewalSchedule: Sendable {
     /// Follows these credentials from now on; nothing is due when they do not say how long they are good.
     mutating func follow(_ issued: IssuedCredentials?, now: ContinuousClock.Instant, random: Double) {
         self.expiry = issued?.expiry
-        self.wait(until: issued?.renewal(random: random) ?? now, nil, now: now)
+        self.wait(until: issued.flatMap { self.timing.renewal(of: $0, random: random) } ?? now, nil, now: now)
     }
 
-    /// The link has ended: nothing is due until the next one.
-    mutating func stop() {
+    /// Follows credentials that are good for so long, counted from now.
+    package mutating func follow(validFor: Duration?, now: ContinuousClock.Instant, random: Double) {
+        let issued = IssuedCredentials(
+            credentials: Credentials(validFor: validFor), generation: 0, issuedAt: now, reason: .first)
+        self.follow(issued, now: now, random: random)
+    }
+
+    /// There is nothing to renew: nothing is due until there is.
+    package mutating func stop() {
         self.phase = .idle
         self.expiry = nil
     }
 
-    mutating func timerFired(now: ContinuousClock.Instant, random: Double) -> OnTimer {
+    package mutating func timerFired(now: ContinuousClock.Instant, random: Double) -> OnTimer {
         switch self.phase {
         case .waiting(let instant, let outage) where instant <= now:
             self.phase = .asking(until: now + self.credentialDeadline, outage)
@@ -66,22 +106,26 @@ struct RenewalSchedule: Sendable {
         }
     }
 
-    /// The provider has failed: it is asked again before the credentials expire, or not at all.
-    mutating func failed(now: ContinuousClock.Instant, random: Double) {
+    /// The provider has failed: it is asked again, unless it failed too often or the credentials expire before.
+    package mutating func failed(now: ContinuousClock.Instant, random: Double) {
         guard case .asking(_, let before) = self.phase else { return }
         let outage = Outage(failures: (before?.failures ?? 0) + 1, began: before?.began ?? now)
         let question = RetryQuestion(
             error: LinkspanError(.credentialsUnavailable, "the credentials were not renewed"),
             failures: outage.failures, outage: outage.began.duration(to: now), random: random)
-        self.wait(until: now + self.backoff.delay(for: question), outage, now: now)
+        self.wait(until: now + self.timing.backoff.delay(for: question), outage, now: now)
     }
 
     private mutating func wait(until wanted: ContinuousClock.Instant, _ outage: Outage?, now: ContinuousClock.Instant) {
         let instant = max(wanted, now + Self.shortestPeriod)
-        guard let expiry = self.expiry, instant < expiry else {
+        guard let expiry = self.expiry, self.mayAsk(at: instant, expiry, failures: outage?.failures ?? 0) else {
             self.phase = .idle
             return
         }
         self.phase = .waiting(until: instant, outage)
+    }
+
+    private func mayAsk(at instant: ContinuousClock.Instant, _ expiry: ContinuousClock.Instant, failures: Int) -> Bool {
+        self.timing.maxFailures.map { failures < $0 } ?? (instant < expiry)
     }
 }

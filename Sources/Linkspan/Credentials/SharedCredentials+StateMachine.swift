@@ -7,7 +7,7 @@ extension SharedCredentials {
         typealias Waiter = CredentialDesk.Waiter
 
         enum Action: Sendable {
-            case call(UInt64, CredentialRequest)
+            case call(UInt64, CredentialRequest, login: UInt64)
             case cancel(Task<Void, Never>)
             case answer([Waiter], Result<IssuedCredentials, LinkspanError>)
         }
@@ -23,10 +23,15 @@ extension SharedCredentials {
         /// For whom an answer is meant: never for another server, which would get to know what is not its own.
         private enum Scope: Sendable, Hashable {
             case server(Server)
+            /// One answer serves all servers.
+            case everywhere
             /// The credentials name a URL, which would lead the server's other connections astray.
             case endpoint(ConnectionURL)
         }
 
+        private let isForAllServers: Bool
+        /// Counts the times that all was forgotten.
+        private(set) var login: UInt64 = 0
         private var desks: [Scope: CredentialDesk] = [:]
         private var mostDesks = 16
         /// Where a waiter waits, and where a call is under way, by their numbers.
@@ -34,7 +39,10 @@ extension SharedCredentials {
         private var calls: [UInt64: Scope] = [:]
         private var serversWithURLs: Set<Server> = []
         private var lastWaiter: UInt64 = 0
-        private var generation: UInt64 = 0
+        /// The generation of the newest answer of all.
+        private(set) var generation: UInt64 = 0
+
+        init(isForAllServers: Bool = false) { self.isForAllServers = isForAllServers }
     }
 }
 
@@ -102,6 +110,7 @@ extension SharedCredentials.StateMachine {
         let desks = self.desks.values
         let waiters = desks.flatMap(\.waiters).sorted { $0.id < $1.id }
         let tasks = desks.compactMap(\.task)
+        self.login += 1
         self.desks = [:]
         self.places = [:]
         self.calls = [:]
@@ -120,7 +129,7 @@ extension SharedCredentials.StateMachine {
             case .call(let id, let request):
                 self.places[waiter.id] = scope
                 self.calls[id] = scope
-                return [.call(id, request)]
+                return [.call(id, request, login: self.login)]
             case .wait:
                 self.places[waiter.id] = scope
                 return []
@@ -143,6 +152,7 @@ extension SharedCredentials.StateMachine {
     }
 
     private func scope(of url: ConnectionURL) -> Scope {
+        guard !self.isForAllServers else { return .everywhere }
         let server = Server(url)
         return self.serversWithURLs.contains(server) ? .endpoint(url) : .server(server)
     }

@@ -4,11 +4,26 @@ internal import LinkspanRuntime
 ///
 /// Equal only to itself.
 final class SharedCredentials: Sendable {
-    private let provider: any CredentialProvider
-    /// Between the executors of all connections of one source and the task that asks the provider.
-    private let machine = Lock(StateMachine())
+    /// Asks the provider; told how often all had been forgotten before.
+    typealias Provide = @Sendable (CredentialRequest, _ login: UInt64) async throws -> Credentials
 
-    init(provider: any CredentialProvider) { self.provider = provider }
+    private let provide: Provide
+    private let onForget: @Sendable (_ login: UInt64) -> Void
+    /// Answers and calls: between the executors of all connections of one source and the tasks that ask the provider.
+    private let machine: Lock<StateMachine>
+
+    init(
+        isForAllServers: Bool = false, onForget: @escaping @Sendable (_ login: UInt64) -> Void = { _ in },
+        provide: @escaping Provide
+    ) {
+        self.provide = provide
+        self.onForget = onForget
+        self.machine = Lock(StateMachine(isForAllServers: isForAllServers))
+    }
+
+    convenience init(provider: any CredentialProvider) {
+        self.init { request, _ in try await provider.credentials(for: request) }
+    }
 
     /// Asks for credentials.
     ///
@@ -31,10 +46,20 @@ final class SharedCredentials: Sendable {
         }
     }
 
+    /// Has the provider asked for newer credentials than there are, unless it is being asked.
+    func renew(_ url: ConnectionURL, scheduler: any Scheduler) -> CredentialWait {
+        let held = self.machine.withLock { $0.generation }
+        return self.ask(CredentialRequest(url: url, reason: .expiring), held: held, scheduler: scheduler) { _ in }
+    }
+
     /// Forgets all answers, cancels the calls that are under way and fails those who wait for them.
     func forget() {
-        let (tasks, waiters) = self.machine.withLock { $0.forget() }
+        let (login, (tasks, waiters)) = self.machine.withLock { machine in
+            let forgotten = machine.forget()
+            return (machine.login, forgotten)
+        }
         for task in tasks { task.cancel() }
+        self.onForget(login)
         let error = LinkspanError(.credentialsUnavailable, "the credential source has been logged out")
         for waiter in waiters { waiter.answer(.failure(error)) }
     }
@@ -42,18 +67,20 @@ final class SharedCredentials: Sendable {
     private func perform(_ actions: [StateMachine.Action], _ scheduler: any Scheduler) {
         for action in actions {
             switch action {
-            case .call(let id, let request): self.call(id, request, scheduler)
+            case .call(let id, let request, let login): self.call(id, request, login, scheduler)
             case .cancel(let task): task.cancel()
             case .answer(let waiters, let outcome): for waiter in waiters { waiter.answer(outcome) }
             }
         }
     }
 
-    private func call(_ id: UInt64, _ request: CredentialRequest, _ scheduler: any Scheduler) {
+    private func call(
+        _ id: UInt64, _ request: CredentialRequest, _ login: UInt64, _ scheduler: any Scheduler
+    ) {
         // No parent can own this task: it serves connections that come and go. It is cancelled when the last has gone.
         let task = Task {
             do {
-                let credentials = try await self.provider.credentials(for: request)
+                let credentials = try await self.provide(request, login)
                 let now = scheduler.now
                 self.perform(self.machine.withLock { $0.answered(id, credentials, now: now) }, scheduler)
             } catch {

@@ -95,17 +95,14 @@ extension Connection {
     /// At once when that has happened already.
     @discardableResult
     public func onEnd(_ handler: @escaping @Sendable () -> Void) -> Subscription {
-        let gate = OnceGate()
-        let changes = self.onStateChange { change in
-            guard change.to == .released, gate.pass() else { return }
-            handler()
-            gate.end()
-        }
-        // Also ended by a holder that gives the connection back, and not by the cancel below, behind which nothing
-        // passes.
-        changes.atEnd { if gate.pass() { handler() } }
-        gate.own(changes)
-        return Subscription { gate.end() }
+        // Whether the end came before the cancel below.
+        let end = Promise<Bool>()
+        end.whenFulfilled { if $0 { handler() } }
+        let changes = self.onStateChange { if $0.to == .released { end.fulfill(true) } }
+        // A holder that gives the connection back ends it, too.
+        changes.atEnd { end.fulfill(true) }
+        end.whenFulfilled { _ in changes.cancel() }
+        return Subscription { end.fulfill(false) }
     }
 }
 
@@ -122,11 +119,16 @@ extension Connection {
     ///
     /// It does not keep the connection.
     public var stateChanges: StateChanges {
-        let board = StateBoard()
-        let changes = self.onStateChange { [weak board] in board?.post($0) }
-        changes.atEnd { [weak board] in board?.finish() }
-        board.own(changes)
-        return StateChanges(board: board)
+        let (stream, newest) = AsyncStream.makeStream(of: StateChange.self, bufferingPolicy: .bufferingNewest(1))
+        let end = Promise<Void>()
+        newest.onTermination = { _ in end.fulfill() }
+        let changes = self.onStateChange { change in
+            newest.yield(change)
+            if change.to == .released { newest.finish() }
+        }
+        changes.atEnd { newest.finish() }
+        end.whenFulfilled { changes.cancel() }
+        return StateChanges(stream: stream)
     }
 }
 

@@ -117,14 +117,14 @@ public final class ConnectionHandler: Connection {
         guard once else {
             return self.own(try self.connection.subscribe(to: event, once: false, onMark: onMark, handler), event)
         }
-        // The connection sees to it that it is one; the gate only takes the registration away behind it.
-        let gate = OnceGate()
+        // The connection sees to it that it is one; here only the registration is taken away behind it.
+        let isServed = Promise<Void>()
         let subscription = try self.connection.subscribe(to: event, once: true, onMark: onMark) { message in
             handler(message)
-            gate.end()
+            isServed.fulfill()
         }
         let registered = self.own(subscription, event)
-        gate.own(registered)
+        isServed.whenFulfilled { registered.cancel() }
         return registered
     }
 

@@ -11,9 +11,9 @@ extension ConnectionManager {
         case .pathLost, .pathAvailable, .foreground:
             self.look(for: .signal(signal))
         case .background:
-            guard let stay = self.surroundings.withLock({ $0.enterBackground() }) else { return }
+            guard let stay = self.pool.withLock({ $0.surroundings.enterBackground() }) else { return }
             _ = self.scheduler.schedule(at: self.scheduler.now + self.backgroundIdleTimeout) { [weak self] in
-                guard let self, self.surroundings.withLock({ $0.backgroundTimeoutPassed(stay) }) else { return }
+                guard let self, self.pool.withLock({ $0.surroundings.backgroundTimeoutPassed(stay) }) else { return }
                 self.look()
             }
         }

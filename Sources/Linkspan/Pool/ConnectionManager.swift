@@ -17,10 +17,7 @@ public final class ConnectionManager: Sendable {
     private let rules: [any KeeperRule]
     private let keeperPeriod: Duration
     let backgroundIdleTimeout: Duration
-    /// Path and foreground, as last heard: between the app's signals and the keeper.
-    let surroundings = Lock(KeeperSurroundings())
-    /// The pool: between all who connect, hold and release, and the keeper.
-    let pool = Lock(ConnectionPool())
+    let pool: SharedPool
 
     /// Makes a manager.
     ///
@@ -60,10 +57,9 @@ public final class ConnectionManager: Sendable {
         self.rules = rules
         self.keeperPeriod = keeperPeriod
         self.backgroundIdleTimeout = backgroundIdleTimeout
+        self.pool = SharedPool(attempts)
         let environment = ConnectionEnvironment(
-            scheduler: scheduler, random: random, logger: logger,
-            observer: observer,
-            attempts: AttemptAdmission(attempts))
+            scheduler: scheduler, random: random, logger: logger, observer: observer, attempts: self.pool)
         self.factory = factory ?? PooledConnectionFactory(environment: environment)
     }
 
@@ -198,11 +194,11 @@ public final class ConnectionManager: Sendable {
 
     /// Lets the chain look at every connection, now or, while another thread does, right after that.
     func look(for occasion: KeeperOccasion) {
-        if self.surroundings.withLock({ $0.add(occasion) }) { self.look() }
+        if self.pool.withLock({ $0.surroundings.add(occasion) }) { self.look() }
     }
 
     func look() {
-        while let occasion = self.surroundings.withLock({ $0.next() }) {
+        while let occasion = self.pool.withLock({ $0.surroundings.next() }) {
             switch occasion {
             case .look: self.scan(nil)
             case .signal(let signal): self.scan(signal)
@@ -220,7 +216,7 @@ public final class ConnectionManager: Sendable {
         while hasMore {
             hasMore = false
             let now = self.now
-            let isInBackground = self.surroundings.withLock { $0.isInBackground }
+            let isInBackground = self.pool.withLock { $0.surroundings.isInBackground }
             for entry in self.pool.withLock({ $0.all }) {
                 let before = entry.connection.state
                 var kept = self.kept(entry, now: now)

@@ -1,6 +1,6 @@
 /// The connections of a manager by URL and identity, and how many hold each.
 ///
-/// A value: ``ConnectionManager`` keeps it under its lock. It only looks at what is its own: connections and transports
+/// A value: ``SharedPool`` keeps it under its lock. It only looks at what is its own: connections and transports
 /// of third parties are asked outside, and what is removed is returned, so that the last reference to it goes outside,
 /// too.
 struct ConnectionPool: Sendable {
@@ -42,6 +42,10 @@ struct ConnectionPool: Sendable {
     /// How long a leaver is kept for ``ConnectionManager/logOut(_:within:)`` to wait for: transports close within this.
     static let memory = Duration.seconds(10)
 
+    /// Path and foreground, as last heard, and what the keeper has yet to look for.
+    var surroundings = KeeperSurroundings()
+    /// The allowance of attempts of all connections.
+    var attempts: AttemptBudget
     private var entries: [ObjectIdentifier: Entry] = [:]
     /// The entries that can be found; one whose place was taken while it moved cannot.
     private var index: [Key: ObjectIdentifier] = [:]
@@ -49,6 +53,8 @@ struct ConnectionPool: Sendable {
     private var lastNumber: UInt64 = 0
     /// Whether someone looks at the pool every now and then.
     private var isKept = false
+
+    init(attempts: AttemptBudget) { self.attempts = attempts }
 
     /// All of them, in the order in which they came.
     var all: [Entry] { self.entries.values.sorted { $0.number < $1.number } }

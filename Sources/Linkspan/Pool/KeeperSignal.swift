@@ -24,7 +24,7 @@ enum KeeperOccasion: Sendable, Hashable {
 
 /// What the keeper has heard: where the app stands, and what it has yet to look at the pool for.
 ///
-/// A value: ``ConnectionManager`` keeps it under its lock. Occasions of several threads line up, so that the rules hear
+/// A value: ``SharedPool`` keeps it under its lock. Occasions of several threads line up, so that the rules hear
 /// of them one at a time and in the order in which they were decided: otherwise the end of an idle timeout could
 /// overtake the app's return, and one thread could connect what another is releasing.
 struct KeeperSurroundings: Sendable {

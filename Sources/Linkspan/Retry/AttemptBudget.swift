@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 /// A bucket of tokens, one for each attempt.
 ///
 /// It hands out turns instead of refusing: who comes when it is empty is told when its token will be there. Turns are
@@ -34,28 +32,4 @@ struct AttemptBudget: Sendable {
 
     /// Puts back a token that was taken and not used, for those who come later.
     mutating func giveBack() { self.fullAt = self.fullAt.map { $0 - self.interval } }
-}
-
-/// The budget that the connections of a manager share.
-final class AttemptAdmission: Sendable {
-    /// The shortest time between two attempts of one connection.
-    let spacing: Duration
-    /// The process-wide allowance of attempts: between the executors of all connections of a manager.
-    private let budget: Lock<AttemptBudget>
-
-    init(_ limits: AttemptLimits) {
-        self.spacing = max(.zero, limits.spacing)
-        self.budget = Lock(AttemptBudget(limits))
-    }
-
-    /// Takes a token for an attempt; see ``AttemptBudget/reserve(now:)``.
-    func reserve(now: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        self.budget.withLock { $0.reserve(now: now) }
-    }
-
-    /// Counts an attempt that the app asked for.
-    func spend(now: ContinuousClock.Instant) { self.budget.withLock { $0.spend(now: now) } }
-
-    /// Takes back a token for an attempt that will not be made.
-    func giveBack() { self.budget.withLock { $0.giveBack() } }
 }

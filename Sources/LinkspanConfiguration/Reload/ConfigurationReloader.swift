@@ -2,6 +2,7 @@ public import Linkspan
 public import LinkspanMessaging
 public import LinkspanRuntime
 
+// An actor for the running plan and the timer: readers contend with the task that follows the file.
 /// Applies changes of the configuration to a running plan: when its file changes, and on request.
 ///
 /// Nothing is watched unless an app makes a reloader and runs it.
@@ -13,7 +14,7 @@ public import LinkspanRuntime
 ///
 /// A file counts as changed once two looks in a row find the same new content, so that one that is just being written
 /// is left alone; an empty one is a mistake. Whatever is wrong with the new configuration, the former one runs on.
-public final class ConfigurationReloader: Sendable {
+public actor ConfigurationReloader {
     /// The result of a change.
     public enum Outcome: Sendable {
         /// It runs; the difference is empty when it means the same as before.
@@ -24,11 +25,9 @@ public final class ConfigurationReloader: Sendable {
         case failed(LinkspanError)
     }
 
-    private struct State: Sendable {
-        var running: LoadedPlan
-        var watch: FileWatch
-        var isRequested = false
-        var timer: (any ScheduledWork)?
+    private enum Occasion: Sendable {
+        case due
+        case requested
     }
 
     private let loader: ConfigurationLoader
@@ -37,10 +36,12 @@ public final class ConfigurationReloader: Sendable {
     private let interval: Duration
     private let scheduler: any Scheduler
     private let prepare: @Sendable (inout MessagingPlan) -> Void
-    private let occasions: AsyncStream<Void>
-    private let occasion: AsyncStream<Void>.Continuation
-    // Guards the running plan and the timer: readers and `reload` contend with the task that follows the file.
-    private let state: Lock<State>
+    private let occasions: AsyncStream<Occasion>
+    private nonisolated let occasion: AsyncStream<Occasion>.Continuation
+    /// The plan that runs.
+    public private(set) var running: LoadedPlan
+    private var watch: FileWatch
+    private var timer: (any ScheduledWork)?
 
     /// Makes a reloader that does nothing yet.
     ///
@@ -63,60 +64,49 @@ public final class ConfigurationReloader: Sendable {
         self.interval = interval
         self.scheduler = scheduler
         self.prepare = prepare
-        (self.occasions, self.occasion) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        self.state = Lock(State(running: running, watch: FileWatch(known: running.content)))
+        // At most one is due, so that two never push out the last request.
+        (self.occasions, self.occasion) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(2))
+        self.running = running
+        self.watch = FileWatch(known: running.content)
     }
-
-    /// The plan that runs.
-    public var running: LoadedPlan { self.state.withLock { $0.running } }
 
     /// Asks for a look at all sources now, which ends in an outcome whether or not anything has changed.
     ///
     /// For a signal such as SIGHUP, or a button. The file is taken as it is.
-    public func reload() {
-        self.state.withLock { $0.isRequested = true }
-        self.occasion.yield()
-    }
+    public nonisolated func reload() { self.occasion.yield(.requested) }
 
     /// Follows the configuration until the task is cancelled; once.
     ///
     /// - Parameter tell: gets every outcome, one after the other.
-    public func run(_ tell: (Outcome) async -> Void) async {
-        self.lookLater()
-        for await _ in self.occasions {
-            let isRequested = self.state.withLock { state in
-                defer { state.isRequested = false }
-                return state.isRequested
-            }
-            if let outcome = await self.look(isRequested) { await tell(outcome) }
-            self.lookLater()
+    public nonisolated func run(_ tell: (Outcome) async -> Void) async {
+        await self.lookLater()
+        for await occasion in self.occasions {
+            if let outcome = await self.look(occasion) { await tell(outcome) }
+            await self.lookLater()
         }
-        self.state.withLock { $0.timer }?.cancel()
+        await self.cancelTimer()
     }
 
     private func lookLater() {
         guard self.sources.file != nil else { return }
-        let timer = self.scheduler.schedule(at: self.scheduler.now + self.interval) { [occasion] in occasion.yield() }
-        let former = self.state.withLock { state in
-            defer { state.timer = timer }
-            return state.timer
+        self.timer?.cancel()
+        self.timer = self.scheduler.schedule(at: self.scheduler.now + self.interval) { [occasion] in
+            occasion.yield(.due)
         }
-        former?.cancel()
     }
+
+    private func cancelTimer() { self.timer?.cancel() }
 }
 
 // MARK: - Looking
 
 extension ConfigurationReloader {
-    private func look(_ isRequested: Bool) async -> Outcome? {
+    private func look(_ occasion: Occasion) async -> Outcome? {
         let look = self.sources.file.map { FileLook.at($0) }
-        let isChanged = self.state.withLock { state in
-            guard let look else { return isRequested }
-            guard isRequested else { return state.watch.see(look) }
-            state.watch.accept(look.content)
-            return true
+        switch occasion {
+        case .requested: if let look { self.watch.accept(look.content) }
+        case .due: guard let look, self.watch.see(look) else { return nil }
         }
-        guard isChanged else { return nil }
         return await self.follow(look?.content)
     }
 
@@ -147,7 +137,7 @@ extension ConfigurationReloader {
     private func apply(_ difference: PlanDifference, _ next: LoadedPlan) async -> Outcome {
         do throws(LinkspanError) {
             if !difference.isEmpty { try await self.messaging.apply(difference) }
-            self.state.withLock { $0.running = next }
+            self.running = next
             return .applied(difference)
         } catch {
             return .failed(error)

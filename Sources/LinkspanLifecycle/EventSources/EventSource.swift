@@ -7,6 +7,27 @@ public protocol EventSource<Event>: Sendable {
     func run(_ emit: @escaping @Sendable (Event) -> Void) async throws
 }
 
+/// A stream is a source whose events come from calls of its continuation: for tests, and for frameworks that report
+/// events in their own way.
+///
+/// Events that come before the source runs are kept until it does. A stream can run once.
+///
+/// ```swift
+/// let (phases, phase) = AsyncStream.makeStream(of: AppEvent.self)
+/// try registry.register(SourceService("app", phases)).keep()
+/// phase.yield(.didBecomeActive)
+/// ```
+extension AsyncStream: EventSource where Element: LifecycleEvent {
+    /// The family of events.
+    public typealias Event = Element
+
+    /// Emits the events of the stream, until the task is cancelled.
+    public func run(_ emit: @escaping @Sendable (Element) -> Void) async throws {
+        for await event in self { emit(event) }
+        await untilCancelled()
+    }
+}
+
 /// A service that runs an event source, started before and stopped after the services that follow its events.
 public struct SourceService<Source: EventSource>: LifecycleService {
     /// The name of the service.

@@ -50,16 +50,17 @@ public struct UnixSignalSource: EventSource {
     /// Hands signals on until the task is cancelled.
     public func run(_ emit: @escaping @Sendable (AppEvent) -> Void) async throws {
         let grace = self.grace
-        let token = SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
+        let token = await SignalPipe.shared.listen(to: self.signals.map { $0.rawValue }) { number in
             emit(.willTerminate(reason: Signal(rawValue: number).reason, grace: grace))
         }
         await untilCancelled()
-        SignalPipe.shared.forget(token)
+        await SignalPipe.shared.forget(token)
     }
 }
 
-/// Carries signals by a pipe from the signal handler, where almost no call is allowed, to a thread.
-private final class SignalPipe: Sendable {
+// An actor for listeners and dispositions: sources that come and go contend with the task that hands signals on.
+/// Carries signals by a pipe from the signal handler, where almost no call is allowed, to their listeners.
+private actor SignalPipe {
     static let shared = SignalPipe()
 
     private struct Listener: Sendable {
@@ -67,17 +68,12 @@ private final class SignalPipe: Sendable {
         var handler: @Sendable (Int32) -> Void
     }
 
-    private struct State: Sendable {
-        var last = 0
-        var listeners: [Int: Listener] = [:]
-        var former: [Int32: sigaction] = [:]
-        var hasThread = false
-    }
-
-    // Guards listeners and dispositions: the thread that reads signals contends with sources that come and go.
-    private let state = Lock(State())
+    private var last = 0
+    private var listeners: [Int: Listener] = [:]
+    private var former: [Int32: sigaction] = [:]
+    private var isServed = false
     private let reading: Int32
-    private let writing: Int32
+    private nonisolated let writing: Int32
 
     private init() {
         var ends: [Int32] = [-1, -1]
@@ -92,34 +88,21 @@ private final class SignalPipe: Sendable {
     }
 
     func listen(to numbers: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) -> Int {
-        let (token, needsThread) = self.state.withLock { state in
-            state.last += 1
-            state.listeners[state.last] = Listener(numbers: numbers, handler: handler)
-            for number in numbers where state.former[number] == nil {
-                state.former[number] = Self.install(number)
-            }
-            defer { state.hasThread = true }
-            return (state.last, !state.hasThread)
-        }
-        if needsThread {
-            let began = SystemThread.start(name: "linkspan.signals") { self.serve() }
-            precondition(began, "the system has no thread left for signals")
-        }
-        return token
+        self.last += 1
+        self.listeners[self.last] = Listener(numbers: numbers, handler: handler)
+        for number in numbers where self.former[number] == nil { self.former[number] = Self.install(number) }
+        self.serve()
+        return self.last
     }
 
     func forget(_ token: Int) {
-        let gone = self.state.withLock { state in
-            let gone = state.listeners.removeValue(forKey: token)
-            let wanted = Set(state.listeners.values.flatMap { $0.numbers })
-            for (number, former) in state.former where !wanted.contains(number) {
-                var former = former
-                sigaction(number, &former, nil)
-                state.former[number] = nil
-            }
-            return gone
+        self.listeners[token] = nil
+        let wanted = Set(self.listeners.values.flatMap { $0.numbers })
+        for (number, former) in self.former where !wanted.contains(number) {
+            var former = former
+            sigaction(number, &former, nil)
+            self.former[number] = nil
         }
-        withExtendedLifetime(gone) {}
     }
 
     private static func install(_ number: Int32) -> sigaction {
@@ -145,19 +128,25 @@ private final class SignalPipe: Sendable {
         return former
     }
 
+    /// Begins to hand signals on, once.
     private func serve() {
-        while true {
-            var byte: UInt8 = 0
-            guard read(self.reading, &byte, 1) == 1 else {
-                continue
-            }
-            let number = Int32(byte)
-            let listeners = self.state.withLock { state in
-                state.listeners.values.filter { $0.numbers.contains(number) }
-            }
-            for listener in listeners {
-                listener.handler(number)
+        guard !self.isServed else { return }
+        self.isServed = true
+        let (signals, signal) = AsyncStream.makeStream(of: Int32.self)
+        let began = SystemThread.start(name: "linkspan.signals") { [reading] in
+            while true {
+                var byte: UInt8 = 0
+                if read(reading, &byte, 1) == 1 { signal.yield(Int32(byte)) }
             }
         }
+        precondition(began, "the system has no thread left for signals")
+        // No parent can own this task: like the signals, it is there for the whole process.
+        Task {
+            for await number in signals { self.hear(number) }
+        }
+    }
+
+    private func hear(_ number: Int32) {
+        for listener in self.listeners.values where listener.numbers.contains(number) { listener.handler(number) }
     }
 }

@@ -294,7 +294,7 @@ private struct Run {
     private mutating func perform(_ actions: [SharedCredentials.StateMachine.Action]) {
         for action in actions {
             switch action {
-            case .call(let id, let request):
+            case .call(let id, let request, _):
                 self.requests[id] = request
                 self.order.append(id)
                 let task = Task {}

@@ -30,7 +30,7 @@ struct Fleet: Sendable {
         place.transport = self.transport
         let environment = ConnectionEnvironment(
             scheduler: self.scheduler, random: { 0.5 }, logger: Logger(label: "test"), observer: nil,
-            attempts: AttemptAdmission(AttemptLimits(perSecond: urls.count, burst: 2 * urls.count)))
+            attempts: SharedPool(AttemptLimits(perSecond: urls.count, burst: 2 * urls.count)))
         let transport = self.transport
         self.connections = try urls.enumerated().map { index, url in
             let configuration = try ConnectionBuilder(url).transport(transport).credentials(source)
