@@ -32,6 +32,19 @@ public struct Command: Sendable {
         case request
         /// Sent at least once, repeated after losses until the reply comes; in order within its ordering key.
         case deliver(orderingKey: String)
+        /// Sends nothing; done when the delivery with the same ``Command/key`` is.
+        case outcome
+    }
+
+    /// What only deliveries have.
+    private final class Delivery: Sendable {
+        let key: String?
+        let accepted: (@Sendable (DeliveryReceipt) -> Void)?
+
+        init(key: String?, accepted: (@Sendable (DeliveryReceipt) -> Void)?) {
+            self.key = key
+            self.accepted = accepted
+        }
     }
 
     /// Its identity.
@@ -49,7 +62,11 @@ public struct Command: Sendable {
     /// What a server recognises a delivery by that it has had before; see ``DeliveryOptions/key``.
     ///
     /// Nil for one that the SDK makes.
-    public var key: String?
+    public var key: String? {
+        get { self.delivery?.key }
+        set { self.delivery = Delivery(key: newValue, accepted: self.delivery?.accepted) }
+    }
+    private var delivery: Delivery?
     /// Whether an earlier process left it, and may have sent it.
     var isRestored = false
     /// Called exactly once with the outcome, on the connection's executor.
@@ -65,9 +82,12 @@ public struct Command: Sendable {
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
     ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
     ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
+    ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
+    ///     committed.
     public init(
         _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil, isVolatile: Bool = false,
-        key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil
+        key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
+        accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
         self.id = ID.next()
         self.kind = kind
@@ -75,7 +95,7 @@ public struct Command: Sendable {
         self.payload = payload
         self.timeout = timeout
         self.isVolatile = isVolatile
-        self.key = key
+        self.delivery = key == nil && accepted == nil ? nil : Delivery(key: key, accepted: accepted)
         self.completion = completion
     }
 
@@ -89,7 +109,7 @@ public struct Command: Sendable {
         self.payload = payload
         self.timeout = nil
         self.isVolatile = isVolatile
-        self.key = nil
+        self.delivery = nil
         self.completion = nil
     }
 
@@ -114,9 +134,12 @@ public struct Command: Sendable {
     init(restored delivery: StoredDelivery) {
         self.init(
             .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
-            key: delivery.key)
+            timeout: delivery.timeout, key: delivery.key)
         self.isRestored = true
     }
+
+    /// Whether somebody asks for a receipt.
+    var wantsReceipt: Bool { self.delivery?.accepted != nil }
 
     package var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 
@@ -125,6 +148,11 @@ public struct Command: Sendable {
     /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all
     /// locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
+
+    /// Tells the caller that a delivery is accepted.
+    ///
+    /// For implementations of ``ManagedConnection``: call it at most once, before ``finish(_:)``, outside all locks.
+    public func accept(_ receipt: DeliveryReceipt) { self.delivery?.accepted?(receipt) }
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {
         .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))
@@ -142,6 +170,27 @@ extension Command {
         try perform(command)
         let result = await withTaskCancellationHandler {
             await outcome.value
+        } onCancel: {
+            cancel(command.id)
+        }
+        return try result.get()
+    }
+
+    /// Has a delivery performed and waits until it is accepted; cancelling the task before that gives the delivery up.
+    static func receipt(
+        of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?,
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
+    ) async throws(LinkspanError) -> DeliveryReceipt {
+        let accepted = Promise<Result<DeliveryReceipt, LinkspanError>>()
+        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome in
+            // Counts when the delivery was refused, or the connection does not tell that it has accepted it.
+            accepted.fulfill(outcome.map { _ in DeliveryReceipt(key: key ?? event) })
+        } accepted: { receipt in
+            accepted.fulfill(.success(receipt))
+        }
+        try perform(command)
+        let result = await withTaskCancellationHandler {
+            await accepted.value
         } onCancel: {
             cancel(command.id)
         }
