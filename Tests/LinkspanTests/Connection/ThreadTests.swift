@@ -53,7 +53,7 @@ struct ThreadTests {
         let random = Lock(SeededGenerator(seed: 7))
         store.onCommit { _, decide in
             let delay = random.withLock { Int.random(in: 0..<500, using: &$0) }
-            SystemScheduler.shared.schedule(at: .now + .microseconds(delay)) { decide(nil) }
+            _ = SystemScheduler.shared.schedule(at: .now + .microseconds(delay)) { decide(nil) }
         }
         let applied = Lock<[String: [Int]]>([:])
         hub.onConnect { peer in
