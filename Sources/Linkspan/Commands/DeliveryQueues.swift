@@ -85,6 +85,7 @@ extension DeliveryQueues {
     ///   - command: the command.
     ///   - orderingKey: its ordering key.
     ///   - isCommitted: false when it is not to be sent before ``commit(_:orderingKey:)``.
+    /// - Throws: `bufferFull`.
     mutating func append(
         _ command: Command, orderingKey: String, isCommitted: Bool = true
     ) throws(LinkspanError) {
