@@ -76,7 +76,9 @@ private struct SessionLife {
             let isFit = text == "3" || text.hasPrefix("40") || text.hasPrefix("41")
             try require(isFit && FuzzInput.isUTF8(frame), "the session writes \(text)")
         }
-        for delivery in output.deliveries { try self.note(delivery) }
+        for batch in output.batches {
+            for event in batch.events { try self.note(event, in: batch.namespace) }
+        }
         guard let error = output.close else { return }
         self.isOver = true
         try require(self.session.nextDeadline == nil, "a closed session waits for something")
@@ -84,17 +86,17 @@ private struct SessionLife {
         try require(!"\(error) \(String(reflecting: error))".contains("sesame"), "an error quotes the peer")
     }
 
-    private mutating func note(_ delivery: Delivery) throws(Violation) {
-        let owner = self.owners[delivery.namespace]
-        switch delivery.event {
+    private mutating func note(_ event: LinkEvent, in namespace: Int) throws(Violation) {
+        let owner = self.owners[namespace]
+        switch event {
         case .opened:
             try require(owner == .waiting, "opened comes out of turn")
-            self.owners[delivery.namespace] = .open
+            self.owners[namespace] = .open
         case .message, .reply:
             try require(owner == .open, "a message comes while the namespace is not open")
         case .closed:
             try require(owner == .waiting || owner == .open, "the end comes twice")
-            self.owners[delivery.namespace] = .closed
+            self.owners[namespace] = .closed
         case .writable:
             throw Violation(message: "a session knows nothing of room")
         }

@@ -5,21 +5,11 @@
 #define CLINKSPANRUNTIME_H
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <unistd.h>
 
-<<<<<<< HEAD
-/// Adds one and returns the sum, atomically.
+/// Adds one and returns the sum, atomically. The number: between all threads that make something that is numbered.
 static inline uint64_t clinkspan_next(uint64_t *last) { return __atomic_add_fetch(last, 1, __ATOMIC_RELAXED); }
-=======
-/// Counts the calls in the process, from 1. Called by one Swift file only: each would get a counter of its own.
-static inline uint64_t clinkspan_next_number(void) {
-    // The newest number: between all threads that make something that is numbered.
-    static _Atomic uint64_t last = 0;
-    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
-}
->>>>>>> 7d1cff50bbe30fec11b2b6698ad3195302e6acd6
 
 #if defined(__linux__)
 

@@ -87,9 +87,9 @@ extension LinkspanError.Code {
     public static let disconnected = Self(rawValue: "disconnected")
     /// The connection was released.
     public static let released = Self(rawValue: "released")
-    /// The credential source of the connection was logged out; see ``ConnectionManager/logOut(_:within:)``.
+    /// The credential source of the connection was logged out; see ``ConnectionManager/logOut(_:keepingDeliveries:within:)``.
     public static let loggedOut = Self(rawValue: "loggedOut")
-    /// A delivery could not be stored, and was refused.
+    /// A delivery could not be stored, and was refused; or there is none with the key that was asked for.
     public static let notKept = Self(rawValue: "notKept")
     /// The message is larger than the limit.
     public static let messageTooLarge = Self(rawValue: "messageTooLarge")

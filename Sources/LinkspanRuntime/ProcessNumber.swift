@@ -1,8 +1,15 @@
-private import CLinkspanRuntime
+internal import CLinkspanRuntime
 
-/// Numbers that tell things of one process apart.
+/// Numbers that no two things of a process share, counted upwards from 1.
 package enum ProcessNumber {
-    /// A number larger than all that were given before, from 1.
-    @inline(never)
-    package static func next() -> UInt64 { clinkspan_next_number() }
+    // Unsafe because the compiler cannot see that C adds atomically; nothing else touches it.
+    /// The newest number: an atomic, between all threads that make commands.
+    private nonisolated(unsafe) static let last: UnsafeMutablePointer<UInt64> = {
+        let last = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+        last.initialize(to: 0)
+        return last
+    }()
+
+    /// The next number; from any thread, and without a lock.
+    package static func next() -> UInt64 { clinkspan_next(Self.last) }
 }

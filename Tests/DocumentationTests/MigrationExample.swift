@@ -13,6 +13,8 @@ func feature(_ connection: any Connection, _ handler: ConnectionHandler, _ manag
         if case .progress(.waiting(let until, let attempt)) = change { print("attempt \(attempt) at \(until)") }
     }
     try await connection.deliver("line", "hello", orderingKey: "room 1")
+    let receipt = try await connection.enqueue("line", "hello again", orderingKey: "room 1", key: "line 2")
+    print(receipt.key)
     let source = CredentialSource.fixed(Credentials(), account: "ann")
     let next = try ConnectionBuilder("ws://chat.example.com").transport(.webSocket).credentials(source)
         .options { $0.idleTimeout = .seconds(5) }.build()

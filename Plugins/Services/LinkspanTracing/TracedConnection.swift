@@ -101,6 +101,7 @@ extension Command.Kind {
         case .send: "send"
         case .request: "request"
         case .deliver: "deliver"
+        case .outcome: "outcome"
         }
     }
 }

@@ -9,11 +9,7 @@ public struct Command: Sendable {
         /// The identity of a command that nobody can refer to, until it has to wait.
         static let none = Self(number: 0)
 
-<<<<<<< HEAD
-        static func next() -> Self { Self(number: SerialNumber.next()) }
-=======
         static func next() -> Self { Self(number: ProcessNumber.next()) }
->>>>>>> 7d1cff50bbe30fec11b2b6698ad3195302e6acd6
 
         /// The earlier made is the smaller.
         public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
@@ -27,9 +23,11 @@ public struct Command: Sendable {
         case request
         /// Sent at least once, repeated after losses until the reply comes; in order within its ordering key.
         case deliver(orderingKey: String)
+        /// Sends nothing; done when the delivery with the same ``Command/key`` is.
+        case outcome
     }
 
-    private enum Form: UInt8, Sendable { case send, request, deliver }
+    private enum Form: UInt8, Sendable { case send, request, deliver, outcome }
 
     /// What few commands have.
     private struct Rest: Sendable {
@@ -38,6 +36,7 @@ public struct Command: Sendable {
         var key: String?
         var isRestored = false
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
+        var accepted: (@Sendable (DeliveryReceipt) -> Void)?
     }
 
     /// Keeps the rest apart, so that a plain send is small enough to be passed on without copies.
@@ -64,21 +63,27 @@ public struct Command: Sendable {
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
     ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
     ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
+    ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
+    ///     committed.
     public init(
         _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil, isVolatile: Bool = false,
-        key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil
+        key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
+        accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
         self.id = ID.next()
         self.message = OutboundMessage(event: event, payload: payload, isVolatile: isVolatile)
-        var rest = Rest(timeout: timeout, key: key, completion: completion)
+        var rest = Rest(timeout: timeout, key: key, completion: completion, accepted: accepted)
         switch kind {
         case .send: self.form = .send
         case .request: self.form = .request
         case .deliver(let orderingKey):
             self.form = .deliver
             rest.orderingKey = orderingKey
+        case .outcome: self.form = .outcome
         }
-        let isPlain = self.form == .send && timeout == nil && key == nil && completion == nil
+        let isPlain =
+            self.form == .send && timeout == nil && key == nil && completion == nil
+            && accepted == nil
         self.box = isPlain ? nil : Box(rest)
     }
 
@@ -97,7 +102,7 @@ public struct Command: Sendable {
     init(restored delivery: StoredDelivery) {
         self.init(
             .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
-            key: delivery.key)
+            timeout: delivery.timeout, key: delivery.key)
         self.rest.isRestored = true
     }
 
@@ -130,6 +135,7 @@ extension Command {
         case .send: .send
         case .request: .request
         case .deliver: .deliver(orderingKey: self.rest.orderingKey)
+        case .outcome: .outcome
         }
     }
 
@@ -169,7 +175,13 @@ extension Command {
     var isPlain: Bool { self.form == .send && self.box == nil }
 
     /// Whether it is sent again when it is not answered.
-    var isRepeated: Bool { self.form == .deliver }
+    var isDelivery: Bool { self.form == .deliver }
+
+    /// Whether it is a delivery, or waits for the outcome of one.
+    var isOfDelivery: Bool { self.form == .deliver || self.form == .outcome }
+
+    /// Whether somebody asks for a receipt.
+    var wantsReceipt: Bool { self.box?.rest.accepted != nil }
 
     /// Gives the command an identity, if it has none.
     mutating func identify() { if self.id == .none { self.id = ID.next() } }
@@ -181,6 +193,11 @@ extension Command {
     /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all
     /// locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
+
+    /// Tells the caller that a delivery is accepted.
+    ///
+    /// For implementations of ``ManagedConnection``: call it at most once, before ``finish(_:)``, outside all locks.
+    public func accept(_ receipt: DeliveryReceipt) { self.box?.rest.accepted?(receipt) }
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {
         .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))
@@ -198,6 +215,27 @@ extension Command {
         try perform(command)
         let result = await withTaskCancellationHandler {
             await outcome.value
+        } onCancel: {
+            cancel(command.id)
+        }
+        return try result.get()
+    }
+
+    /// Has a delivery performed and waits until it is accepted; cancelling the task before that gives the delivery up.
+    static func receipt(
+        of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?,
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
+    ) async throws(LinkspanError) -> DeliveryReceipt {
+        let accepted = Promise<Result<DeliveryReceipt, LinkspanError>>()
+        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome in
+            // Counts when the delivery was refused, or the connection does not tell that it has accepted it.
+            accepted.fulfill(outcome.map { _ in DeliveryReceipt(key: key ?? event) })
+        } accepted: { receipt in
+            accepted.fulfill(.success(receipt))
+        }
+        try perform(command)
+        let result = await withTaskCancellationHandler {
+            await accepted.value
         } onCancel: {
             cancel(command.id)
         }

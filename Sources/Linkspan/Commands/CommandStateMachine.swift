@@ -35,12 +35,13 @@ struct CommandStateMachine {
         var bytes = 0
     }
 
-    private var pacing: FlushPacing
-    private var delivery: DeliveryOptions
+    private(set) var pacing: FlushPacing
+    private(set) var delivery: DeliveryOptions
     private var phase = Phase.down
     private var turn = Turn()
     private var buffer: CommandBuffer
-    private var queues: DeliveryQueues
+    var queues: DeliveryQueues
+    var ledger: DeliveryLedger
     private var awaited: [UInt64: Command] = [:]
     /// When commands have waited for too long.
     private var ages = DeadlineQueue()
@@ -53,7 +54,13 @@ struct CommandStateMachine {
     private var lastPause: UInt64 = 0
     private(set) var lateReplies: UInt64 = 0
 
-    init(options: ConnectionOptions) {
+    /// Makes a machine without a link.
+    ///
+    /// - Parameters:
+    ///   - options: limits, pacing and what deliveries go by.
+    ///   - account: whose rows of the store it has, if there is a store.
+    init(options: ConnectionOptions, account: String? = nil) {
+        self.ledger = DeliveryLedger(isStored: options.store != nil, account: account)
         self.pacing = options.flush
         self.delivery = options.deliveries
         self.buffer = CommandBuffer(limits: options.buffer)
@@ -70,13 +77,6 @@ struct CommandStateMachine {
         self.queues.limits = options.deliveries.limits
     }
 
-    /// Takes the deliveries that an earlier process left.
-    mutating func restore(_ deliveries: [Command]) {
-        for command in deliveries {
-            if case .deliver(let orderingKey) = command.kind { self.queues.restore(command, orderingKey: orderingKey) }
-        }
-    }
-
     /// Whether a command goes to the link at once.
     var isOpen: Bool { if case .open = self.phase { true } else { false } }
 
@@ -89,14 +89,17 @@ struct CommandStateMachine {
         }
     }
 
+    /// Whether the connection has been released.
+    var isEnded: Bool { if case .ended = self.phase { true } else { false } }
+
     /// Whether everything waits for the greeting of a link to end.
     func isGreeting(_ epoch: UInt64) -> Bool { if case .greeting(epoch) = self.phase { true } else { false } }
 
     /// How much waits: commands in the buffer, and deliveries without a reply.
     var load: ConnectionLoad {
         ConnectionLoad(
-            commands: self.buffer.count, bytes: self.buffer.byteCount, deliveries: self.queues.count,
-            deliveryBytes: self.queues.byteCount)
+            commands: self.buffer.count, bytes: self.buffer.byteCount,
+            deliveries: self.queues.count + self.ledger.followerCount, deliveryBytes: self.queues.byteCount)
     }
 
     /// When ``expire(now:effects:)`` is due.
@@ -182,6 +185,7 @@ extension CommandStateMachine {
         for (command, wasSent) in self.queues.removeAll() {
             effects.append(command.fail(code, wasSent ? .unknown : .notSent, reason))
         }
+        for command in self.ledger.removeAllFollowers() { effects.append(command.fail(code, .unknown, reason)) }
     }
 
     /// The connection has been released.
@@ -193,6 +197,10 @@ extension CommandStateMachine {
         for (command, wasSent) in self.queues.removeAll() {
             effects.append(command.fail(.released, wasSent ? .unknown : .notSent, "was given up: released"))
         }
+        for command in self.ledger.removeAllFollowers() {
+            effects.append(command.fail(.released, .unknown, "was given up: released"))
+        }
+        self.closeStore(effects: &effects)
     }
 
     /// The link has no room: everything waits until ``linkIsWritable(effects:)``.
@@ -238,14 +246,13 @@ extension CommandStateMachine {
         switch self.phase {
         case .ended:
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
-        case .open where !command.isRepeated:
+        case .open where !command.isOfDelivery:
             if command.timeout != nil { self.watch(command, made: made()) }
             return self.outgoing(command)
         case .down, .greeting, .flushing, .pausing, .full, .open: ()
         }
-        if case .deliver(let orderingKey) = command.kind {
-            try self.queues.append(command, orderingKey: orderingKey)
-            self.watch(command, made: made())
+        if command.isOfDelivery {
+            try self.acceptDelivery(command, made: made, effects: &effects)
             guard self.isOpen, let begun = self.queues.beginNext() else { return nil }
             return self.outgoing(begun, now: made())
         }
@@ -277,11 +284,12 @@ extension CommandStateMachine {
         return self.outgoing(command)
     }
 
-    private mutating func watch(_ command: Command, made: ContinuousClock.Instant) {
+    /// Notes when a command expires, if it does.
+    mutating func watch(_ command: Command, made: ContinuousClock.Instant) {
         guard let timeout = command.timeout else { return }
-        let living = self.awaited.count + self.buffer.count + self.queues.count
+        let living = self.awaited.count + self.buffer.count + self.queues.count + self.ledger.followerCount
         self.deadlines.insert(command.id, at: made + timeout, living: living) {
-            Set(self.awaited.values.map(\.id) + self.buffer.ids + self.queues.ids)
+            Set(self.awaited.values.map(\.id) + self.buffer.ids + self.queues.ids + self.ledger.followerIDs)
         }
     }
 
@@ -402,7 +410,7 @@ extension CommandStateMachine {
     }
 
     /// Sends the next of an ordering key through the flush, so that there is one place that sends deliveries.
-    private mutating func beginNext(effects: inout Deque<Effect>) {
+    mutating func beginNext(effects: inout Deque<Effect>) {
         guard case .open = self.phase, self.queues.hasReady else { return }
         self.beginFlush(effects: &effects)
     }
@@ -497,6 +505,7 @@ extension CommandStateMachine {
         }
         // A delivery that waits may have been sent over an earlier link.
         removed += self.queues.remove { ids.contains($0.id) }.map { ($0.command, $0.wasSent ? .unknown : .notSent) }
+        removed += self.ledger.removeFollowers(ids).map { ($0, .unknown) }
         self.beginNext(effects: &effects)
         return removed.sorted { $0.0.id < $1.0.id }
     }

@@ -10,9 +10,14 @@ public struct CommandStatus: Sendable, Hashable {
     public var byteCount: Int
     /// Where it is.
     public var stage: Stage
+    /// The key of a delivery, which is that of its ``DeliveryReceipt``; nil when it has none.
+    public var key: String?
 
     /// Makes a status.
-    public init(id: Command.ID, kind: Command.Kind, event: String, byteCount: Int, stage: Stage) {
+    public init(
+        id: Command.ID, kind: Command.Kind, event: String, byteCount: Int, stage: Stage, key: String? = nil
+    ) {
+        self.key = key
         self.id = id
         self.kind = kind
         self.event = event
@@ -22,7 +27,8 @@ public struct CommandStatus: Sendable, Hashable {
 
     init(_ command: Command, _ stage: Stage) {
         self.init(
-            id: command.id, kind: command.kind, event: command.event, byteCount: command.byteCount, stage: stage)
+            id: command.id, kind: command.kind, event: command.event, byteCount: command.byteCount, stage: stage,
+            key: command.key)
     }
 
     /// Where a command is.

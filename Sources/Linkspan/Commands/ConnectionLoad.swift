@@ -10,7 +10,7 @@ struct ConnectionLoad: Sendable, Hashable {
 
     mutating func add(_ command: borrowing Command) {
         let size = command.byteCount
-        if command.isRepeated {
+        if command.isOfDelivery {
             self.deliveries += 1
             self.deliveryBytes += size
         } else {

@@ -2,7 +2,8 @@ internal import DequeModule
 
 /// Commands that are repeated until they are answered.
 ///
-/// Of one ordering key only the oldest is under way, so that its order holds with any server, whatever is lost.
+/// Of one ordering key only the oldest is under way, so that its order holds with any server, whatever is lost. One that
+/// a store has not committed yet keeps its place and is not sent, and what an earlier process left comes before all new.
 struct DeliveryQueues: Sendable {
     /// The head of an ordering key that is to be sent now.
     struct Begun: Sendable {
@@ -13,6 +14,8 @@ struct DeliveryQueues: Sendable {
 
     private struct Queue {
         var waiting: Deque<Command> = []
+        /// How many of them an earlier process left; they come first.
+        var restoredCount = 0
         var isUnderWay = false
         /// Whether the ordering key's name is in ``DeliveryQueues/ready``.
         var isReady = false
@@ -39,6 +42,7 @@ struct DeliveryQueues: Sendable {
             let command = self.waiting.remove(at: index)
             let wasHead = index == self.waiting.startIndex
             let wasSent = command.isRestored || wasHead && self.attempts > 0
+            if command.isRestored { self.restoredCount -= 1 }
             if wasHead { self.beginAnew() }
             return (command, wasSent)
         }
@@ -57,8 +61,14 @@ struct DeliveryQueues: Sendable {
     /// The ordering keys whose heads are not under way, so that a reply to one need not look at all others.
     private var ready: Deque<String> = []
     private var isReadySorted = true
+    /// What the store has not committed yet.
+    private var uncommitted: [Command.ID: Command] = [:]
+    /// Whether new commands wait for what an earlier process left and is not loaded yet.
+    private var isHoldingNew = false
     private(set) var count = 0
     private(set) var byteCount = 0
+    /// How many of them an earlier process left.
+    private(set) var restoredCount = 0
 
     init(limits: BufferLimits) { self.limits = limits }
 
@@ -70,21 +80,37 @@ struct DeliveryQueues: Sendable {
 
 extension DeliveryQueues {
     /// Adds a command at the end of its ordering key.
-    mutating func append(_ command: Command, orderingKey: String) throws(LinkspanError) {
+    ///
+    /// - Parameters:
+    ///   - command: the command.
+    ///   - orderingKey: its ordering key.
+    ///   - isCommitted: false when it is not to be sent before ``commit(_:orderingKey:)``.
+    /// - Throws: `bufferFull`.
+    mutating func append(
+        _ command: Command, orderingKey: String, isCommitted: Bool = true
+    ) throws(LinkspanError) {
         let hasRoom = self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
         guard self.count == 0 || hasRoom else {
             throw LinkspanError(
                 .bufferFull, "'\(command.event)' was refused: \(self.count) deliveries are waiting", certainty: .notSent
             )
         }
-        self.add(command, orderingKey: orderingKey)
+        if !isCommitted { self.uncommitted[command.id] = command }
+        self.queues[orderingKey, default: Queue()].waiting.append(command)
+        self.added(command, orderingKey)
     }
 
-    /// Adds a command that was accepted before, whatever the limits say.
-    mutating func restore(_ command: Command, orderingKey: String) { self.add(command, orderingKey: orderingKey) }
+    /// Adds a command that an earlier process left, behind others of these and before all new ones, whatever the limits
+    /// say.
+    mutating func restore(_ command: Command, orderingKey: String) {
+        let place = self.queues[orderingKey]?.restoredCount ?? 0
+        self.queues[orderingKey, default: Queue()].waiting.insert(command, at: place)
+        self.queues[orderingKey]?.restoredCount += 1
+        self.restoredCount += 1
+        self.added(command, orderingKey)
+    }
 
-    private mutating func add(_ command: Command, orderingKey: String) {
-        self.queues[orderingKey, default: Queue()].waiting.append(command)
+    private mutating func added(_ command: Command, _ orderingKey: String) {
         self.count += 1
         self.byteCount += command.byteCount
         self.makeReady(orderingKey)
@@ -97,6 +123,8 @@ extension DeliveryQueues {
         if self.queues[orderingKey]?.waiting.isEmpty == true { self.queues[orderingKey] = nil }
         self.count -= 1
         self.byteCount -= removed.command.byteCount
+        self.uncommitted[id] = nil
+        if removed.command.isRestored { self.restoredCount -= 1 }
         self.makeReady(orderingKey)
         return removed
     }
@@ -117,8 +145,10 @@ extension DeliveryQueues {
             self.queues = [:]
             self.ready = []
             self.isReadySorted = true
+            self.uncommitted = [:]
             self.count = 0
             self.byteCount = 0
+            self.restoredCount = 0
         }
         return self.all.map { ($0.command, $0.wasSent) }
     }
@@ -138,6 +168,38 @@ extension DeliveryQueues {
     var ids: [Command.ID] { self.queues.values.flatMap { $0.waiting.map(\.id) } }
 }
 
+// MARK: - The store
+
+extension DeliveryQueues {
+    func isCommitted(_ id: Command.ID) -> Bool { self.uncommitted[id] == nil }
+
+    /// The store has committed a command: from now on it may be sent.
+    mutating func commit(_ id: Command.ID, orderingKey: String) -> Command? {
+        guard let command = self.uncommitted.removeValue(forKey: id) else { return nil }
+        self.makeReady(orderingKey)
+        return command
+    }
+
+    /// The store knows a command by another key.
+    mutating func rename(_ id: Command.ID, key: String, orderingKey: String) {
+        guard let index = self.queues[orderingKey]?.waiting.firstIndex(where: { $0.id == id }) else { return }
+        self.queues[orderingKey]?.waiting[index].key = key
+    }
+
+    /// New commands wait from now on for what an earlier process left.
+    mutating func holdNew() { self.isHoldingNew = true }
+
+    /// All that an earlier process left is here, or has ended.
+    mutating func releaseNew() {
+        self.isHoldingNew = false
+        for name in self.queues.keys { self.makeReady(name) }
+    }
+
+    private func mayBeSent(_ command: Command) -> Bool {
+        (command.isRestored || !self.isHoldingNew) && self.isCommitted(command.id)
+    }
+}
+
 // MARK: - Under way
 
 extension DeliveryQueues {
@@ -145,6 +207,10 @@ extension DeliveryQueues {
     mutating func beginNext() -> Begun? {
         if !self.isReadySorted { self.sortReady() }
         while let name = self.ready.popFirst() {
+            guard let head = self.queues[name]?.waiting.first, self.mayBeSent(head) else {
+                self.queues[name]?.isReady = false
+                continue
+            }
             if let begun = self.queues[name]?.begin() { return begun }
         }
         return nil
@@ -208,9 +274,9 @@ extension DeliveryQueues {
     }
 
     private mutating func makeReady(_ name: String) {
-        guard let queue = self.queues[name], !queue.isReady, !queue.isUnderWay, !queue.waiting.isEmpty else {
-            return
-        }
+        guard let queue = self.queues[name], !queue.isReady, !queue.isUnderWay, let head = queue.waiting.first,
+            self.mayBeSent(head)
+        else { return }
         self.queues[name]?.isReady = true
         if !self.ready.isEmpty { self.isReadySorted = false }
         self.ready.append(name)

@@ -1,43 +1,114 @@
+public import LinkspanRuntime
+
 /// Keeps deliveries so that they outlive the process: the seam for a durable outbox.
 ///
-/// A connection with a store gives it each delivery before accepting it, and has it forget the delivery once that has
-/// its outcome. What is left when the process ends is sent by the next one, with the same key, before anything new.
+/// A connection with a store accepts a delivery once the store has committed it, sends it only then, and tells the
+/// store its outcome. Deliveries without an outcome are sent by the next connection of the same account, with the same
+/// keys, before newer ones of the same ordering key.
 ///
-/// One store serves one connection. Its methods are called from any thread, outside all locks.
+/// Rows belong to the ``CredentialSource/account`` of the connection, so users who share a store never see each other's
+/// rows; an account of nil is that of connections that show no credentials. One store serves one endpoint: rows do not
+/// name it, because a connection may move.
+///
+/// All methods are called on ``executor``, never on that of a connection, and take effect in the order of the calls.
+/// A store may answer later, from any thread and in any order, so that it can commit the rows of many callers together.
+/// Each answer must be called exactly once.
 ///
 /// Compared by instance: holders of one connection pass on the same store.
 public protocol DeliveryStore: AnyObject, Sendable {
-    /// What an earlier process left, the oldest first.
-    ///
-    /// Called when the connection is made: it must return quickly. Of two connections that are made for one URL at a
-    /// time one is let go unused.
-    func kept() -> [StoredDelivery]
+    /// Where the methods are called, one at a time; nothing else of a connection runs there.
+    var executor: any JobExecutor { get }
 
-    /// Keeps a delivery; when it returns, the delivery must survive.
+    /// Opens an account's rows for one connection; answers once no other has them open, so that no row is sent twice.
     ///
-    /// - Throws: anything; the delivery is then refused with code `notKept`.
-    func keep(_ delivery: StoredDelivery) throws
+    /// After an error the connection tries again every 5 s; deliveries wait meanwhile.
+    func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void)
 
-    /// Forgets a delivery that has its outcome, or was not accepted after all.
-    func forget(key: String)
+    /// Answers with rows that were there when the account was opened and have no outcome, in the order of their numbers.
+    ///
+    /// Called until it answers with none, whenever the connection has room for more.
+    ///
+    /// - Parameters:
+    ///   - account: an account that is open.
+    ///   - number: the rows wanted have higher numbers.
+    ///   - rows: how many rows at most.
+    ///   - bytes: what their payloads may weigh together; one row may always come.
+    ///   - answer: gets the rows.
+    func load(
+        account: String?, after number: UInt64, rows: Int, bytes: Int,
+        _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void)
+
+    /// Keeps a delivery; when it answers, the delivery must survive the process.
+    ///
+    /// The answer is the row as it is kept, with its number. If the account has a row of the same key, nothing changes
+    /// and that row is the answer, with its outcome if it has one. An error refuses the delivery, with code `notKept`.
+    func keep(_ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void)
+
+    /// Records the outcome that a delivery has; answers when that is done, or cannot be.
+    ///
+    /// The row is never loaded again. The store decides for how long ``find(key:account:_:)`` answers with it.
+    func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void)
+
+    /// Answers with the row of a key, or nil.
+    func find(
+        key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void)
+
+    /// Closes an account that was opened: its rows stay, and another connection may open them.
+    func close(account: String?)
+
+    /// Erases all rows of an account, with their outcomes; answers when that is done, or cannot be.
+    func erase(account: String?, _ answer: @escaping @Sendable () -> Void)
+}
+
+extension DeliveryStore {
+    /// Erases all rows of an account, from any task; see ``ConnectionManager/logOut(_:keepingDeliveries:within:)``.
+    public func erase(account: String?) async {
+        let erased = Promise<Void>()
+        self.executor.execute { self.erase(account: account) { erased.fulfill() } }
+        await erased.value
+    }
 }
 
 /// A delivery as a ``DeliveryStore`` keeps it.
-public struct StoredDelivery: Sendable, Hashable {
-    /// What it is known by, here and at the server.
+public struct StoredDelivery: Sendable {
+    /// What it is known by, here and at the server; unique within its account.
     public var key: String
+    /// Whose it is.
+    public var account: String?
     /// What it is kept in order with.
     public var orderingKey: String
     /// The name of the event.
     public var event: String
     /// The arguments.
     public var payload: Payload
+    /// How long it may take, from now; nil for no limit.
+    ///
+    /// A store that keeps the time answers with what is left of it.
+    public var timeout: Duration?
+    /// Its place among the rows of the store, which gives it when it keeps the row; from 1.
+    public var number: UInt64 = 0
+    /// What became of it; nil while it waits.
+    public var outcome: Result<Payload, LinkspanError>?
 
-    /// Makes a delivery.
-    public init(key: String, orderingKey: String, event: String, payload: Payload) {
+    /// Makes a delivery that waits.
+    public init(
+        key: String, account: String? = nil, orderingKey: String, event: String, payload: Payload,
+        timeout: Duration? = nil
+    ) {
         self.key = key
+        self.account = account
         self.orderingKey = orderingKey
         self.event = event
         self.payload = payload
+        self.timeout = timeout
     }
+}
+
+/// Names a delivery that was accepted, for as long as its store keeps it.
+public struct DeliveryReceipt: Sendable, Hashable, Codable {
+    /// The key of the delivery.
+    public var key: String
+
+    /// Makes the receipt of a delivery with a known key, perhaps of an earlier process.
+    public init(key: String) { self.key = key }
 }

@@ -128,10 +128,11 @@ extension Connection {
     ///   - arguments: its arguments.
     ///   - orderingKey: what is kept in order with what; the event's name when nil.
     ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
-    ///     ``DeliveryOptions/key``.
+    ///     ``DeliveryOptions/key``. A call with the key of a delivery that waits is a wait for that one.
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
     /// - Returns: the arguments of the reply.
-    /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
+    /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `released`; with a
+    ///   ``DeliveryStore`` also `notKept`.
     @discardableResult
     public func deliver<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, orderingKey: String? = nil, key: String? = nil,
@@ -140,6 +141,48 @@ extension Connection {
         try await self.reply(
             to: .deliver(orderingKey: orderingKey ?? event), event: event, payload: Payload(repeat each arguments),
             timeout: timeout, key: key)
+    }
+
+    /// Hands an event over to be delivered, and returns as soon as it is accepted: with a ``DeliveryStore``, when it is
+    /// committed there and survives the process; without one, when there is room for it.
+    ///
+    /// At least once, in order; see ``deliver(_:_:orderingKey:key:timeout:)-(String,_,_,_,_)``. A call with the key of a
+    /// delivery that waits, or whose outcome the store still has, adds nothing and returns the same receipt.
+    ///
+    /// Cancelling the task before it returns gives the delivery up.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - arguments: its arguments.
+    ///   - orderingKey: what is kept in order with what; the event's name when nil.
+    ///   - key: what the delivery is known by, to the server and in the receipt; nil for one that the SDK makes.
+    ///   - timeout: how long it may take altogether; nil for as long as it takes.
+    /// - Returns: what ``outcome(of:timeout:)`` is asked with, in this process or a later one.
+    /// - Throws: ``LinkspanError``: `notKept`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
+    @discardableResult
+    public func enqueue<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument, orderingKey: String? = nil, key: String? = nil,
+        timeout: Duration? = nil
+    ) async throws(LinkspanError) -> DeliveryReceipt {
+        try await Command.receipt(
+            of: .deliver(orderingKey: orderingKey ?? event), event: event, payload: Payload(repeat each arguments),
+            timeout: timeout, key: key,
+            perform: { command throws(LinkspanError) in try self.perform(command) }, cancel: { self.cancel($0) })
+    }
+
+    /// Waits for the outcome of a delivery, or asks the store for it if it has ended.
+    ///
+    /// Without a ``DeliveryStore`` only deliveries that still wait are known. Cancelling the task ends the wait, not the delivery.
+    ///
+    /// - Parameters:
+    ///   - receipt: names the delivery, which may be an earlier process's.
+    ///   - timeout: how long to wait.
+    /// - Returns: the arguments of the reply.
+    /// - Throws: ``LinkspanError``: the delivery's; `notKept` when neither the connection nor its store knows it, and
+    ///   `timedOut`, `cancelled`, `bufferFull`, `released` of the wait itself.
+    public func outcome(of receipt: DeliveryReceipt, timeout: Duration? = nil) async throws(LinkspanError) -> Payload {
+        try await self.reply(
+            to: .outcome, event: receipt.key, payload: .empty, timeout: timeout, key: receipt.key)
     }
 
     /// Performs a command and waits for its outcome.

@@ -79,9 +79,15 @@ public struct ConnectionBuilder: Sendable {
                 _ = try credentials.endpoint(insteadOf: url, over: self.transport)
             }
             try self.options.validate()
-            return ConnectionConfiguration(
+            let configuration = ConnectionConfiguration(
                 url: url, transport: self.transport, options: self.options, credentials: self.source,
                 resumption: self.resumption)
+            guard self.options.store == nil || self.source.account != nil || configuration.identity.isAnonymous else {
+                throw LinkspanError(
+                    .invalidConfiguration,
+                    "a store needs to know whose deliveries it keeps: name an account with the credential source")
+            }
+            return configuration
         }
 
         /// Builds and connects.

@@ -118,9 +118,7 @@ extension ConnectionCore {
 
     /// Gives a command its outcome.
     func finish(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
-        if case .deliver = command.kind, let store = self.store, let key = command.key {
-            store.forgetUnlessReleased(key, outcome)
-        }
+        if let call = self.commands.ended(command, outcome, effects: &self.effects) { self.tellStore(call) }
         self.probe?.finished(command, outcome)
         command.finish(outcome)
         for waiter in self.drains.ended(command.id) { waiter.fulfill() }
@@ -183,23 +181,5 @@ extension LinkspanError {
         } else {
             self.init(.greetingFailed, "the greeting '\(name)' failed", cause: error)
         }
-    }
-}
-
-extension DeliveryStore {
-    func keep(_ command: Command, key: String) throws(LinkspanError) {
-        guard case .deliver(let orderingKey) = command.kind else { return }
-        do {
-            try self.keep(
-                StoredDelivery(key: key, orderingKey: orderingKey, event: command.event, payload: command.payload))
-        } catch {
-            throw LinkspanError(.notKept, "'\(command.event)' could not be stored", cause: error, certainty: .notSent)
-        }
-    }
-
-    /// What was released has not had its outcome for good: the next process goes on with it.
-    fileprivate func forgetUnlessReleased(_ key: String, _ outcome: Result<Payload, LinkspanError>) {
-        if case .failure(let error) = outcome, error.code == .released { return }
-        self.forget(key: key)
     }
 }

@@ -164,7 +164,8 @@ extension ConnectionCore {
 
     func move(to next: Destination) {
         let now = self.now
-        if self.destination.identity.source != next.identity.source {
+        let hasOtherSource = self.destination.identity.source != next.identity.source
+        if hasOtherSource {
             // Nothing that one user asked for is sent as another.
             self.commands.failAll(
                 .moved, "was given up: the connection moved to another credential source", effects: &self.effects)
@@ -173,6 +174,7 @@ extension ConnectionCore {
         self.credentials = ConnectionCredentials(next)
         self.latestLink = nil
         self.adopt(next)
+        if hasOtherSource { self.commands.changeAccount(next.source.account, effects: &self.effects) }
         self.probe?.moved(to: Self.observed(self.id, next))
         self.run { $0.move(LinkspanError(.moved, "the connection moves to another endpoint"), now: now) }
         self.environment.attempts.spend(now: now)
@@ -248,14 +250,19 @@ extension ConnectionCore {
     /// A link that was told to end has ended.
     func formerLinkEnded() {
         self.endingLinks = max(0, self.endingLinks - 1)
-        guard self.endingLinks == 0 else { return }
+        self.settleIfQuiet()
+    }
+
+    /// Answers those who wait for that, once nothing is left to end.
+    func settleIfQuiet() {
+        guard self.isQuiet else { return }
         for waiter in self.farewells { waiter.fulfill() }
         self.farewells = []
     }
 
-    /// Answers when no link is left that was told to end.
+    /// Answers when no link is left that was told to end, and the store has committed what it was given.
     func awaitFarewell(_ waiter: Promise<Void>) {
-        guard self.endingLinks > 0 else { return waiter.fulfill() }
+        guard !self.isQuiet else { return waiter.fulfill() }
         self.farewells.append(waiter)
     }
 }

@@ -40,6 +40,10 @@ final class ConnectionCore {
     /// Links that were told to end and have not ended yet.
     var endingLinks = 0
     var farewells: [Promise<Void>] = []
+    /// What the store is asked at the end of the turn.
+    private var storeCalls: [StoreCall] = []
+    /// Rows and outcomes that the store has not committed yet.
+    private var storeWrites = 0
     var isTraced: Bool
     var effects: Deque<Effect> = []
     private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
@@ -114,6 +118,8 @@ extension ConnectionCore {
             self.hasTaken = false
             if self.isResumptionStale { self.publishResumption() }
         }
+        // Behind the turn: whatever the store's executor runs at once is not part of it.
+        if !self.storeCalls.isEmpty { self.handOverStoreCalls() }
         if let executor = self.nextExecutor.take() { self.move(to: executor) }
     }
 
@@ -166,6 +172,8 @@ extension ConnectionCore {
         case .introduce(let observer): self.introduce(observer)
         case .replay(let event): self.router.replay(event)
         case .tellOutgoing(let message): self.tellOutgoing(message)
+        case .callStore(let call): self.tellStore(call)
+        case .retryStore(let session, let error): self.retryStore(session: session, error)
         case .answer(let answer): answer()
         }
     }
@@ -221,6 +229,36 @@ extension ConnectionCore {
                 core.deferred = []
             }, to: self.reference)
     }
+}
+
+// MARK: - The store
+
+extension ConnectionCore {
+    /// Asks something of the store, at the end of the turn.
+    func tellStore(_ call: StoreCall) {
+        self.storeCalls.append(call)
+        if call.isWrite { self.storeWrites += 1 }
+    }
+
+    /// Has the store asked on its own executor: all calls of a turn in one job, so that it can commit them together.
+    private func handOverStoreCalls() {
+        guard let store = self.store else { return }
+        let calls = self.storeCalls
+        self.storeCalls = []
+        let (inbox, reference) = (self.inbox, self.reference)
+        store.executor.execute {
+            for call in calls { call.make(on: store) { inbox.post($0, to: reference) } }
+        }
+    }
+
+    /// The store has answered a write.
+    func storeWrote() {
+        self.storeWrites -= 1
+        self.settleIfQuiet()
+    }
+
+    /// Whether no link is left that was told to end, and the store has committed all it was given.
+    var isQuiet: Bool { self.endingLinks == 0 && self.storeWrites == 0 }
 }
 
 // MARK: - The timer

@@ -172,7 +172,7 @@ extension ConnectionInbox.State {
     /// - Throws: `bufferFull`.
     fileprivate mutating func makeRoom(for command: Command) throws(LinkspanError) -> Command? {
         let (load, size) = (self.load, command.byteCount)
-        if command.isRepeated {
+        if command.isOfDelivery {
             let limits = self.deliveryLimits
             let hasRoom = load.deliveries < limits.commands && load.deliveryBytes + size <= limits.bytes
             guard load.deliveries == 0 || hasRoom else {
@@ -199,7 +199,7 @@ extension ConnectionInbox.State {
 
     private mutating func dropArriving() -> Command? {
         let isVictim: (ConnectionInbox.Item) -> Bool = { item in
-            if case .command(let command, _) = item { !command.isRepeated } else { false }
+            if case .command(let command, _) = item { !command.isOfDelivery } else { false }
         }
         let index =
             self.limits.overflow == .dropOldest

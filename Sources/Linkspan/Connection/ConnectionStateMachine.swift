@@ -122,7 +122,7 @@ extension ConnectionStateMachine {
         }
     }
 
-    private func isCurrent(_ epoch: UInt64) -> Bool { self.epoch == epoch }
+    func isCurrent(_ epoch: UInt64) -> Bool { self.epoch == epoch }
 
     /// The attempt that is going on, or the link that is up.
     var epoch: UInt64? {

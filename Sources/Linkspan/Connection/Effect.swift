@@ -16,6 +16,10 @@ enum Effect {
     /// Brings held messages to a listener that has just been added.
     case replay(event: String)
     case tellOutgoing(OutgoingMessage)
+    /// Asks something of the store, at the end of the turn.
+    case callStore(StoreCall)
+    /// The store has failed: tries again after a while.
+    case retryStore(session: UInt64, any Error)
     /// Calls a caller back that has asked for something.
     case answer(@Sendable () -> Void)
 }

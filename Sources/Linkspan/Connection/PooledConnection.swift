@@ -8,7 +8,6 @@ final class PooledConnection: ManagedConnection {
     let scheduler: any Scheduler
     let inbox: ConnectionInbox
     let core: CoreReference
-    private let store: (any DeliveryStore)?
     /// Begins the keys of deliveries that have none of their own; nil when nothing asks for keys.
     private let keyPrefix: String?
 
@@ -20,8 +19,7 @@ final class PooledConnection: ManagedConnection {
         let machine = ConnectionStateMachine(
             timing: ConnectionStateMachine.Timing(options, attemptSpacing: environment.attempts.spacing),
             retry: options.retry, canRenewCredentials: configuration.credentials.isRenewable)
-        var commands = CommandStateMachine(options: options)
-        if let store = options.store { commands.restore(store.kept().map(Command.init(restored:))) }
+        let commands = CommandStateMachine(options: options, account: configuration.credentials.account)
         self.inbox = ConnectionInbox(
             executor: configuration.transport.executor, destination: destination, waiting: commands.load)
         self.core = CoreReference(
@@ -29,9 +27,9 @@ final class PooledConnection: ManagedConnection {
                 id: id, inbox: self.inbox,
                 configuration: ConnectionCore.Prepared(
                     environment: environment, destination: destination, machine: machine, commands: commands)))
-        self.store = options.store
         let hasKeys = options.deliveries.key != .none || options.store != nil
         self.keyPrefix = hasKeys ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
+        if options.store != nil { self.inbox.post({ $0.openStore() }, to: self.core) }
     }
 
     deinit {
@@ -226,22 +224,18 @@ extension ConnectionOptions {
 
 extension PooledConnection {
     func perform(_ command: consuming Command) throws(LinkspanError) {
-        guard command.isRepeated, let prefix = self.keyPrefix else { return try self.submit(consume command) }
-        var named = consume command
-        let key = named.key ?? "\(prefix).\(named.id.number)"
-        named.key = key
-        try self.store.map { store throws(LinkspanError) in try store.keep(named, key: key) }
-        do throws(LinkspanError) {
-            try self.submit(named)
-        } catch {
-            self.store?.forget(key: key)
-            throw error
+        guard command.isDelivery, command.key == nil, self.keyPrefix != nil || command.wantsReceipt else {
+            return try self.submit(consume command)
         }
+        var named = consume command
+        let prefix = self.keyPrefix ?? String(UInt64.random(in: 0...UInt64.max), radix: 36)
+        named.key = "\(prefix).\(named.id.number)"
+        try self.submit(named)
     }
 
     private func submit(_ command: consuming Command) throws(LinkspanError) {
         if let core = self.core.inTurn { return try core.accept(consume command) }
-        let isTimed = command.timeout != nil || command.isRepeated
+        let isTimed = command.timeout != nil || command.isOfDelivery
         try self.inbox.submit(command, made: isTimed ? self.scheduler.now : nil, to: self.core)
     }
 

@@ -8,7 +8,7 @@ package import LinkspanRuntime
 ///
 /// The source is part of a connection's identity: the pool never gives a connection of one source to a caller with
 /// another. Two sources with a provider are equal when one is a copy of the other, so keep the value for as long as the
-/// user is signed in; fixed credentials are equal by content. ``ConnectionManager/logOut(_:within:)`` ends everything
+/// user is signed in; fixed credentials are equal by content. ``ConnectionManager/logOut(_:keepingDeliveries:within:)`` ends everything
 /// that was made with a source.
 ///
 /// ```swift

@@ -58,6 +58,18 @@ extension Connection {
         try Self.read(try await self.deliver(event.name, value, orderingKey: orderingKey, timeout: timeout))
     }
 
+    /// Hands an event over to be delivered, and returns as soon as it is accepted; see
+    /// ``enqueue(_:_:orderingKey:key:timeout:)-(String,_,_,_,_)``.
+    ///
+    /// - Throws: ``LinkspanError``.
+    @discardableResult
+    public func enqueue<Value, Reply>(
+        _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, key: String? = nil,
+        timeout: Duration? = nil
+    ) async throws(LinkspanError) -> DeliveryReceipt {
+        try await self.enqueue(event.name, value, orderingKey: orderingKey, key: key, timeout: timeout)
+    }
+
     /// Calls `handler` with the value of each message; a message of another shape comes as an error, not as silence.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.

@@ -24,8 +24,11 @@ public struct Message: Sendable {
     /// Its arguments, undecoded.
     public var payload: Payload { self.inbound.payload }
 
-    /// The message in memory of its own; see ``Payload/detached()``.
-    package func detached() -> Message {
+    /// The same message in memory of its own: for messages that you keep.
+    ///
+    /// What a link received is part of a read of up to 64 KiB, and keeps all of it alive. What the SDK itself keeps, in
+    /// sequences, holds and replies, is in memory of its own already.
+    public func detached() -> Message {
         Message(InboundMessage(event: self.event, payload: self.payload.detached()), replier: self.replier)
     }
 

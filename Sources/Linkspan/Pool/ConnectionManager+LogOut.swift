@@ -5,9 +5,12 @@ extension ConnectionManager {
     ///
     /// For the moment when a user signs out. It is never refused, and does not ask who holds what: all connections of
     /// the source leave the pool and are released, their holders see the state `released`. What waits or is under way
-    /// fails with code `loggedOut`, deliveries included, which a ``DeliveryStore`` is told to forget. Their sessions
-    /// cannot be resumed, and what the source's provider has answered is not used any more. Connections of other
-    /// sources are not touched.
+    /// fails with code `loggedOut`, deliveries included. Their sessions cannot be resumed, and what the source's provider
+    /// has answered is not used any more. Connections of other sources are not touched.
+    ///
+    /// All that their ``DeliveryStore`` keeps for the account is erased, unless it is to be kept for the user's return:
+    /// then the next connection of the account sends it. The manager knows the stores of connections in the pool and of
+    /// those that have just left; for others there is ``DeliveryStore/erase(account:)``.
     ///
     /// A connection that is made with the same source afterwards begins anew, and asks the provider again.
     ///
@@ -17,8 +20,12 @@ extension ConnectionManager {
     ///
     /// - Parameters:
     ///   - source: whose connections are meant.
-    ///   - limit: how long to wait for the servers to be told. Everything else has happened by then all the same.
-    public func logOut(_ source: CredentialSource, within limit: Duration = .seconds(5)) async {
+    ///   - keepingDeliveries: whether stored deliveries and outcomes of the account stay.
+    ///   - limit: how long to wait for the servers and the stores. Everything else has happened by then all the same.
+    public func logOut(
+        _ source: CredentialSource, keepingDeliveries: Bool = false, within limit: Duration = .seconds(5)
+    ) async {
+        let deadline = self.scheduler.now + limit
         let (entries, leavers) = self.pool.withLock { $0.removeAll(of: source) }
         for entry in entries {
             entry.connection.end(LinkspanError(.loggedOut, "the credential source was logged out"))
@@ -26,5 +33,21 @@ extension ConnectionManager {
         // Behind the connections, which would ask it again.
         source.forget()
         await Self.settle(entries.map(\.connection) + leavers.map(\.connection), within: limit)
+        guard !keepingDeliveries else { return }
+        var stores: [ObjectIdentifier: any DeliveryStore] = [:]
+        for store in entries.map(\.options.store) + leavers.map(\.store) {
+            if let store { stores[ObjectIdentifier(store)] = store }
+        }
+        for store in stores.values { await self.erase(source.account, from: store, until: deadline) }
+    }
+
+    private func erase(
+        _ account: String?, from store: any DeliveryStore, until deadline: ContinuousClock.Instant
+    ) async {
+        let erased = Promise<Void>()
+        store.executor.execute { store.erase(account: account) { erased.fulfill() } }
+        let timer = self.scheduler.schedule(at: deadline) { erased.fulfill() }
+        await erased.value
+        timer.cancel()
     }
 }

@@ -74,7 +74,7 @@ public final class ConnectionManager: Sendable {
     /// with credentials is most likely a mistake, and is logged.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message names
-    ///   them.
+    ///   them. The same when its ``DeliveryStore`` serves the account's connection to another endpoint.
     public func connect(_ configuration: ConnectionConfiguration) throws(LinkspanError) -> ConnectionHandler {
         let (handler, mustConnect) = try self.hold(configuration)
         if mustConnect { try self.open(handler) }
@@ -121,7 +121,10 @@ public final class ConnectionManager: Sendable {
             // Made outside the lock, because a factory is foreign code. Of two that are made at a time one is let go
             // unused.
             let new = self.factory.makeConnection(configuration)
-            if self.pool.withLock({ $0.add(new, key, configuration.options, described) }) { return (new, true) }
+            let isAdded = try self.pool.withLock { pool throws(LinkspanError) in
+                try pool.add(new, key, configuration.options, described)
+            }
+            if isAdded { return (new, true) }
         }
     }
 

@@ -37,9 +37,10 @@ struct ConnectionPool: Sendable {
         let connection: any ManagedConnection
         let source: CredentialSource
         let since: ContinuousClock.Instant
+        let store: (any DeliveryStore)?
     }
 
-    /// How long a leaver is kept for ``ConnectionManager/logOut(_:within:)`` to wait for: transports close within this.
+    /// How long a leaver is kept for ``ConnectionManager/logOut(_:keepingDeliveries:within:)`` to wait for: transports close within this.
     static let memory = Duration.seconds(10)
 
     /// Path and foreground, as last heard, and what the keeper has yet to look for.
@@ -97,16 +98,32 @@ extension ConnectionPool {
     }
 
     /// Puts a connection into the pool that has one holder, unless there is one for its key.
+    ///
+    /// - Throws: `conflictingOptions` when its store serves another endpoint.
     mutating func add(
         _ connection: any ManagedConnection, _ key: Key, _ options: ConnectionOptions, _ described: [String: String]
-    ) -> Bool {
+    ) throws(LinkspanError) -> Bool {
         guard self.index[key] == nil else { return false }
+        try self.checkStore(options.store, key)
         self.lastNumber += 1
         self.index[key] = ObjectIdentifier(connection)
         self.entries[ObjectIdentifier(connection)] = Entry(
             connection: connection, number: self.lastNumber, key: key, options: options, described: described,
             holders: 1)
         return true
+    }
+
+    /// Refuses a store whose deliveries of the account go to another endpoint.
+    private func checkStore(_ store: (any DeliveryStore)?, _ key: Key) throws(LinkspanError) {
+        guard let store else { return }
+        let other = self.entries.values.first { entry in
+            entry.holders > 0 && entry.options.store === store && entry.key.url != key.url
+                && entry.key.identity.source.account == key.identity.source.account
+        }
+        guard let other else { return }
+        throw LinkspanError(
+            .conflictingOptions,
+            "the store serves the connection to \(other.key.url.redacted) of the same account: give each its own")
     }
 
     /// One holder less.
@@ -144,7 +161,9 @@ extension ConnectionPool {
     /// Forgets a connection that is about to end, if nobody holds it.
     mutating func withdraw(_ connection: any ManagedConnection, now: ContinuousClock.Instant) -> Entry? {
         guard self.entry(of: connection)?.holders == 0, let entry = self.discard(connection) else { return nil }
-        self.leavers.append(Leaver(connection: connection, source: entry.key.identity.source, since: now))
+        self.leavers.append(
+            Leaver(
+                connection: connection, source: entry.key.identity.source, since: now, store: entry.options.store))
         return entry
     }
 
@@ -227,7 +246,8 @@ extension ConnectionPool {
             (entry.options, entry.described) = options
             let source = former.key.identity.source
             if source != next.identity.source {
-                self.leavers.append(Leaver(connection: connection, source: source, since: now))
+                self.leavers.append(
+                    Leaver(connection: connection, source: source, since: now, store: former.options.store))
             }
         }
         self.entries[id] = entry

@@ -5,89 +5,347 @@ internal import Testing
 
 @Suite("The store of deliveries")
 struct DeliveryStoreTests {
-    private func harness(_ store: MemoryStore, _ script: @escaping @Sendable (Int) -> LinkScript) throws -> Harness {
+    private func harness(
+        _ store: any DeliveryStore, _ options: (inout ConnectionOptions) -> Void = { _ in },
+        _ script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }
+    ) throws -> Harness {
         let harness = try Harness(
             options: {
                 $0.store = store
                 $0.deliveries.key = .lastArgument
+                options(&$0)
             }, script: script)
         harness.transport.onMessage { $0.reply() }
         return harness
     }
 
     @Test
-    func `a delivery is stored before it is accepted, and forgotten with its outcome`() throws {
-        let store = MemoryStore()
-        let harness = try self.harness(store) { _ in .perfect }
+    func `a delivery is stored before it is accepted, and ends there with its outcome`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let harness = try self.harness(store)
         try harness.perform(.deliver(orderingKey: "room"), "a")
         try harness.perform(.send, "not stored")
-        #expect(store.events == ["a"])
+        #expect(store.waiting == ["a"])
         try harness.enter(.connected)
         #expect(harness.isSuccess("a"))
-        #expect(store.events.isEmpty)
+        #expect(store.rows.map(\.event) == ["a"])
+        guard case .success = store.rows.first?.outcome else {
+            Issue.record("the outcome is not stored")
+            return
+        }
     }
 
     @Test
     func `what one process leaves, the next one sends first, in order, with the same keys`() throws {
-        let store = MemoryStore()
-        let first = try self.harness(store) { _ in .perfect }
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let first = try self.harness(store)
         for event in ["a", "b"] { try first.perform(.deliver(orderingKey: "room"), event) }
-        let keys = store.kept().map(\.key)
+        let keys = store.rows.map(\.key)
         // The process ends here: nobody tells the store anything.
-        let second = try self.harness(store) { _ in .perfect }
+        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        let second = try self.harness(next)
         try second.perform(.deliver(orderingKey: "room"), "c")
         #expect(
             try second.connection.ask { $0.commands.statuses }.map(\.stage) == [.interrupted, .interrupted, .waiting])
         try second.enter(.connected)
         #expect(second.arrived == ["a", "b", "c"])
         #expect(try second.transport.received.prefix(2).map { try $0.payload.decode(String.self) } == keys)
-        #expect(store.events.isEmpty)
+        #expect(next.waiting.isEmpty)
     }
 
     @Test
-    func `a release forgets nothing, a cancellation does`() throws {
-        let store = MemoryStore()
-        let harness = try self.harness(store) { _ in .perfect }
+    func `a release leaves its deliveries in the store, a cancellation ends them`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let harness = try self.harness(store)
         for event in ["a", "b"] { try harness.perform(.deliver(orderingKey: "room"), event) }
         harness.connection.cancelCommands { $0.event == "a" }
         harness.connection.retire()
         try harness.connection.release()
         #expect(harness.failure("b")?.code == .released)
-        #expect(store.events == ["b"])
+        #expect(store.waiting == ["b"])
+        #expect(store.failure("a") == .cancelled)
     }
 
     @Test
-    func `a store that fails refuses the delivery, and a refused delivery is not kept`() throws {
-        let store = MemoryStore()
-        let harness = try Harness(
-            options: {
-                $0.store = store
-                $0.deliveries.commands = 1
-            }, script: { _ in .perfect })
+    func `a store that fails refuses the delivery and gives its room back`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let harness = try self.harness(store) { $0.deliveries.commands = 2 }
         try harness.perform(.deliver(orderingKey: "room"), "a")
+        store.onCommit { _, decide in decide(CancellationError()) }
+        try harness.perform(.deliver(orderingKey: "room"), "b")
+        #expect(harness.failure("b")?.code == .notKept)
+        #expect(harness.failure("b")?.certainty == .notSent)
+        #expect(harness.failure("b")?.cause is CancellationError)
+        #expect(harness.connection.status.waitingCommands == 1)
+        store.onCommit { _, decide in decide(nil) }
+        try harness.perform(.deliver(orderingKey: "room"), "c")
         #expect(throws: LinkspanError.self) { try harness.perform(.deliver(orderingKey: "room"), "too many") }
-        #expect(store.events == ["a"])
-        store.fail()
-        let error = #expect(throws: LinkspanError.self) { try harness.perform(.deliver(orderingKey: "room"), "b") }
-        #expect(error?.code == .notKept)
-        #expect(error?.certainty == .notSent)
-        #expect(harness.recorder.outcomes("b").isEmpty)
+        #expect(store.waiting == ["a", "c"])
+        try harness.enter(.connected)
+        #expect(harness.arrived == ["a", "c"])
     }
-}
 
-private final class MemoryStore: DeliveryStore {
-    private let state = Lock<(kept: [StoredDelivery], fails: Bool)>(([], false))
-
-    var events: [String] { self.kept().map(\.event) }
-    func fail() { self.state.withLock { $0.fails = true } }
-    func kept() -> [StoredDelivery] { self.state.withLock { $0.kept } }
-
-    func keep(_ delivery: StoredDelivery) throws {
-        try self.state.withLock { state in
-            if state.fails { throw CancellationError() }
-            state.kept.append(delivery)
+    @Test
+    func `commits in another order keep the order of the calls, and nothing is sent before its commit`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let gate = CommitGate(store)
+        let harness = try self.harness(store)
+        try harness.enter(.connected)
+        for event in ["a", "b", "c"] { try harness.perform(.deliver(orderingKey: "room"), event) }
+        try harness.perform(.deliver(orderingKey: "other"), "x")
+        #expect(gate.events == ["a", "b", "c", "x"])
+        for (event, arrived) in [("c", []), ("x", ["x"]), ("b", ["x"]), ("a", ["x", "a", "b", "c"])] {
+            gate.commit(event)
+            harness.scheduler.settle()
+            #expect(harness.arrived == arrived, "after the commit of \(event)")
         }
     }
 
-    func forget(key: String) { self.state.withLock { $0.kept.removeAll { $0.key == key } } }
+    @Test
+    func `a refused delivery does not hold up those behind it`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let gate = CommitGate(store)
+        let harness = try self.harness(store)
+        try harness.enter(.connected)
+        for event in ["a", "b"] { try harness.perform(.deliver(orderingKey: "room"), event) }
+        gate.commit("b")
+        gate.refuse("a")
+        harness.scheduler.settle()
+        #expect(harness.failure("a")?.code == .notKept)
+        #expect(harness.arrived == ["b"])
+    }
+
+    @Test
+    func `all calls of a turn reach the store in one job`() throws {
+        let executor = CountingExecutor()
+        let store = MemoryDeliveryStore(executor: executor)
+        let harness = try self.harness(store)
+        let connection = harness.connection
+        let before = executor.count
+        connection.inbox.post(
+            { _ in
+                for event in ["a", "b", "c"] {
+                    try? connection.perform(Command(.deliver(orderingKey: "room"), event: event, payload: .empty))
+                }
+            }, to: connection.core)
+        // One job with the rows, and one for each decision of the test's store.
+        #expect(executor.count - before == 4)
+        #expect(store.waiting == ["a", "b", "c"])
+    }
+}
+
+// MARK: - While a commit is under way
+
+extension DeliveryStoreTests {
+    @Test
+    func `a delivery cancelled before its commit is never sent, nor by the next process`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let gate = CommitGate(store)
+        let harness = try self.harness(store)
+        try harness.enter(.connected)
+        try harness.perform(.deliver(orderingKey: "room"), "a")
+        harness.connection.cancelCommands { $0.event == "a" }
+        #expect(harness.failure("a")?.code == .cancelled)
+        #expect(harness.failure("a")?.certainty == .notSent)
+        gate.commit("a")
+        harness.scheduler.settle()
+        #expect(harness.arrived.isEmpty)
+        #expect(store.failure("a") == .cancelled)
+    }
+
+    @Test
+    func `a release or disconnect before the commit leaves the delivery to the next connection`() throws {
+        for releases in [true, false] {
+            let store = MemoryDeliveryStore(executor: InlineExecutor())
+            let gate = CommitGate(store)
+            let harness = try self.harness(store)
+            try harness.enter(.connected)
+            try harness.perform(.deliver(orderingKey: "room"), "a")
+            try harness.connection.disconnect()
+            if releases { try harness.connection.release() }
+            gate.commit("a")
+            harness.scheduler.settle()
+            #expect(harness.failure("a")?.code == (releases ? .released : nil))
+            #expect(store.waiting == ["a"])
+            #expect(harness.arrived.isEmpty)
+            if releases {
+                let second = try self.harness(store)
+                try second.enter(.connected)
+                #expect(second.arrived == ["a"])
+            } else {
+                try harness.connection.connect()
+                harness.scheduler.settle()
+                #expect(harness.arrived == ["a"])
+                #expect(harness.isSuccess("a"))
+            }
+        }
+    }
+
+    @Test
+    func `a timeout counts from the call, the commit included`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let gate = CommitGate(store)
+        let harness = try self.harness(store)
+        try harness.enter(.connected)
+        try harness.perform(.deliver(orderingKey: "room"), "a", timeout: .seconds(5))
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.failure("a")?.code == .timedOut)
+        gate.commit("a")
+        harness.scheduler.settle()
+        #expect(harness.arrived.isEmpty)
+        #expect(store.failure("a") == .timedOut)
+    }
+}
+
+// MARK: - Loading
+
+extension DeliveryStoreTests {
+    @Test
+    func `deliveries are accepted while rows are loaded, and sent behind them`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let first = try self.harness(store)
+        for event in ["a", "b"] { try first.perform(.deliver(orderingKey: "room"), event) }
+        // The first connection still has the account.
+        let second = try self.harness(store)
+        try second.enter(.connected)
+        try second.perform(.deliver(orderingKey: "room"), "c")
+        second.scheduler.settle()
+        #expect(store.waiting == ["a", "b", "c"])
+        #expect(second.arrived.isEmpty)
+        first.connection.retire()
+        try first.connection.release()
+        second.scheduler.settle()
+        #expect(second.arrived == ["a", "b", "c"])
+        #expect(second.isSuccess("c"))
+        #expect(store.waiting.isEmpty)
+    }
+
+    @Test
+    func `a backlog is loaded in pages, and memory holds a page or two`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let first = try self.harness(store)
+        let events = (0..<200).map { "\($0)" }
+        for event in events { try first.perform(.deliver(orderingKey: "room"), event) }
+        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        let second = try self.harness(next) { $0.flush.commands = 10 }
+        #expect(second.connection.status.waitingCommands == 10)
+        try second.perform(.deliver(orderingKey: "room"), "new")
+        let most = Lock(0)
+        let connection = second.connection
+        second.transport.onMessage { message in
+            most.withLock { $0 = max($0, connection.status.waitingCommands) }
+            message.reply()
+        }
+        try second.enter(.connected)
+        second.scheduler.advance(by: .seconds(10))
+        #expect(second.arrived == events + ["new"])
+        #expect(most.withLock { $0 } <= 21)
+        #expect(next.waiting.isEmpty)
+    }
+
+    @Test
+    func `a store that cannot be opened is asked again`() throws {
+        let base = MemoryDeliveryStore(executor: InlineExecutor())
+        let first = try self.harness(base)
+        try first.perform(.deliver(orderingKey: "room"), "a")
+        let store = BrokenStore(MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: base), failures: 2)
+        let second = try self.harness(store)
+        try second.enter(.connected)
+        try second.perform(.deliver(orderingKey: "room"), "b")
+        second.scheduler.advance(by: .milliseconds(9_999))
+        #expect(second.arrived.isEmpty)
+        second.scheduler.advance(by: .milliseconds(2))
+        #expect(second.arrived == ["a", "b"])
+    }
+
+    @Test
+    func `what is left of a timeout goes on`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let first = try self.harness(store)
+        try first.perform(.deliver(orderingKey: "room"), "a", timeout: .seconds(5))
+        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        let second = try self.harness(next)
+        second.scheduler.advance(by: .seconds(5))
+        #expect(next.failure("a") == .timedOut)
+        #expect(second.connection.status.waitingCommands == 0)
+    }
+
+    @Test
+    func `a call with the key of an older row waits for that one, in its place`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let first = try self.harness(store)
+        for key in ["a", "b"] { try first.perform(key: key, event: key) }
+        // Not released: the second connection has to wait for the rows.
+        let second = try self.harness(store)
+        for key in ["b", "a"] { try second.perform(key: key, event: "again \(key)") }
+        first.connection.retire()
+        try first.connection.release()
+        try second.enter(.connected)
+        #expect(second.arrived == ["a", "b"])
+        #expect(second.isSuccess("again a"))
+        #expect(second.isSuccess("again b"))
+    }
+}
+
+extension Harness {
+    fileprivate func perform(key: String, event: String) throws(LinkspanError) {
+        try self.connection.perform(
+            Command(
+                .deliver(orderingKey: "room"), event: event, payload: .empty, key: key,
+                completion: self.recorder.completion(event)))
+    }
+}
+
+/// Counts the jobs that it is given.
+private final class CountingExecutor: JobExecutor {
+    private let base = InlineExecutor()
+    private let given = Lock(0)
+
+    var count: Int { self.given.withLock { $0 } }
+    var isCurrent: Bool { self.base.isCurrent }
+
+    func execute(_ job: @escaping @Sendable () -> Void) {
+        self.given.withLock { $0 += 1 }
+        self.base.execute(job)
+    }
+}
+
+/// A store that cannot be opened for a while.
+private final class BrokenStore: DeliveryStore {
+    private let base: MemoryDeliveryStore
+    private let failures: Lock<Int>
+
+    init(_ base: MemoryDeliveryStore, failures: Int) {
+        self.base = base
+        self.failures = Lock(failures)
+    }
+
+    var executor: any JobExecutor { self.base.executor }
+
+    func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+        let fails = self.failures.withLock { failures in
+            failures -= 1
+            return failures >= 0
+        }
+        if fails { answer(.failure(CancellationError())) } else { self.base.open(account: account, answer) }
+    }
+
+    func load(
+        account: String?, after number: UInt64, rows: Int, bytes: Int,
+        _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void
+    ) { self.base.load(account: account, after: number, rows: rows, bytes: bytes, answer) }
+
+    func keep(
+        _ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void
+    ) { self.base.keep(delivery, answer) }
+
+    func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) { self.base.end(delivery, answer) }
+
+    func find(
+        key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void
+    ) { self.base.find(key: key, account: account, answer) }
+
+    func close(account: String?) { self.base.close(account: account) }
+
+    func erase(account: String?, _ answer: @escaping @Sendable () -> Void) { self.base.erase(account: account, answer) }
 }

@@ -1,6 +1,7 @@
 @testable import Linkspan
 internal import LinkspanInMemory
 internal import LinkspanRuntime
+internal import LinkspanTesting
 internal import Testing
 
 /// Real threads over one connection: run these under the thread sanitizer.
@@ -44,6 +45,43 @@ struct ThreadTests {
         let counts = outcomes.withLock { $0 }
         #expect(counts.count == calls.value)
         #expect(counts.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test
+    func `deliveries of many threads keep their order over a store that commits in any order`() async throws {
+        let (store, hub, manager) = (MemoryDeliveryStore(), InMemoryHub(), ConnectionManager())
+        let random = Lock(SeededGenerator(seed: 7))
+        store.onCommit { _, decide in
+            let delay = random.withLock { Int.random(in: 0..<500, using: &$0) }
+            _ = SystemScheduler.shared.schedule(at: .now + .microseconds(delay)) { decide(nil) }
+        }
+        let applied = Lock<[String: [Int]]>([:])
+        hub.onConnect { peer in
+            peer.onOther { message in
+                let number = (try? message.payload.decode(Int.self)) ?? -1
+                applied.withLock { $0[message.event, default: []].append(number) }
+                message.reply(message.payload)
+            }
+        }
+        let handler = try ConnectionBuilder("memory://threads").transport(.inMemory(hub))
+            .options { $0.store = store }.connect(by: manager)
+        await withDiscardingTaskGroup { group in
+            for thread in 0..<4 {
+                group.addTask {
+                    for number in 0..<100 {
+                        let command = Command(
+                            .deliver(orderingKey: "\(thread)"), event: "\(thread)", payload: .json("\(number)"))
+                        try? handler.perform(command)
+                        if number.isMultiple(of: 10) { _ = try? await handler.enqueue("receipt \(thread)", number) }
+                    }
+                }
+            }
+        }
+        #expect(await handler.drain(within: .seconds(30)).isEmpty)
+        await manager.shutdown()
+        for thread in 0..<4 { #expect(applied.withLock { $0["\(thread)"] } == Array(0..<100)) }
+        #expect(store.rows.allSatisfy { $0.outcome != nil })
+        #expect(store.rows.count == 440)
     }
 
     @Test

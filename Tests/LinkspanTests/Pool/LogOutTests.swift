@@ -52,20 +52,20 @@ struct LogOutTests {
     }
 
     @Test
-    func `what waits or is under way fails, with its certainty, and the store forgets it`() async throws {
-        let store = ListStore()
-        let source = CredentialSource.fixed(.auth("ann"))
+    func `what waits or is under way fails, with its certainty, and the store erases it`() async throws {
+        let store = MemoryDeliveryStore(executor: self.harness.scheduler.executor)
+        let source = CredentialSource.fixed(.auth("ann"), account: "ann")
         let handler = try self.connect(source) { $0.store = store }
         self.harness.scheduler.settle()
         try self.perform(.request, "under way", over: handler)
         try self.perform(.deliver(orderingKey: "a"), "delivery", over: handler)
         self.harness.scheduler.settle()
-        #expect(store.kept().count == 1)
+        #expect(store.waiting == ["delivery"])
         try await self.logOut(source)
         #expect(self.recorder.failure("under way")?.code == .loggedOut)
         #expect(self.recorder.failure("under way")?.certainty == .unknown)
         #expect(self.recorder.failure("delivery")?.code == .loggedOut)
-        #expect(store.kept().isEmpty)
+        #expect(store.rows.isEmpty)
 
         let offline = try self.connect(source)
         self.harness.scheduler.settle()
@@ -169,14 +169,6 @@ struct LogOutTests {
         await task.value
         #expect(handler.state == .released)
     }
-}
-
-private final class ListStore: DeliveryStore {
-    private let deliveries = Lock<[StoredDelivery]>([])
-
-    func kept() -> [StoredDelivery] { self.deliveries.withLock { $0 } }
-    func keep(_ delivery: StoredDelivery) throws { self.deliveries.withLock { $0.append(delivery) } }
-    func forget(key: String) { self.deliveries.withLock { $0.removeAll { $0.key == key } } }
 }
 
 /// A transport whose links close only when the test says so.

@@ -46,7 +46,7 @@ struct History: Sendable {
     var slowLinks: Set<Int> = []
     /// Whether a flush may pause.
     var isPaced = false
-    /// Connections and links that should be gone.
+    /// Connections and links that should be gone, and rows of the store that should have ended.
     var leftOver = 0
     private(set) var calls: [Call] = []
     private(set) var indices: [String: Int] = [:]
@@ -74,6 +74,7 @@ extension History {
         case .send: "s\(self.calls.count)"
         case .request: "r\(self.calls.count)"
         case .deliver(let orderingKey): "\(orderingKey)/\(self.calls.count)"
+        case .outcome: "o\(self.calls.count)"
         }
     }
 

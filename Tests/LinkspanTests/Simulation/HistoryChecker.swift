@@ -62,7 +62,7 @@ extension History {
     }
 
     private var leftovers: [Violation] {
-        self.leftOver == 0 ? [] : [.init(.leftOver, "\(self.leftOver) connections or links")]
+        self.leftOver == 0 ? [] : [.init(.leftOver, "\(self.leftOver) connections, links or rows")]
     }
 }
 

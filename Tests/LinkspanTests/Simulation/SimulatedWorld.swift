@@ -7,7 +7,8 @@ internal import Logging
 ///
 /// Everything runs on one thread over virtual time. The app sends, requests, delivers, cancels, connects and
 /// disconnects at random, some of it from inside an outcome; the path comes and goes, and so does the app; some worlds
-/// greet their links, some have a provider of credentials. Links are refused, hang, die, go deaf, fill up, reject, and
+/// greet their links, some have a provider of credentials, one in four a store that commits deliveries late, in another
+/// order or not at all. Links are refused, hang, die, go deaf, fill up, reject, and
 /// are slow; the server applies what arrives. Then the faults end, everything gets time to drain, and the connection is
 /// given back.
 struct SimulatedWorld {
@@ -19,6 +20,8 @@ struct SimulatedWorld {
     private let transport: ScriptedTransport
     private let manager: ConnectionManager
     private let faultyUntil: Duration
+    /// By the seed alone, so that the other worlds are what they are without it.
+    private let store: MemoryDeliveryStore?
     /// What the connection was made by.
     private let plan = Lock<ConnectionConfiguration?>(nil)
 
@@ -34,6 +37,13 @@ struct SimulatedWorld {
         self.chance = chance
         self.book = book
         self.faultyUntil = duration
+        self.store = seed % 4 == 3 ? MemoryDeliveryStore(executor: self.scheduler.executor) : nil
+        self.store?.onCommit { _, decide in
+            let isFaulty = scheduler.elapsed < duration
+            let error: LinkspanError? = isFaulty && chance.isOne(in: 40) ? LinkspanError(.notKept, "disk full") : nil
+            let delay = isFaulty && chance.isOne(in: 10) ? chance.number(0...20_000) : chance.number(0...20)
+            scheduler.schedule(after: .milliseconds(delay)) { decide(error) }
+        }
         self.transport = ScriptedTransport(scheduler: scheduler) { link in
             let isFaulty = scheduler.elapsed < duration
             var script = isFaulty ? chance.script() : .delaying(by: .milliseconds(5))
@@ -63,7 +73,8 @@ struct SimulatedWorld {
         let world = self
         try SimulatedTasks.run(on: self.scheduler) { try world.live() }
         self.history = self.book.withLock { $0 }
-        self.history.leftOver = self.manager.statistics.count + self.transport.openPeers.count
+        let waiting = self.store?.rows.count { $0.outcome == nil } ?? 0
+        self.history.leftOver = self.manager.statistics.count + self.transport.openPeers.count + waiting
     }
 
     private func live() throws {
@@ -83,9 +94,10 @@ struct SimulatedWorld {
         let isGreeted = SimulatedTasks.isPossible && self.chance.isOne(in: 3)
         let isProvided = SimulatedTasks.isPossible && self.chance.isOne(in: 3)
         let configuration = try ConnectionBuilder("scripted://server").transport(self.transport)
-            .credentials(isProvided ? self.credentials : .none)
+            .credentials(isProvided ? self.credentials(of: self.store == nil ? nil : "user") : .none)
             .options {
                 self.chance.configure(&$0)
+                $0.store = self.store
                 if isGreeted { $0.greeting = self.greeting }
             }.build()
         self.book.withLock {
@@ -150,9 +162,9 @@ extension SimulatedWorld {
     }
 
     /// Gives tokens for a while; sometimes fails, sometimes never answers.
-    private var credentials: CredentialSource {
+    private func credentials(of account: String?) -> CredentialSource {
         let (chance, scheduler, limit) = (self.chance, self.scheduler, self.faultyUntil)
-        return .provider { _ in
+        return .provider(account: account) { _ in
             if scheduler.elapsed < limit {
                 if chance.isOne(in: 10) { throw LinkspanError(.connectionLost, "no token") }
                 if chance.isOne(in: 20) {

@@ -1,0 +1,267 @@
+internal import DequeModule
+
+// MARK: - New deliveries
+
+extension CommandStateMachine {
+    /// Takes a delivery, or a command that waits for one to end.
+    ///
+    /// - Throws: `bufferFull`.
+    mutating func acceptDelivery(
+        _ command: Command, made: () -> ContinuousClock.Instant, effects: inout Deque<Effect>
+    ) throws(LinkspanError) {
+        guard case .deliver(let orderingKey) = command.kind else {
+            return try self.acceptWait(command, made: made, effects: &effects)
+        }
+        if let key = command.key, let former = self.ledger.delivery(key) {
+            try self.follow(command, key: key, made: made)
+            if self.queues.isCommitted(former.id) { Self.accept(command, key: key, effects: &effects) }
+            return
+        }
+        try self.queues.append(command, orderingKey: orderingKey, isCommitted: !self.ledger.isStored)
+        self.watch(command, made: made())
+        guard let key = command.key else { return }
+        self.ledger.add(command.id, key: key, orderingKey: orderingKey)
+        if self.ledger.isStored {
+            let row = StoredDelivery(command, key: key, account: self.ledger.account, orderingKey: orderingKey)
+            effects.append(.callStore(.keep(row, command.id)))
+        } else {
+            Self.accept(command, key: key, effects: &effects)
+        }
+    }
+
+    private mutating func acceptWait(
+        _ command: Command, made: () -> ContinuousClock.Instant, effects: inout Deque<Effect>
+    ) throws(LinkspanError) {
+        guard let key = command.key, self.ledger.isStored || self.ledger.delivery(key) != nil else {
+            effects.append(command.fail(.notKept, .unknown, "is no delivery that waits, and there is no store"))
+            return
+        }
+        try self.follow(command, key: key, made: made)
+        if self.ledger.delivery(key) == nil {
+            let call = StoreCall.find(key: key, account: self.ledger.account, session: self.ledger.session)
+            effects.append(.callStore(call))
+        }
+    }
+
+    /// Has a command end with a delivery.
+    private mutating func follow(
+        _ command: Command, key: String, made: () -> ContinuousClock.Instant
+    ) throws(LinkspanError) {
+        guard self.load.deliveries < self.delivery.commands else {
+            throw LinkspanError(
+                .bufferFull, "'\(command.event)' was refused: \(self.load.deliveries) deliveries are waiting",
+                certainty: .notSent)
+        }
+        self.watch(command, made: made())
+        self.ledger.follow(command, key: key)
+    }
+
+    private static func accept(_ command: Command, key: String, effects: inout Deque<Effect>) {
+        if command.wantsReceipt { effects.append(.answer { command.accept(DeliveryReceipt(key: key)) }) }
+    }
+}
+
+// MARK: - Answers of the store
+
+extension CommandStateMachine {
+    /// The store has kept a delivery, or has not.
+    mutating func kept(
+        _ delivery: StoredDelivery, _ id: Command.ID, _ result: Result<StoredDelivery, any Error>,
+        effects: inout Deque<Effect>
+    ) {
+        // One that has ended meanwhile has told the store so.
+        guard !self.queues.isCommitted(id) else { return }
+        switch result {
+        case .success(let row) where row.outcome == nil:
+            let command = self.queues.commit(id, orderingKey: delivery.orderingKey)
+            if row.key != delivery.key {
+                self.ledger.rename(id, from: delivery.key, to: row.key)
+                self.queues.rename(id, key: row.key, orderingKey: delivery.orderingKey)
+            }
+            for command in [command].compactMap(\.self) + self.ledger.followers(of: row.key) {
+                Self.accept(command, key: row.key, effects: &effects)
+            }
+            self.beginNext(effects: &effects)
+        case .success(let row):
+            self.endKept(delivery, id, row.outcome ?? .success(.empty), isAccepted: true, effects: &effects)
+        case .failure(let error):
+            let refusal = LinkspanError(
+                .notKept, "'\(delivery.event)' could not be stored", cause: error, certainty: .notSent)
+            self.endKept(delivery, id, .failure(refusal), isAccepted: false, effects: &effects)
+        }
+    }
+
+    /// Ends a delivery that the store has no row for, or one with an outcome: it is not told.
+    private mutating func endKept(
+        _ delivery: StoredDelivery, _ id: Command.ID, _ outcome: Result<Payload, LinkspanError>, isAccepted: Bool,
+        effects: inout Deque<Effect>
+    ) {
+        guard let removed = self.queues.remove(id, orderingKey: delivery.orderingKey) else { return }
+        let followers = self.ledger.remove(id, key: delivery.key)?.followers ?? []
+        for command in [removed.command] + followers {
+            if isAccepted { Self.accept(command, key: delivery.key, effects: &effects) }
+            effects.append(.finish(command, outcome))
+        }
+        self.beginNext(effects: &effects)
+    }
+
+    /// The store has looked for a delivery that a caller waits for.
+    mutating func found(
+        key: String, session: UInt64, _ result: Result<StoredDelivery?, any Error>, effects: inout Deque<Effect>
+    ) {
+        // One that was accepted meanwhile will tell.
+        guard session == self.ledger.session, self.ledger.delivery(key) == nil else { return }
+        let outcome: Result<Payload, LinkspanError>
+        switch result {
+        case .success(let row?):
+            // One without an outcome is not loaded yet.
+            guard let known = row.outcome else { return }
+            outcome = known
+        case .success(nil):
+            outcome = .failure(LinkspanError(.notKept, "the store has no delivery '\(key)'", certainty: .unknown))
+        case .failure(let error):
+            outcome = .failure(
+                LinkspanError(.notKept, "the store cannot be asked for '\(key)'", cause: error, certainty: .unknown))
+        }
+        for command in self.ledger.removeFollowers(key: key) { effects.append(.finish(command, outcome)) }
+    }
+}
+
+// MARK: - What an earlier process left
+
+extension CommandStateMachine {
+    /// Has the store open the account; new deliveries wait until what it has kept is loaded.
+    mutating func openStore(effects: inout Deque<Effect>) {
+        guard self.ledger.isStored, !self.isEnded else { return }
+        let session = self.ledger.beginSession()
+        self.queues.holdNew()
+        effects.append(.callStore(.open(account: self.ledger.account, session: session)))
+    }
+
+    /// Closes the account, so that another connection may have it.
+    mutating func closeStore(effects: inout Deque<Effect>) {
+        if self.ledger.endSession() { effects.append(.callStore(.close(account: self.ledger.account))) }
+    }
+
+    /// Belongs to another account from now on.
+    mutating func changeAccount(_ account: String?, effects: inout Deque<Effect>) {
+        self.closeStore(effects: &effects)
+        self.ledger.account = account
+        self.openStore(effects: &effects)
+    }
+
+    /// Asks again what the store has failed to answer.
+    mutating func retryStore(session: UInt64, effects: inout Deque<Effect>) {
+        guard session == self.ledger.session else { return }
+        switch self.ledger.backlog {
+        case .opening:
+            effects.append(.callStore(.open(account: self.ledger.account, session: session)))
+        case .loading(let number, isAsked: true):
+            self.ledger.backlog = .loading(after: number, isAsked: false)
+            self.loadMore(effects: &effects)
+        case .closed, .loading, .complete: ()
+        }
+    }
+
+    mutating func storeOpened(
+        _ account: String?, session: UInt64, _ result: Result<Void, any Error>, effects: inout Deque<Effect>
+    ) {
+        guard session == self.ledger.session else {
+            // Not needed any more.
+            if case .success = result { effects.append(.callStore(.close(account: account))) }
+            return
+        }
+        switch result {
+        case .success:
+            self.ledger.backlog = .loading(after: 0, isAsked: false)
+            self.loadMore(effects: &effects)
+        case .failure(let error):
+            effects.append(.retryStore(session: session, error))
+        }
+    }
+
+    /// Asks for rows while there is room for a turn of the flush.
+    private mutating func loadMore(effects: inout Deque<Effect>) {
+        guard case .loading(let number, isAsked: false) = self.ledger.backlog,
+            self.queues.restoredCount < self.pacing.commands
+        else { return }
+        self.ledger.backlog = .loading(after: number, isAsked: true)
+        effects.append(
+            .callStore(
+                .load(
+                    account: self.ledger.account, after: number, rows: self.pacing.commands,
+                    bytes: self.pacing.bytes, session: self.ledger.session)))
+    }
+
+    mutating func storeLoaded(
+        session: UInt64, _ result: Result<[StoredDelivery], any Error>, now: ContinuousClock.Instant,
+        effects: inout Deque<Effect>
+    ) {
+        guard session == self.ledger.session, case .loading(_, isAsked: true) = self.ledger.backlog else { return }
+        switch result {
+        case .failure(let error):
+            effects.append(.retryStore(session: session, error))
+        case .success(let rows):
+            if let last = rows.last {
+                for row in self.ledger.waiting(of: rows) { self.restore(row, now: now, effects: &effects) }
+                self.ledger.backlog = .loading(after: last.number, isAsked: false)
+                self.loadMore(effects: &effects)
+            } else {
+                self.ledger.backlog = .complete
+                self.queues.releaseNew()
+            }
+            self.beginNext(effects: &effects)
+        }
+    }
+
+    /// Takes a delivery that was kept before; a command of this process with the same key ends with it.
+    private mutating func restore(
+        _ row: StoredDelivery, now: ContinuousClock.Instant, effects: inout Deque<Effect>
+    ) {
+        let command = Command(restored: row)
+        if let former = self.ledger.delivery(row.key) {
+            let isCommitted = self.queues.isCommitted(former.id)
+            guard let repeated = self.queues.remove(former.id, orderingKey: former.orderingKey)?.command else { return }
+            if !isCommitted { Self.accept(repeated, key: row.key, effects: &effects) }
+            self.ledger.follow(repeated, key: row.key)
+        }
+        self.ledger.add(command.id, key: row.key, orderingKey: row.orderingKey)
+        self.queues.restore(command, orderingKey: row.orderingKey)
+        self.watch(command, made: now)
+    }
+}
+
+// MARK: - Ends of deliveries
+
+extension CommandStateMachine {
+    /// A command has its outcome: if it stands for a delivery, what waits for that ends with it.
+    ///
+    /// - Returns: what the store is to be told.
+    mutating func ended(
+        _ command: Command, _ outcome: Result<Payload, LinkspanError>, effects: inout Deque<Effect>
+    ) -> StoreCall? {
+        guard case .deliver(let orderingKey) = command.kind, let key = command.key,
+            let (account, followers) = self.ledger.remove(command.id, key: key)
+        else { return nil }
+        for follower in followers { effects.append(.finish(follower, outcome)) }
+        guard self.ledger.isStored else { return nil }
+        self.loadMore(effects: &effects)
+        // What left with its connection has not ended: the next connection of the account goes on.
+        if case .failure(let error) = outcome, error.leavesDeliveries { return nil }
+        var row = StoredDelivery(command, key: key, account: account, orderingKey: orderingKey)
+        row.outcome = outcome
+        return .end(row)
+    }
+}
+
+extension LinkspanError {
+    fileprivate var leavesDeliveries: Bool { [.released, .loggedOut, .moved].contains(self.code) }
+}
+
+extension StoredDelivery {
+    fileprivate init(_ command: Command, key: String, account: String?, orderingKey: String) {
+        self.init(
+            key: key, account: account, orderingKey: orderingKey, event: command.event, payload: command.payload,
+            timeout: command.timeout)
+    }
+}
