@@ -16,7 +16,7 @@ public import LinkspanRuntime
 /// way at most, and all who ask meanwhile share it; unlike others, a token is for all servers. While a token cannot be
 /// renewed, attempts get what is left of it. Without the service a token is fetched only when a connection asks.
 public final class TokenSource: Sendable {
-    /// What connections use, for ``/LinkspanMessaging/MessagingPlan/credentials``.
+    /// The credential source to give to connections, and to ``/LinkspanMessaging/MessagingPlan/credentials``.
     public let credentials: CredentialSource
 
     let refresher: TokenRefresher

@@ -53,7 +53,7 @@ public final class TracedConnection: Connection {
 // MARK: - All else is the connection's own
 
 extension TracedConnection {
-    /// What the connection is and does.
+    /// The status of the traced connection.
     public var status: ConnectionStatus { self.base.status }
     /// The clock by which waits are timed.
     public var scheduler: any Scheduler { self.base.scheduler }

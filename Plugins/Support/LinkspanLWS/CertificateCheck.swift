@@ -57,8 +57,8 @@ struct CertificateCheck {
 
     /// Compares the keys of the whole verified chain with the pins, as RFC 7469 section 2.6 does.
     ///
-    /// A pin may then be of an authority's key, which outlives those of its servers. The chain that OpenSSL built is
-    /// looked at, not the one that was sent.
+    /// A pin may then be of an authority's key, which outlives those of its servers. Checked is the chain that
+    /// OpenSSL has built and verified; the server may have sent other certificates besides.
     private func pinProblem(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError? {
         guard !self.policy.pins.isEmpty || !self.policy.revokedPins.isEmpty else { return nil }
         var pins: Set<PublicKeyPin> = []

@@ -4,8 +4,8 @@ internal import LinkspanRuntime
 extension EventLoop {
     /// What other threads left for the loop, and whether it has to be woken for more.
     ///
-    /// The loop says that it sleeps in the same critical section in which it saw the mailbox empty, so no wake-up is
-    /// lost, and whoever takes that mark away wakes it: one wake-up for each sleep.
+    /// The loop notes that it sleeps in the same critical section in which it sees the mailbox empty, so no wake-up is lost.
+    /// The first thread that leaves something clears the note and wakes the loop: one wake-up for each sleep.
     struct Mailbox: Sendable {
         typealias Job = @Sendable () -> Void
         typealias TimerKey = DeadlineHeap<Job>.Key

@@ -60,7 +60,9 @@ public final class EventLoop: NetworkLoop {
         self.act(self.mailbox.withLock { $0.add(job) })
     }
 
-    /// Whether the calling thread is the loop's, or runs a job in its name after its end.
+    /// Whether the calling thread is the loop's.
+    ///
+    /// After the loop's end, whether it is the thread that runs one of the loop's last jobs.
     public var isCurrent: Bool { self.identity.isCurrent }
 
     /// Runs a job on the loop's thread at an instant, unless the timer is cancelled.
@@ -176,7 +178,7 @@ public final class EventLoop: NetworkLoop {
     }
 }
 
-/// What is opened on a loop that has ended.
+/// The stream of a connection attempt that is begun after the loop has ended: it is closed from the start.
 private final class EndedStream: ByteStream {
     let pendingBytes = 0
 

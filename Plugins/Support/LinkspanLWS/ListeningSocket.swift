@@ -11,8 +11,9 @@ final class ListeningSocket: ByteListener {
 
     /// The most connections that are accepted in one go: others are served in between.
     private static let turnLimit = 64
-    /// How long nobody is accepted when the process has no descriptor left: those who wait would be told of again at
-    /// once.
+    /// The pause before the next connection is accepted when the process has no descriptor left.
+    ///
+    /// Without it, the system would report the waiting connections again at once.
     private static let exhaustionPause = Duration.milliseconds(100)
 
     private let core: LoopCore

@@ -21,14 +21,16 @@ final class LoopCore {
     private(set) lazy var listeningHost = clws_listen_vhost_create(self.raw, listenCallback)
     private var touched: [LoopStream] = []
     private var work = EventLoop.Mailbox.Work()
-    /// Whether nothing new is begun any more.
+    /// Whether the loop is ending, so that no connection is begun any more.
     private(set) var isStopping = false
     private var armed: ContinuousClock.Instant?
 
     /// The most vhosts that are kept for later without being in use; each with TLS has the authorities in memory, a
     /// megabyte.
     private static let idleHosts = 8
-    /// How often handlers may write within the flush of a turn before the rest waits for the library's chance.
+    /// How often the flush at the end of a turn is repeated because handlers have written more meanwhile.
+    ///
+    /// What is written after that waits until the library says that the socket is writable.
     private static let flushPasses = 4
     /// The streams that have written in this turn.
     private var unflushed: [LoopStream] = []
@@ -178,6 +180,6 @@ extension LoopCore {
         }
     }
 
-    /// How many vhosts there are, for tests.
+    /// The number of vhosts that are kept, for tests.
     var hostCount: Int { self.hosts.count }
 }

@@ -18,11 +18,11 @@ final class LoopStream: ByteStream {
     private(set) var dial: Dial?
     var handler: (any ByteStreamHandler)?
     var outbox: Outbox
-    /// Whether the loop will send what waits at the end of the turn.
+    /// Whether the loop sends the outbox at the end of this turn.
     var isFlushDue = false
-    /// Whether the library was asked for a chance to write.
+    /// Whether the library was asked to say when the socket is writable.
     var isChanceDue = false
-    /// What all dials have in common; in use until the end.
+    /// The vhost, which all attempts of the stream use; kept until its end.
     private var host: VirtualHost?
     private var deadline: (any ScheduledWork)?
     private var addressDeadline: (any ScheduledWork)?

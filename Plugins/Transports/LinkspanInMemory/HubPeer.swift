@@ -48,7 +48,7 @@ public final class HubPeer: @unchecked Sendable {
 
     /// Sends an event to this client.
     public func emit(_ event: String, _ payload: Payload) {
-        self.hub.confined { self.link.deliver(.message(InboundMessage(event: event, payload: payload))) }
+        self.deliver(.message(InboundMessage(event: event, payload: payload)))
     }
 
     /// Sends an event to this client and hears its reply.
@@ -81,7 +81,13 @@ public final class HubPeer: @unchecked Sendable {
     }
 
     func reply(_ id: UInt64, _ payload: Payload) {
-        self.hub.confined { self.link.deliver(.reply(id: id, payload: payload)) }
+        self.deliver(.reply(id: id, payload: payload))
+    }
+
+    private func deliver(_ event: consuming LinkEvent) {
+        // On the executor, as from a handler, without a closure.
+        if self.hub.executor.isCurrent { return self.link.deliver(event) }
+        self.hub.work.perform { [event] in self.link.deliver(event) }
     }
 
     func ended() {

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Linkspan
 internal import LinkspanRuntime
 
@@ -13,7 +14,7 @@ final class HubWork: @unchecked Sendable {
     }
 
     private let executor: any JobExecutor
-    private var jobs: [Job] = []
+    private var jobs: Deque<Job> = []
     private var isScheduled = false
     /// Links that have events to hand over.
     private var touched: [InMemoryLink] = []
@@ -45,10 +46,10 @@ final class HubWork: @unchecked Sendable {
     }
 
     private func run() {
-        var jobs: [Job] = []
+        var jobs: Deque<Job> = []
         swap(&jobs, &self.jobs)
-        for job in jobs {
-            switch job {
+        while let job = jobs.popFirst() {
+            switch consume job {
             case .call(let call): call()
             case .message(let link, let peer, let message): link.arrived(message, at: peer)
             case .reply(let link, let peer, let id, let payload): link.answered(id, payload, to: peer)

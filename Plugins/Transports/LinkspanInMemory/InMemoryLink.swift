@@ -1,4 +1,3 @@
-internal import DequeModule
 internal import Linkspan
 internal import LinkspanRuntime
 
@@ -16,7 +15,7 @@ final class InMemoryLink: Link, @unchecked Sendable {
     private let receiver: any LinkReceiver
     private let hub: InMemoryHub
     private var state = State.idle
-    private var events: Deque<LinkEvent> = []
+    private var events: [LinkEvent] = []
     /// Events for a client that is being let in, which come behind `opened`.
     private var early: [LinkEvent] = []
     /// Whether the client reads no further, and what waits until it does.
@@ -100,13 +99,13 @@ extension InMemoryLink {
         self.early = []
     }
 
-    func deliver(_ event: LinkEvent) {
+    func deliver(_ event: consuming LinkEvent) {
         switch self.state {
         case .opening: self.early.append(event)
-        case .open(let peer):
-            self.tell(event)
-            guard self.isPaused else { return }
+        case .open:
+            guard self.isPaused, case .open(let peer) = self.state else { return self.tell(event) }
             self.pausedBytes += event.byteCount
+            self.tell(event)
             self.checkPause(peer)
         case .idle, .ended: ()
         }
@@ -122,11 +121,14 @@ extension InMemoryLink {
     /// Hands over the events of the work that was done, at most so many at a time that a pause takes effect.
     func handOver() {
         if self.isPaused || self.events.isEmpty { return }
-        let count = min(self.events.count, Self.batch)
-        let batch = Array(self.events.prefix(count))
-        self.events.removeFirst(count)
-        if !self.events.isEmpty { self.hub.work.touch(self) }
-        self.receiver.receive(batch)
+        var batch: [LinkEvent] = []
+        swap(&batch, &self.events)
+        if batch.count > Self.batch {
+            self.events = Array(batch[Self.batch...])
+            batch.removeSubrange(Self.batch...)
+            self.hub.work.touch(self)
+        }
+        self.receiver.receive(consume batch)
     }
 
     /// Ends a client that does not read, and for which too much waits.
@@ -135,15 +137,15 @@ extension InMemoryLink {
         self.hub.end(peer, LinkspanError(.slowConsumer, "more than 16 MiB wait for a client that does not read"))
     }
 
-    private func isOpen(to peer: HubPeer) -> Bool { if case .open(peer) = self.state { true } else { false } }
+    private func isOpen(to peer: HubPeer) -> Bool {
+        if case .open(let own) = self.state { own === peer } else { false }
+    }
 
-    private func tell(_ event: LinkEvent) {
+    private func tell(_ event: consuming LinkEvent) {
         if self.events.isEmpty { self.hub.work.touch(self) }
         self.events.append(event)
     }
 }
-
-private func ~= (pattern: HubPeer, value: HubPeer) -> Bool { pattern === value }
 
 extension LinkEvent {
     fileprivate var byteCount: Int {

@@ -22,9 +22,7 @@ extension TransportFactory {
                 PluginOption(
                     "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."
                 ),
-                PluginOption(
-                    "renewalEvent", .text, fallback: "none",
-                    "The event that shows renewed credentials to the server while the connection is up."),
+                .renewalEvent,
                 PluginOption(
                     "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                     "The most bytes of a received message."),

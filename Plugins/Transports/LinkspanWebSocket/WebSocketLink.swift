@@ -80,11 +80,7 @@ final class WebSocketLink: Link {
     }
 
     func renewCredentials(_ credentials: Credentials) -> Bool {
-        guard let event = self.configuration.renewalEvent, let auth = credentials.auth else { return false }
-        switch self.send(OutboundMessage(event: event, payload: auth)) {
-        case .accepted, .acceptedAndFull: return true
-        case .refused, .rejected: return false
-        }
+        self.sendRenewal(credentials, by: self.configuration.renewalEvent)
     }
 
     func close() {

@@ -6,7 +6,7 @@ public import LinkspanRuntime
 /// `deliver` and listen with `on` or `events`, all of which are made of these eight requirements. A fake for a
 /// feature's tests, or a wrapper that adds something of its own, implements the eight and has everything else.
 public protocol Connection: AnyObject, Sendable {
-    /// What the connection is and does at this moment.
+    /// State, progress and figures of the connection at this moment.
     var status: ConnectionStatus { get }
 
     /// The clock by which waits are timed; real time by default.

@@ -38,7 +38,8 @@ final class EventQueue: Sendable {
 
     private enum Step { case none, end, pause }
 
-    /// What a queue that pauses reading has room for beyond its bounds: what has been read already comes all the same.
+    /// The room beyond its bounds of a queue that pauses reading: what has been read already comes all the same.
+    ///
     /// Past it, as it may get over a transport that cannot pause, the oldest goes.
     private static let slack = (messages: 1 << 16, bytes: 16 << 20)
 

@@ -114,7 +114,7 @@ public final class ConnectionHandler: Connection {
         _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkHeld()
-        guard once else {
+        guard once, event != nil else {
             return self.own(try self.connection.subscribe(to: event, once: false, onMark: onMark, handler), event)
         }
         // The connection sees to it that it is one; here only the registration is taken away behind it.
