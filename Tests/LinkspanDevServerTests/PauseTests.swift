@@ -10,7 +10,7 @@ internal import Testing
 struct PauseTests {
     typealias Place = IdentityTests.Place
 
-    private static let count = 60_000
+    private static let count = 20_000
 
     /// A hub that sends numbers when it is asked to, and then answers.
     private static func hub() -> InMemoryHub {

@@ -14,7 +14,7 @@ struct AttachmentTests {
         #expect(try decoder.receive(text: bytes(header)) == nil)
         #expect(decoder.isCollecting)
         let first = Array(repeating: UInt8(9), count: 64 << 10)[100...]
-        let second: ArraySlice<UInt8> = [4]
+        let second: ArraySlice<UInt8> = [9, 4][1...]
         #expect(try decoder.receive(binary: first) == nil)
         guard case .event(_, let message) = try decoder.receive(binary: second) else {
             Issue.record("no event")
