@@ -21,7 +21,7 @@ public struct WebSocketSession: Sendable {
         case pong(ArraySlice<UInt8>, answersPing: Bool)
 
         /// The connection ended. Nothing comes after it.
-        case closed(CloseEvent, stream: StreamEnd)
+        indirect case closed(CloseEvent, stream: StreamEnd)
     }
 
     /// What is to happen with the stream below once the output is written.

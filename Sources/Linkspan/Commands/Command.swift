@@ -53,59 +53,6 @@ public struct Command: Sendable {
     private(set) var message: OutboundMessage
     private var box: Box?
 
-    /// Makes a command.
-    ///
-    /// - Parameters:
-    ///   - kind: what is promised.
-    ///   - event: the name of the event.
-    ///   - payload: the arguments.
-    ///   - timeout: how long it may take altogether; nil for no limit.
-    ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
-    ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
-    ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
-    ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
-    ///     committed.
-    public init(
-        _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil, isVolatile: Bool = false,
-        key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
-        accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
-    ) {
-        self.id = ID.next()
-        self.message = OutboundMessage(event: event, payload: payload, isVolatile: isVolatile)
-        var rest = Rest(timeout: timeout, key: key, completion: completion, accepted: accepted)
-        switch kind {
-        case .send: self.form = .send
-        case .request: self.form = .request
-        case .deliver(let orderingKey):
-            self.form = .deliver
-            rest.orderingKey = orderingKey
-        case .outcome: self.form = .outcome
-        }
-        let isPlain =
-            self.form == .send && timeout == nil && key == nil && completion == nil
-            && accepted == nil
-        self.box = isPlain ? nil : Box(rest)
-    }
-
-    /// Makes a command to be sent at once, whose outcome nobody asks for.
-    ///
-    /// It gets its identity when it has to wait.
-    @inline(__always)
-    init(sending event: consuming String, payload: consuming Payload, isVolatile: Bool = false) {
-        self.id = .none
-        self.form = .send
-        self.message = OutboundMessage(event: event, payload: payload, isVolatile: isVolatile)
-        self.box = nil
-    }
-
-    /// Makes a command of a delivery that an earlier process left.
-    init(restored delivery: StoredDelivery) {
-        self.init(
-            .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
-            timeout: delivery.timeout, key: delivery.key)
-        self.rest.isRestored = true
-    }
-
     /// The same command, whose outcome `observer` gets just before its own completion does: for connections that wrap
     /// another.
     public func observed(
@@ -123,6 +70,63 @@ public struct Command: Sendable {
     private var rest: Rest {
         get { self.box?.rest ?? Rest() }
         set { self.box = Box(newValue) }
+    }
+}
+
+// The initialisers delegate to the memberwise one, which builds the value in place; assignments would copy it once.
+extension Command {
+    /// Makes a command.
+    ///
+    /// - Parameters:
+    ///   - kind: what is promised.
+    ///   - event: the name of the event.
+    ///   - payload: the arguments.
+    ///   - timeout: how long it may take altogether; nil for no limit.
+    ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
+    ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
+    ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
+    ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
+    ///     committed.
+    public init(
+        _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil, isVolatile: Bool = false,
+        key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
+        accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
+    ) {
+        let form: Form
+        var rest = Rest(timeout: timeout, key: key, completion: completion, accepted: accepted)
+        switch kind {
+        case .send: form = .send
+        case .request: form = .request
+        case .deliver(let orderingKey):
+            form = .deliver
+            rest.orderingKey = orderingKey
+        case .outcome: form = .outcome
+        }
+        let isPlain =
+            form == .send && timeout == nil && key == nil && completion == nil
+            && accepted == nil
+        self.init(
+            id: ID.next(), form: form,
+            message: OutboundMessage(event: event, payload: payload, isVolatile: isVolatile),
+            box: isPlain ? nil : Box(rest))
+    }
+
+    /// Makes a command to be sent at once, whose outcome nobody asks for.
+    ///
+    /// It gets its identity when it has to wait.
+    @inline(__always)
+    init(sending event: consuming String, payload: consuming Payload, isVolatile: Bool = false) {
+        self.init(
+            id: .none, form: .send,
+            message: OutboundMessage(event: event, payload: payload, isVolatile: isVolatile), box: nil)
+    }
+
+    /// Makes a command of a delivery that an earlier process left.
+    init(restored delivery: StoredDelivery) {
+        self.init(
+            .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
+            timeout: delivery.timeout, key: delivery.key)
+        self.rest.isRestored = true
     }
 }
 

@@ -43,8 +43,9 @@ final class EventRouter {
     private let limits: HoldLimits
     private var channels: [String: Channel] = [:] { didSet { self.latest = nil } }
     private var everything: [EventListener] = [] { didSet { self.latest = nil } }
-    /// The event that came last and its only listener, while nothing changes: traffic mostly is of one kind.
-    private var latest: (event: String, hear: @Sendable (Message) -> Void)?
+    /// The only listener of the event that came last, while nothing changes: traffic mostly is of one kind.
+    private var latest: (@Sendable (Message) -> Void)?
+    private var latestEvent = ""
     /// The holds of the held messages, the oldest message first.
     private var held: Deque<Hold> = []
     private var heldBytes = 0
@@ -76,11 +77,13 @@ final class EventRouter {
 extension EventRouter {
     /// Calls the listeners of a message, or holds it.
     func route(_ message: Message) {
-        if let latest = self.latest, latest.event == message.event { return latest.hear(message) }
+        if message.isNamed(self.latestEvent), let hear = self.latest { return hear(message) }
         let everything = self.everything
         let listeners = self.listeners(for: message)
         if everything.isEmpty, let only = listeners.first, listeners.count == 1, !only.isOnce {
-            if case .live = self.channels[message.event] { self.latest = (message.event, only.hear) }
+            if case .live = self.channels[message.event] {
+                (self.latestEvent, self.latest) = (message.event, only.hear)
+            }
             return only.hear(message)
         }
         // Only a listener that was called before can have removed one that was not.

@@ -18,6 +18,8 @@ public struct Message: Sendable {
         self.replier = replier
     }
 
+    func isNamed(_ event: String) -> Bool { self.inbound.event == event }
+
     /// The name of the event.
     public var event: String { self.inbound.event }
 

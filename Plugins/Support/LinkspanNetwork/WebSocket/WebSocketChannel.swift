@@ -191,7 +191,7 @@ extension WebSocketChannel {
         let controlFrames = self.session.controlFrames
         self.session.receive(chunk[...])
         while let event = self.session.next(into: &output) {
-            switch event {
+            switch consume event {
             case .text(let text): messages.append(.text(text))
             case .binary(let bytes): messages.append(.binary(bytes))
             case .pong: ()

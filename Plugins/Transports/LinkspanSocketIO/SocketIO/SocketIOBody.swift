@@ -37,14 +37,18 @@ struct SocketIOBody: Sendable, Hashable {
         }
     }
 
-    /// The event without attachments that it is; nil when it is something else.
+    /// The event without attachments that it is, as a part of its frame; nil when it is something else.
     @inline(__always)
-    func plainEvent(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> InboundMessage? {
+    func plainEvent(
+        _ frame: ArraySlice<UInt8>, behind type: Int
+    ) throws(SocketIOProtocolError) -> InboundMessage? {
         guard case .array(let first, let elements) = self.content, self.header.attachments == 0,
             self.header.type == .event
         else { return nil }
         return InboundMessage(
-            event: try Self.name(text, first), payload: Payload(trustedElements: Self.slice(text, elements)),
+            event: try Self.name(frame, first.lowerBound &+ type..<first.upperBound &+ type),
+            payload: Payload(
+                trustedElements: Self.slice(frame, elements.lowerBound &+ type..<elements.upperBound &+ type)),
             replyID: self.header.id)
     }
 

@@ -30,19 +30,20 @@ package struct SocketIODecoder: Sendable {
     ///
     /// - Returns: the packet, or nil when attachments are due first, or when the packet means nothing.
     package mutating func receive(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
-        try self.finish(self.check(text: text), text)
+        try self.finish(self.check(text: text, behind: 0), text)
     }
 
-    /// Checks a message in text and takes it apart.
+    /// Checks a message in text, which begins behind so many bytes of a frame, and takes it apart.
     @inline(__always)
-    mutating func check(text: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOBody {
+    mutating func check(text: ArraySlice<UInt8>, behind type: Int) throws(SocketIOProtocolError) -> SocketIOBody {
         guard case .idle = self.state else {
             self.state = .idle
             throw SocketIOProtocolError(.outOfTurn, "a text packet came while attachments were due")
         }
-        guard text.count <= self.limits.maximumMessageBytes else { throw Self.tooLarge }
-        return try text.withUnsafeBufferPointer { buffer throws(SocketIOProtocolError) in
-            try SocketIOBody(buffer, maximumAttachments: self.limits.maximumAttachments)
+        guard text.count - type <= self.limits.maximumMessageBytes else { throw Self.tooLarge }
+        return try text.withUnsafeBufferPointer { frame throws(SocketIOProtocolError) in
+            let buffer = UnsafeBufferPointer(rebasing: frame[type...])
+            return try SocketIOBody(buffer, maximumAttachments: self.limits.maximumAttachments)
         }
     }
 

@@ -130,7 +130,7 @@ struct SocketIOSession: Sendable {
         guard !self.isClosed else { return }
         // The commonest case first: it needs neither the codec of Engine.IO nor its clock.
         if self.isOpen, text.first == UInt8(ascii: "4") {
-            return self.handle(text: text.dropFirst(), now: now, output: &output)
+            return self.handle(text: text, behind: 1, now: now, output: &output)
         }
         self.handle(self.engine.receive(text: text, now: now), now: now, output: &output)
     }
@@ -173,7 +173,7 @@ extension SocketIOSession {
     ) {
         switch receipt {
         case .text(let text):
-            self.handle(text: text, now: now, output: &output)
+            self.handle(text: text, behind: 0, now: now, output: &output)
         case .binary(let data):
             self.handle(binary: data, output: &output)
         case .nothing:
@@ -189,16 +189,26 @@ extension SocketIOSession {
         }
     }
 
+    /// Takes a message in text.
+    ///
+    /// - Parameters:
+    ///   - text: the frame.
+    ///   - type: the bytes of the Engine.IO type before the message.
+    ///   - now: the present.
+    ///   - output: where events and frames go.
     @inline(__always)
     private mutating func handle(
-        text: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        text frame: ArraySlice<UInt8>, behind type: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput
     ) {
-        if self.codecDecoder != nil { return self.handle(.text(text), output: &output) }
+        if self.codecDecoder != nil { return self.handle(.text(frame.dropFirst(type)), output: &output) }
         do throws(SocketIOProtocolError) {
-            let body = try self.decoder.check(text: text)
-            if let index = self.index(of: body, in: text), let event = try body.plainEvent(text) {
+            let body = try self.decoder.check(text: frame, behind: type)
+            if let index = self.index(of: body, in: frame, behind: type),
+                let event = try body.plainEvent(frame, behind: type)
+            {
                 return self.namespaces[index].receive(event, output: &output)
             }
+            let text = frame.dropFirst(type)
             if let packet = try self.decoder.finish(body, text) { return self.dispatch(packet, output: &output) }
             // Nothing complete: perhaps the first part of a packet whose attachments are now awaited.
             if self.decoder.isCollecting {
@@ -259,14 +269,14 @@ extension SocketIOSession {
 
     /// The namespace of a packet, if it is that of the last one.
     @inline(__always)
-    private func index(of body: SocketIOBody, in text: ArraySlice<UInt8>) -> Int? {
+    private func index(of body: SocketIOBody, in frame: ArraySlice<UInt8>, behind type: Int) -> Int? {
         guard self.latest < self.namespaces.count else { return nil }
         let range = body.header.namespace
         let isLatest =
             range.isEmpty
             ? self.namespaces[self.latest].namespace.isMain
             : self.namespaces[self.latest].namespace.matches(
-                text[text.startIndex + range.lowerBound..<text.startIndex + range.upperBound])
+                frame.dropFirst(type + range.lowerBound).prefix(range.count))
         return isLatest ? self.latest : nil
     }
 
