@@ -3,21 +3,6 @@ public struct Message: Sendable {
     private let inbound: InboundMessage
     private let replier: Replier?
 
-    /// Makes a message, for those who write a ``ManagedConnection`` of their own.
-    ///
-    /// - Parameters:
-    ///   - event: the name of the event.
-    ///   - payload: its arguments.
-    ///   - onReply: set when the server waits for a reply; called with it, at most once.
-    public init(event: String, payload: Payload, onReply: (@Sendable (Payload) -> Void)? = nil) {
-        self.init(InboundMessage(event: event, payload: payload), replier: onReply.map { Replier($0) })
-    }
-
-    init(_ inbound: consuming InboundMessage, replier: consuming Replier?) {
-        self.inbound = inbound
-        self.replier = replier
-    }
-
     func isNamed(_ event: String) -> Bool { self.inbound.event == event }
 
     /// The name of the event.
@@ -59,5 +44,21 @@ public struct Message: Sendable {
     /// - Throws: ``LinkspanError`` with code `encodingFailed`.
     public func reply<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
         self.reply(payload: try Payload(repeat each arguments))
+    }
+}
+
+extension Message {
+    /// Makes a message, for those who write a ``ManagedConnection`` of their own.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - payload: its arguments.
+    ///   - onReply: set when the server waits for a reply; called with it, at most once.
+    public init(event: String, payload: Payload, onReply: (@Sendable (Payload) -> Void)? = nil) {
+        self.init(InboundMessage(event: event, payload: payload), replier: onReply.map { Replier($0) })
+    }
+
+    init(_ inbound: consuming InboundMessage, replier: consuming Replier?) {
+        self.init(inbound: inbound, replier: replier)
     }
 }

@@ -12,37 +12,6 @@ public struct Payload: Sendable, Hashable {
     /// No arguments.
     public static let empty = Self(trustedElements: [], attachments: [])
 
-    /// Wraps text that is already known to be well-formed: what a codec has checked or the SDK has written.
-    ///
-    /// - Parameters:
-    ///   - trustedElements: JSON values with commas between.
-    ///   - attachments: the blobs that placeholders in the text refer to.
-    public init(trustedElements: consuming ArraySlice<UInt8>, attachments: consuming [ArraySlice<UInt8>] = []) {
-        self.elements = trustedElements
-        self.attachments = attachments
-    }
-
-    /// Checks text from outside and wraps it.
-    ///
-    /// - Parameters:
-    ///   - elements: JSON values with commas between.
-    ///   - attachments: the blobs that placeholders in the text refer to.
-    /// - Throws: ``LinkspanError`` with code `decodingFailed` when the text is not well-formed, too deep or has too many
-    ///   values.
-    public init(checking elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(LinkspanError) {
-        do throws(JSONScanError) {
-            try self.init(scanning: elements, attachments: attachments)
-        } catch {
-            throw LinkspanError(.decodingFailed, "\(error)", cause: error)
-        }
-    }
-
-    /// The same, with the error that transports make one of their own of.
-    package init(scanning elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(JSONScanError) {
-        try Self.check(elements)
-        self.init(trustedElements: elements, attachments: attachments)
-    }
-
     /// Whether there are no arguments.
     public var isEmpty: Bool { self.elements.isEmpty }
 
@@ -82,7 +51,7 @@ public struct Payload: Sendable, Hashable {
         return cursor.next().map { PayloadValue(text: $0, attachments: self.attachments) }
     }
 
-    private static func check(_ elements: ArraySlice<UInt8>) throws(JSONScanError) {
+    fileprivate static func check(_ elements: ArraySlice<UInt8>) throws(JSONScanError) {
         let failure: JSONScanError? = elements.withUnsafeBufferPointer { text in
             var scanner = JSONScanner()
             var position = JSONScanner.skipSpace(text, from: 0)
@@ -101,6 +70,39 @@ public struct Payload: Sendable, Hashable {
             }
         }
         if let failure { throw failure }
+    }
+}
+
+// They delegate to the memberwise initialiser, which builds the value in place.
+extension Payload {
+    /// Wraps text that is already known to be well-formed: what a codec has checked or the SDK has written.
+    ///
+    /// - Parameters:
+    ///   - trustedElements: JSON values with commas between.
+    ///   - attachments: the blobs that placeholders in the text refer to.
+    public init(trustedElements: consuming ArraySlice<UInt8>, attachments: consuming [ArraySlice<UInt8>] = []) {
+        self.init(elements: trustedElements, attachments: attachments)
+    }
+
+    /// Checks text from outside and wraps it.
+    ///
+    /// - Parameters:
+    ///   - elements: JSON values with commas between.
+    ///   - attachments: the blobs that placeholders in the text refer to.
+    /// - Throws: ``LinkspanError`` with code `decodingFailed` when the text is not well-formed, too deep or has too many
+    ///   values.
+    public init(checking elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(LinkspanError) {
+        do throws(JSONScanError) {
+            try self.init(scanning: elements, attachments: attachments)
+        } catch {
+            throw LinkspanError(.decodingFailed, "\(error)", cause: error)
+        }
+    }
+
+    /// The same, with the error that transports make one of their own of.
+    package init(scanning elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(JSONScanError) {
+        try Self.check(elements)
+        self.init(trustedElements: elements, attachments: attachments)
     }
 }
 
