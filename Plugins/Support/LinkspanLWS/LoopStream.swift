@@ -17,7 +17,8 @@ final class LoopStream: ByteStream {
     var machine: StateMachine
     private(set) var dial: Dial?
     var handler: (any ByteStreamHandler)?
-    var outbox: Outbox
+    // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
+    @exclusivity(unchecked) var outbox: Outbox
     /// Whether the loop sends the outbox at the end of this turn.
     var isFlushDue = false
     /// Whether the library was asked to say when the socket is writable.

@@ -104,7 +104,7 @@ extension SocketIOEngine {
         case .unacceptable(let error): link.deliver([.closed(error)])
         case .unavailable: return false
         }
-        self.carryOut(output)
+        self.carryOut(consume output)
         return true
     }
 
@@ -128,7 +128,7 @@ extension SocketIOEngine {
         case .closed: ()
         }
         self.resumeReading(for: link)
-        self.carryOut(output)
+        self.carryOut(consume output)
         self.closeIfUnused(politely: politely)
     }
 
@@ -178,7 +178,7 @@ extension SocketIOEngine: EngineCarrierHandler {
             self.phase = .open(session, links: links)
         }
         self.takesMessages = true
-        self.carryOut(output)
+        self.carryOut(consume output)
         for (link, joining) in joinings {
             switch joining {
             case .taken: ()
@@ -253,7 +253,7 @@ extension SocketIOEngine {
             self.carrier?.sessionOpened(opened)
         }
         let isClosing = output.close != nil
-        self.carryOut(output)
+        self.carryOut(consume output)
         // The server may have ended or refused the last namespace.
         if isUnused, !isClosing { self.closeIfUnused(politely: true) }
         self.arm()

@@ -43,7 +43,7 @@ package struct EnvelopeAssembly: Sendable {
     }
 
     private mutating func begin(_ decoded: DecodedEnvelope, byteCount: Int) throws(LinkspanError) -> LinkEvent? {
-        guard decoded.attachmentCount > 0 else { return try Self.event(decoded.envelope, attachments: nil) }
+        guard decoded.attachmentCount > 0 else { return try Self.event(decoded.envelope) }
         self.partial = Partial(envelope: decoded.envelope, missing: decoded.attachmentCount, bytes: byteCount)
         self.begun += 1
         return nil
@@ -64,21 +64,25 @@ package struct EnvelopeAssembly: Sendable {
             self.partial = partial
             return nil
         }
-        return try Self.event(partial.envelope, attachments: partial.attachments)
+        let attachments = partial.attachments
+        func whole(_ payload: Payload) -> Payload {
+            Payload(trustedElements: payload.elements, attachments: attachments)
+        }
+        switch partial.envelope {
+        case .event(let name, let payload, let id):
+            return try Self.event(.event(name: name, payload: whole(payload), id: id))
+        case .reply(let id, let payload): return try Self.event(.reply(id: id, payload: whole(payload)))
+        case .auth(let payload): return try Self.event(.auth(payload))
+        }
     }
 
-    private static func event(
-        _ envelope: Envelope, attachments: [ArraySlice<UInt8>]?
-    ) throws(LinkspanError) -> LinkEvent {
-        func whole(_ payload: Payload) -> Payload {
-            guard let attachments else { return payload }
-            return Payload(trustedElements: payload.elements, attachments: attachments)
-        }
-        switch envelope {
+    @inline(__always)
+    private static func event(_ envelope: consuming Envelope) throws(LinkspanError) -> LinkEvent {
+        switch consume envelope {
         case .event(let name, let payload, let id):
-            return .message(InboundMessage(event: name, payload: whole(payload), replyID: id))
+            return .message(InboundMessage(event: name, payload: payload, replyID: id))
         case .reply(let id, let payload):
-            return .reply(id: id, payload: whole(payload))
+            return .reply(id: id, payload: payload)
         case .auth:
             throw LinkspanError(.protocolViolation, "the server sent credentials to the client")
         }

@@ -170,7 +170,7 @@ extension WebSocketLink: WebSocketChannelHandler {
         } catch {
             failure = error
         }
-        if !events.isEmpty, self.openChannel != nil { self.receiver.receive(events) }
+        if !events.isEmpty, self.openChannel != nil { self.receiver.receive(consume events) }
         self.watchAttachments()
         if let failure { self.fail(failure, .invalidPayload) }
     }

@@ -27,7 +27,18 @@ public struct Command: Sendable {
         case outcome
     }
 
-    private enum Form: UInt8, Sendable { case send, request, deliver, outcome }
+    private enum Form: UInt8, Sendable {
+        case send, request, deliver, outcome
+
+        init(_ kind: Kind) {
+            switch kind {
+            case .send: self = .send
+            case .request: self = .request
+            case .deliver: self = .deliver
+            case .outcome: self = .outcome
+            }
+        }
+    }
 
     /// What few commands have.
     private struct Rest: Sendable {
@@ -92,23 +103,15 @@ extension Command {
         key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
         accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
-        let form: Form
-        var rest = Rest(timeout: timeout, key: key, completion: completion, accepted: accepted)
-        switch kind {
-        case .send: form = .send
-        case .request: form = .request
-        case .deliver(let orderingKey):
-            form = .deliver
-            rest.orderingKey = orderingKey
-        case .outcome: form = .outcome
+        let message = OutboundMessage(event: event, payload: payload, isVolatile: isVolatile)
+        let form = Form(kind)
+        if form == .send, timeout == nil, key == nil, completion == nil, accepted == nil {
+            self.init(id: ID.next(), form: form, message: message, box: nil)
+        } else {
+            var rest = Rest(timeout: timeout, key: key, completion: completion, accepted: accepted)
+            if case .deliver(let orderingKey) = kind { rest.orderingKey = orderingKey }
+            self.init(id: ID.next(), form: form, message: message, box: Box(rest))
         }
-        let isPlain =
-            form == .send && timeout == nil && key == nil && completion == nil
-            && accepted == nil
-        self.init(
-            id: ID.next(), form: form,
-            message: OutboundMessage(event: event, payload: payload, isVolatile: isVolatile),
-            box: isPlain ? nil : Box(rest))
     }
 
     /// Makes a command to be sent at once, whose outcome nobody asks for.

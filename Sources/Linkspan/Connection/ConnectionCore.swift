@@ -54,7 +54,7 @@ final class ConnectionCore {
     /// Whether items were taken in the midst of the turn.
     private var hasTaken = false
     /// Whether a link is being called, which must not call back.
-    var isCallingLink = false
+    @exclusivity(unchecked) var isCallingLink = false
     /// Whether the published resumption may be out of date.
     var isResumptionStale = false
     /// The executor on which the next turn is made, when the connection is moving there.

@@ -25,7 +25,9 @@ public final class WebSocketChannel {
     private let loop: any NetworkLoop
     /// Nil before it begins to open and after its end.
     private var stream: (any ByteStream)?
-    private var session: WebSocketSession
+    // Its methods call nobody but the writers of ``send(_:expectedLength:attachments:write:)``, which only append, so that
+    // no access meets another. The checks of each message cost as much as masking it.
+    @exclusivity(unchecked) private var session: WebSocketSession
     /// Whether messages may be sent, as far as the handshake and the end of the stream go.
     private var isOpen = false
     private var end: WebSocketEnd?
