@@ -3,7 +3,8 @@ internal import DequeModule
 /// How much may wait while a connection is not up, and what happens beyond it.
 ///
 /// Commands on their way to the connection's executor count as well. While the link takes commands at once, up to
-/// 16,384 of them with 16 MiB may be on their way instead.
+/// 16,384 of them with 16 MiB may be on their way instead, and they wait beyond the limits if the link becomes full
+/// meanwhile: a command that was taken is not refused later.
 public struct BufferLimits: Sendable, Hashable {
     /// Commands that may wait.
     ///
@@ -59,11 +60,15 @@ struct CommandBuffer: Sendable {
 
     /// Adds a command at the end.
     ///
+    /// - Parameters:
+    ///   - command: the command.
+    ///   - hasBeenTaken: whether its caller has been told that it was taken, so that it is not refused any more.
     /// - Returns: the commands that had to go to make room.
     /// - Throws: `bufferFull` when the rule is to refuse, or the command alone is larger than the buffer.
-    mutating func append(_ command: Command) throws(LinkspanError) -> [Command] {
+    mutating func append(_ command: Command, hasBeenTaken: Bool = false) throws(LinkspanError) -> [Command] {
         var dropped: [Command] = []
         while !self.hasRoom(for: command) {
+            if hasBeenTaken, self.limits.overflow == .refuse { break }
             guard self.limits.overflow != .refuse, let victim = self.removeVictim() else {
                 throw LinkspanError(
                     .bufferFull,

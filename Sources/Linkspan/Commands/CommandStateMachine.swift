@@ -236,12 +236,14 @@ extension CommandStateMachine {
     ///
     /// - Parameters:
     ///   - command: the command.
+    ///   - hasBeenTaken: whether its caller has been told that it was taken, so that it is not refused for want of room.
     ///   - made: when it was performed.
     ///   - effects: gets the effects.
     /// - Returns: the command when it is to be sent now; nil when it waits or has failed.
     /// - Throws: `released`, `bufferFull`.
     mutating func accept(
-        _ command: consuming Command, made: () -> ContinuousClock.Instant, effects: inout Deque<Effect>
+        _ command: consuming Command, hasBeenTaken: Bool = false, made: () -> ContinuousClock.Instant,
+        effects: inout Deque<Effect>
     ) throws(LinkspanError) -> Outgoing? {
         switch self.phase {
         case .ended:
@@ -261,7 +263,7 @@ extension CommandStateMachine {
             return nil
         }
         command.identify()
-        for dropped in try self.buffer.append(command) {
+        for dropped in try self.buffer.append(command, hasBeenTaken: hasBeenTaken) {
             effects.append(dropped.fail(.bufferFull, .notSent, "was dropped for newer ones"))
         }
         if command.timeout != nil || self.maxAge != nil {

@@ -8,11 +8,15 @@ extension ConnectionCore {
     ///
     /// - Parameters:
     ///   - command: the command.
+    ///   - hasBeenTaken: whether it was taken at the inbox, where there was room for it.
     ///   - made: when it was performed; nil for now.
     /// - Throws: `released`, `bufferFull`.
-    func accept(_ command: consuming Command, made: ContinuousClock.Instant? = nil) throws(LinkspanError) {
+    func accept(
+        _ command: consuming Command, hasBeenTaken: Bool = false, made: ContinuousClock.Instant? = nil
+    ) throws(LinkspanError) {
         if self.commands.passes(command), self.pass(command) { return }
-        let outgoing = try self.commands.accept(command, made: { made ?? self.now }, effects: &self.effects)
+        let outgoing = try self.commands.accept(
+            command, hasBeenTaken: hasBeenTaken, made: { made ?? self.now }, effects: &self.effects)
         if let outgoing { self.hand(outgoing) }
     }
 

@@ -133,7 +133,7 @@ extension ConnectionCore {
         switch item {
         case .command(let command, let made):
             do throws(LinkspanError) {
-                try self.accept(command, made: made)
+                try self.accept(command, hasBeenTaken: true, made: made)
             } catch {
                 self.effects.append(.finish(command, .failure(error)))
             }

@@ -52,6 +52,28 @@ struct BackpressureTests {
     }
 
     @Test
+    func `what was taken while the link had room is not refused when the link becomes full`() throws {
+        let harness = try Harness(
+            options: { $0.buffer = BufferLimits(commands: 5) }, script: { _ in .defaults { $0.capacity = 3 } })
+        try harness.enter(.connected)
+        // From one job of the executor, so that all have been taken before the connection looks at the first.
+        harness.scheduler.executor.execute {
+            for number in 0..<20 { #expect(throws: Never.self) { try harness.perform(.send, "\(number)") } }
+        }
+        harness.scheduler.settle()
+        #expect(harness.connection.status.waitingCommands == 17)
+        #expect(throws: LinkspanError.self) { try harness.perform(.send, "more") }
+        while harness.arrived.count < 20 {
+            let before = harness.arrived.count
+            try #require(harness.peers.first).read()
+            harness.scheduler.settle()
+            try #require(harness.arrived.count > before, "nothing moves any more")
+        }
+        #expect(harness.arrived == (0..<20).map(String.init))
+        #expect(harness.recorder.endedLabels == (0..<20).map(String.init))
+    }
+
+    @Test
     func `a volatile send is left out while the link is full`() throws {
         let harness = try self.makeHarness(capacity: 1)
         try harness.perform(.send, "a")

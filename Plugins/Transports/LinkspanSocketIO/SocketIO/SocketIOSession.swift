@@ -130,7 +130,7 @@ struct SocketIOSession: Sendable {
         guard !self.isClosed else { return }
         // The commonest case first: it needs neither the codec of Engine.IO nor its clock.
         if self.isOpen, text.first == UInt8(ascii: "4") {
-            return self.handle(text: text, behind: 1, now: now, output: &output)
+            return self.handle(in: text, behind: 1, now: now, output: &output)
         }
         self.handle(self.engine.receive(text: text, now: now), now: now, output: &output)
     }
@@ -173,7 +173,7 @@ extension SocketIOSession {
     ) {
         switch receipt {
         case .text(let text):
-            self.handle(text: text, behind: 0, now: now, output: &output)
+            self.handle(in: text, behind: 0, now: now, output: &output)
         case .binary(let data):
             self.handle(binary: data, output: &output)
         case .nothing:
@@ -192,13 +192,13 @@ extension SocketIOSession {
     /// Takes a message in text.
     ///
     /// - Parameters:
-    ///   - text: the frame.
+    ///   - frame: the frame.
     ///   - type: the bytes of the Engine.IO type before the message.
     ///   - now: the present.
     ///   - output: where events and frames go.
     @inline(__always)
     private mutating func handle(
-        text frame: ArraySlice<UInt8>, behind type: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput
+        in frame: ArraySlice<UInt8>, behind type: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput
     ) {
         if self.codecDecoder != nil { return self.handle(.text(frame.dropFirst(type)), output: &output) }
         do throws(SocketIOProtocolError) {
