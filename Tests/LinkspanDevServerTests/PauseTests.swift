@@ -45,6 +45,18 @@ struct PauseTests {
         }
     }
 
+    /// The code with which the first link ends after an event has been sent.
+    private static func firstEnd(of handler: ConnectionHandler, after event: String) async throws -> String? {
+        let ends = EventRecorder()
+        let changes = handler.onStateChange { change in
+            if let error = change.reason.error { ends.note(error.code.rawValue) }
+        }
+        defer { changes.cancel() }
+        try handler.send(event)
+        try await ends.wait(for: "the end of the link") { !$0.isEmpty }
+        return ends.notes.first
+    }
+
     @Test("that pauses reading gets everything in order", arguments: Place.allCases)
     func complete(_ place: Place) async throws {
         try await Self.run(place) { handler in
@@ -120,14 +132,7 @@ struct PauseTests {
             let manager = ConnectionManager()
             let handler = try ConnectionBuilder(url).transport(any: transport).connect(by: manager)
             let numbers = try handler.events("number", capacity: 10, overflow: .pause)
-            let ends = EventRecorder()
-            let changes = handler.onStateChange { change in
-                if let error = change.reason.error { ends.note(error.code.rawValue) }
-            }
-            try handler.send("count")
-            try await ends.wait(for: "the end of the link") { !$0.isEmpty }
-            #expect(ends.notes.first == "slowConsumer")
-            changes.cancel()
+            #expect(try await Self.firstEnd(of: handler, after: "count") == "slowConsumer")
             withExtendedLifetime(numbers) {}
             await manager.shutdown()
         }
@@ -137,14 +142,7 @@ struct PauseTests {
     func memory() async throws {
         try await Self.run(.memory) { handler in
             let numbers = try handler.events("blob", capacity: 1, overflow: .pause)
-            let ends = EventRecorder()
-            let changes = handler.onStateChange { change in
-                if let error = change.reason.error { ends.note(error.code.rawValue) }
-            }
-            try handler.send("blobs")
-            try await ends.wait(for: "the end of the link") { !$0.isEmpty }
-            #expect(ends.notes.first == "slowConsumer")
-            changes.cancel()
+            #expect(try await Self.firstEnd(of: handler, after: "blobs") == "slowConsumer")
             withExtendedLifetime(numbers) {}
         }
     }

@@ -1,7 +1,9 @@
 internal import Linkspan
 internal import LinkspanRuntime
 
-/// Whether a server runs, and its faults on purpose, which outlive its restarts.
+/// The state of a development server that several threads use: its run, its port, and the faults that were switched on.
+///
+/// Faults stay switched on when the server restarts.
 final class ServerCondition: Sendable {
     private enum Phase: Sendable {
         case stopped
@@ -68,7 +70,7 @@ extension ServerCondition {
     /// Why nobody is let in; nil when the hub decides.
     var refusal: LinkspanError? { self.state.withLock { $0.refusal } }
 
-    /// How much later than they arrive bytes are looked at.
+    /// The delay before received bytes are processed.
     var delay: Duration { self.state.withLock { $0.delay } }
 
     func set(isStalled: Bool) { self.state.withLock { $0.isStalled = isStalled } }

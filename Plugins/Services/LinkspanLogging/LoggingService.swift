@@ -16,7 +16,7 @@ public actor LoggingService: LifecycleService {
     /// First of all, so that it sees the others start.
     public nonisolated let placement = Placement(phase: .core, priority: 100)
     private var logger: Logger
-    /// What is written.
+    /// The families of events that are logged.
     public private(set) var families: Set<Family>
 
     /// Makes the service.

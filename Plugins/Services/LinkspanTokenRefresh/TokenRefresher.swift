@@ -12,11 +12,11 @@ actor TokenRefresher {
     private struct Token: Sendable {
         var credentials: Credentials
         var expiry: ContinuousClock.Instant?
-        /// Whether a server did not accept it.
+        /// Whether a server has refused it.
         var isRefused = false
     }
 
-    /// What a service wants.
+    /// The renewals ahead of expiry that a running service asks for, and where it hears of them.
     private struct Renewals: Sendable {
         let owner: ObjectIdentifier
         let source: CredentialSource
@@ -33,7 +33,7 @@ actor TokenRefresher {
     /// Fetches in a row that have failed.
     private var failures = 0
     private var isRevoked = false
-    /// How often the source has been logged out.
+    /// The number of log-outs so far: a token that was fetched before the latest one is not used.
     private var login: UInt64 = 0
     /// The endpoint that the core asked for last.
     private var url: ConnectionURL?
@@ -205,7 +205,7 @@ extension TokenRefresher {
     private func schedule(_ options: TokenRefreshService.Options) -> RenewalSchedule {
         let timing = RenewalSchedule.Timing(
             lead: options.lead, spread: options.jitter, maxFailures: options.maxAttempts)
-        // Behind the limit of the fetch, which is the one that counts.
+        // Later than the time limit of the fetch, so that a fetch that takes too long ends by its own limit.
         var schedule = RenewalSchedule(credentialDeadline: self.fetchLimit + .seconds(1), timing: timing)
         let now = self.scheduler.now
         if let expiry = self.newest?.expiry, expiry > now {

@@ -10,7 +10,9 @@ extension EventLoop {
         typealias Job = @Sendable () -> Void
         typealias TimerKey = DeadlineHeap<Job>.Key
 
-        /// What is done in one turn; the array is swapped with the mailbox's, so that both keep their room.
+        /// The jobs and timers that the loop takes out of the mailbox in one turn.
+        ///
+        /// The array of jobs is swapped with the mailbox's, so that neither has to allocate again.
         struct Work: Sendable {
             var jobs: [Job] = []
             /// Timers that may be due: the moment that was looked at, and how many there were.

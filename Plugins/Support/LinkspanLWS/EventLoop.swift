@@ -60,9 +60,9 @@ public final class EventLoop: NetworkLoop {
         self.act(self.mailbox.withLock { $0.add(job) })
     }
 
-    /// Whether the calling thread is the loop's.
+    /// Whether the caller runs on the loop's thread.
     ///
-    /// After the loop's end, whether it is the thread that runs one of the loop's last jobs.
+    /// Jobs that are left when the loop has ended run on another thread; it is true for them as well.
     public var isCurrent: Bool { self.identity.isCurrent }
 
     /// Runs a job on the loop's thread at an instant, unless the timer is cancelled.

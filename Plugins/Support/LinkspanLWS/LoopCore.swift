@@ -21,16 +21,16 @@ final class LoopCore {
     private(set) lazy var listeningHost = clws_listen_vhost_create(self.raw, listenCallback)
     private var touched: [LoopStream] = []
     private var work = EventLoop.Mailbox.Work()
-    /// Whether the loop is ending, so that no connection is begun any more.
+    /// Whether the loop is shutting down; no new connection is opened then.
     private(set) var isStopping = false
     private var armed: ContinuousClock.Instant?
 
     /// The most vhosts that are kept for later without being in use; each with TLS has the authorities in memory, a
     /// megabyte.
     private static let idleHosts = 8
-    /// How often the flush at the end of a turn is repeated because handlers have written more meanwhile.
+    /// The most direct flushes at the end of one turn; each may let handlers write more.
     ///
-    /// What is written after that waits until the library says that the socket is writable.
+    /// What they write after the last one is sent when libwebsockets reports that the socket is writable.
     private static let flushPasses = 4
     /// The streams that have written in this turn.
     private var unflushed: [LoopStream] = []

@@ -19,9 +19,9 @@ final class LoopStream: ByteStream {
     var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
     @exclusivity(unchecked) var outbox: Outbox
-    /// Whether the loop sends the outbox at the end of this turn.
+    /// Whether a flush of the outbox is scheduled for the end of this turn.
     var isFlushDue = false
-    /// Whether the library was asked to say when the socket is writable.
+    /// Whether a writable callback of libwebsockets was requested and has not come yet.
     var isChanceDue = false
     /// The vhost, which all attempts of the stream use; kept until its end.
     private var host: VirtualHost?

@@ -19,6 +19,7 @@ final class SocketIOLink: Link {
     /// Why the URL names no namespace.
     private let problem: LinkspanError?
     private let limits: SocketIOLimits
+    /// Whether the app has a codec: a look at the codec itself would retain it for each message.
     private let hasCodec: Bool
     private var state = State.idle
     /// What the next link resumes from, unless this one is left on purpose.

@@ -220,12 +220,7 @@ extension Command {
         let outcome = Promise<Result<Payload, LinkspanError>>()
         let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.fulfill($0) }
         try perform(command)
-        let result = await withTaskCancellationHandler {
-            await outcome.value
-        } onCancel: {
-            cancel(command.id)
-        }
-        return try result.get()
+        return try await Self.value(of: outcome) { cancel(command.id) }
     }
 
     /// Has a delivery performed and waits until it is accepted; cancelling the task before that gives the delivery up.
@@ -241,10 +236,17 @@ extension Command {
             accepted.fulfill(.success(receipt))
         }
         try perform(command)
+        return try await Self.value(of: accepted) { cancel(command.id) }
+    }
+
+    /// Waits for what the callbacks of a command promise; calls `cancel` when the task is cancelled meanwhile.
+    private static func value<Value: Sendable>(
+        of promise: Promise<Result<Value, LinkspanError>>, cancel: @escaping @Sendable () -> Void
+    ) async throws(LinkspanError) -> Value {
         let result = await withTaskCancellationHandler {
-            await accepted.value
+            await promise.value
         } onCancel: {
-            cancel(command.id)
+            cancel()
         }
         return try result.get()
     }

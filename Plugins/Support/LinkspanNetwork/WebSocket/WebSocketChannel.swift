@@ -40,7 +40,7 @@ public final class WebSocketChannel {
     private var control = ControlRate()
     /// How many messages have come.
     private var messages = 0
-    /// How many of them the last read brought.
+    /// The number of messages in the last read: room for as many is reserved for the next.
     private var latestCount = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false

@@ -79,8 +79,6 @@ struct EngineIOSession: Sendable {
 
     /// Takes a text frame.
     mutating func receive(text: ArraySlice<UInt8>, now: ContinuousClock.Instant) -> Receipt {
-        // The commonest case first: it needs neither the codec nor the clock.
-        if case .open = self.state, text.first == UInt8(ascii: "4") { return .text(text.dropFirst()) }
         do throws(SocketIOProtocolError) {
             return try self.receive(EngineIOPacket(text: text), now: now)
         } catch {

@@ -22,7 +22,7 @@ struct SocketIOSession: Sendable {
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
     private var attachmentsDeadline: ContinuousClock.Instant?
-    /// Whether the engine is open.
+    /// Whether the Engine.IO session is open; looked at for each frame.
     private var isOpen = false
     private var isClosed = false
     /// What servers of version 3 have done about `/`: they let everyone in unasked, once.
