@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 
-/// What a ``SocketIOSession`` wants done, gathered over one received chunk and handled outside the lock.
+/// What a ``SocketIOSession`` wants done, gathered over one received chunk.
 ///
 /// The order within each list counts; between them: write, then deliver, then close.
 struct SocketIOOutput: Sendable {

@@ -2,8 +2,7 @@ internal import Linkspan
 
 /// One Engine.IO connection with all its namespaces: frames and instants go in, frames to send and events come out.
 ///
-/// The owner holds it under one lock, feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts
-/// on it outside the lock. After each call that may change them it looks at ``nextDeadline`` and
+/// The owner feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts on it. After each call that may change them it looks at ``nextDeadline`` and
 /// ``hasActiveNamespaces``.
 struct SocketIOSession: Sendable {
     /// What the server said in its handshake, once it has.
