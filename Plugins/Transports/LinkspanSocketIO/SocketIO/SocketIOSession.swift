@@ -2,8 +2,8 @@ internal import Linkspan
 
 /// One Engine.IO connection with all its namespaces: frames and instants go in, frames to send and events come out.
 ///
-/// The owner feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts on it. After each call that may change them it looks at ``nextDeadline`` and
-/// ``hasActiveNamespaces``.
+/// The owner feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts on it. After each call that
+/// may change them it looks at ``nextDeadline`` and ``activeNamespaces``.
 struct SocketIOSession: Sendable {
     /// What the server said in its handshake, once it has.
     ///
