@@ -7,17 +7,21 @@ internal import LinkspanRuntime
 /// ``SocketIOSession`` decides; this class brings it frames and time, and carries out what it wants. It lives on its
 /// loop.
 final class SocketIOEngine {
-    private enum Phase {
-        /// The carrier is not up yet; these links join when it is.
-        case connecting([SocketIOLink])
-        case open(SocketIOSession, links: [Int: SocketIOLink])
-        case closed
+    /// The session. Not copyable, because looking at a value that is stored in an object would copy all of it.
+    private struct OwnedSession: ~Copyable {
+        var session: SocketIOSession
     }
 
     let key: SocketIOEngines.Key
     private let request: LinkRequest
     let engines: SocketIOEngines
-    private var phase = Phase.connecting([])
+    /// The links that join when the carrier is up.
+    private var waiting: [SocketIOLink] = []
+    /// Nil until the carrier is up, and again after the end.
+    private var owned: OwnedSession?
+    /// The links of the session's namespaces.
+    private var links: [Int: SocketIOLink] = [:]
+    private var isClosed = false
     private var choice = CarrierChoice.polling
     /// What has the session, or is to have it.
     private(set) var carrier: (any EngineCarrier)?
@@ -65,11 +69,11 @@ final class SocketIOEngine {
 
     /// What a link needs to resume its namespace elsewhere.
     func recovery(of link: SocketIOLink) -> SocketIORecovery? {
-        guard case .open(let session, let links) = self.phase,
-            let index = links.first(where: { $0.value === link })?.key
-        else { return nil }
-        return session.recovery(of: index)
+        guard let index = self.index(of: link) else { return nil }
+        return self.owned?.session.recovery(of: index)
     }
+
+    private func index(of link: SocketIOLink) -> Int? { self.links.first { $0.value === link }?.key }
 }
 
 // MARK: - Links come and go
@@ -86,24 +90,20 @@ extension SocketIOEngine {
 
     /// Takes a link, or says that it cannot be had on this engine.
     func join(_ link: SocketIOLink) -> Bool {
+        guard !self.isClosed else { return false }
         var output = SocketIOOutput()
-        let joining: Joining
-        switch self.phase {
-        case .connecting(let links):
-            guard !links.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else { return false }
-            self.phase = .connecting(links + [link])
-            joining = .taken
-        case .open(var session, var links):
-            self.phase = .closed  // So that session and links have one owner while they change.
-            joining = Self.join(link, &session, &links, output: &output)
-            self.phase = .open(session, links: links)
-        case .closed: return false
+        if self.owned == nil {
+            guard !self.waiting.contains(where: { $0.joinedNamespace == link.joinedNamespace }) else { return false }
+            self.waiting.append(link)
+        } else {
+            switch self.letJoin(link, output: &output) {
+            case .taken: ()
+            case .unacceptable(let error): link.deliver([.closed(error)])
+            case .unavailable: return false
+            }
         }
-        switch joining {
-        case .taken: link.isJoined(to: self)
-        case .unacceptable(let error): link.deliver([.closed(error)])
-        case .unavailable: return false
-        }
+        // Changes nothing for a link that has just ended.
+        link.isJoined(to: self)
         self.carryOut(consume output)
         return true
     }
@@ -111,37 +111,32 @@ extension SocketIOEngine {
     func leave(_ link: SocketIOLink, politely: Bool) {
         let reason = LinkspanError(.connectionLost, "closed by this side")
         var output = SocketIOOutput()
-        switch self.phase {
-        case .connecting(let links):
-            self.phase = .connecting(links.filter { $0 !== link })
+        if let waiting = self.waiting.firstIndex(where: { $0 === link }) {
+            self.waiting.remove(at: waiting)
             link.deliver([.closed(reason)])
-        case .open(var session, let links):
-            guard let index = links.first(where: { $0.value === link })?.key else { break }
-            if politely || session.activeNamespaces > 1 {
-                session.leave(index, reason: reason, output: &output)
+        } else if let index = self.index(of: link), let active = self.owned?.session.activeNamespaces {
+            if politely || active > 1 {
+                self.owned?.session.leave(index, reason: reason, output: &output)
             } else {
                 // Given up without a word: the server may let the next link resume.
-                session.streamClosed(reason, output: &output)
-                Self.keepRecoveries(session, links)
+                self.owned?.session.streamClosed(reason, output: &output)
+                self.keepRecoveries()
             }
-            self.phase = .open(session, links: links)
-        case .closed: ()
         }
         self.resumeReading(for: link)
         self.carryOut(consume output)
         self.closeIfUnused(politely: politely)
     }
 
-    private static func join(
-        _ link: SocketIOLink, _ session: inout SocketIOSession, _ links: inout [Int: SocketIOLink],
-        output: inout SocketIOOutput
-    ) -> Joining {
+    /// Has a link join the session.
+    private func letJoin(_ link: SocketIOLink, output: inout SocketIOOutput) -> Joining {
         do throws(LinkspanError) {
-            let index = try session.join(
+            let index = try self.owned?.session.join(
                 link.joinedNamespace, auth: link.request.credentials.auth,
                 recovery: link.request.resumption.flatMap(SocketIORecovery.init), timeout: link.request.deadline,
                 now: .now, output: &output)
-            links[index] = link
+            guard let index else { return .unavailable }
+            self.links[index] = link
             return .taken
         } catch {
             return error.code == .wrongState ? .unavailable : .unacceptable(error)
@@ -150,13 +145,8 @@ extension SocketIOEngine {
 
     /// Ends the socket when no namespace is left on it (checklist S25).
     private func closeIfUnused(politely: Bool) {
-        let isUnused =
-            switch self.phase {
-            case .connecting(let links): links.isEmpty
-            case .open(let session, _): session.activeNamespaces == 0
-            case .closed: false
-            }
-        guard isUnused, let carrier = self.carrier else { return }
+        let users = self.owned?.session.activeNamespaces ?? self.waiting.count
+        guard !self.isClosed, users == 0, let carrier = self.carrier else { return }
         self.engines.remove(self)
         self.takesMessages = false
         politely ? carrier.close() : carrier.abort()
@@ -168,15 +158,15 @@ extension SocketIOEngine {
 extension SocketIOEngine: EngineCarrierHandler {
     func carrierOpened() {
         var output = SocketIOOutput()
-        var joinings: [(link: SocketIOLink, joining: Joining)] = []
-        if case .connecting(let waiting) = self.phase {
-            var session = SocketIOSession(
+        let waiting = self.waiting
+        self.waiting = []
+        if self.owned == nil, !self.isClosed {
+            let session = SocketIOSession(
                 limits: self.limits, openTimeout: self.request.deadline, version: self.configuration.protocol.engineIO,
                 codec: self.configuration.codec, now: .now)
-            var links: [Int: SocketIOLink] = [:]
-            for link in waiting { joinings.append((link, Self.join(link, &session, &links, output: &output))) }
-            self.phase = .open(session, links: links)
+            self.owned = OwnedSession(session: session)
         }
+        let joinings = waiting.map { (link: $0, joining: self.letJoin($0, output: &output)) }
         self.takesMessages = true
         self.carryOut(consume output)
         for (link, joining) in joinings {
@@ -205,32 +195,25 @@ extension SocketIOEngine: EngineCarrierHandler {
         }
     }
 
-    func carrierDrained() {
-        guard case .open(_, let links) = self.phase else { return }
-        for link in links.values { link.deliver([.writable]) }
-    }
+    func carrierDrained() { for link in self.links.values { link.deliver([.writable]) } }
 
     func carrierClosed(_ error: LinkspanError) {
-        var failed: CarrierChoice?
-        if case .connecting(let links) = self.phase, !links.isEmpty { failed = self.choice }
+        let failed = self.waiting.isEmpty ? nil : self.choice
         if let failed, let other = self.engines.otherChoice(insteadOf: failed, for: self.key, after: error) {
             return self.open(by: other)
         }
         self.engines.remove(self)
         self.takesMessages = false
         self.timer?.timer.cancel()
-        let phase = self.phase
-        (self.phase, self.carrier, self.timer) = (.closed, nil, nil)
-        switch phase {
-        case .connecting(let waiting):
-            for link in waiting { link.deliver([.closed(error)]) }
-        case .open(var session, let links):
-            var output = SocketIOOutput()
-            session.streamClosed(error, output: &output)
-            Self.keepRecoveries(session, links)
-            Self.deliver(output.batches, to: links)
-        case .closed: ()
-        }
+        var output = SocketIOOutput()
+        self.owned?.session.streamClosed(error, output: &output)
+        self.keepRecoveries()
+        let (waiting, links) = (self.waiting, self.links)
+        (self.waiting, self.links, self.isClosed) = ([], [:], true)
+        self.owned = nil
+        (self.carrier, self.timer) = (nil, nil)
+        for link in waiting { link.deliver([.closed(error)]) }
+        Self.deliver(output.takeBatches(), to: links)
     }
 }
 
@@ -239,15 +222,14 @@ extension SocketIOEngine: EngineCarrierHandler {
 extension SocketIOEngine {
     /// Lets the session take something in, and carries out what comes of it.
     private func advance(_ body: (inout SocketIOSession, inout SocketIOOutput) -> Void) {
-        guard case .open(var session, let links) = self.phase else { return }
+        guard var owned = self.owned.take() else { return }
         var output = SocketIOOutput()
-        self.phase = .closed  // So that the session has one owner while it changes.
-        let wasOpen = session.handshake != nil
-        body(&session, &output)
-        let opened = wasOpen ? nil : session.handshake
-        let isUnused = session.activeNamespaces == 0
-        if isUnused { Self.keepRecoveries(session, links) }
-        self.phase = .open(session, links: links)
+        let wasOpen = owned.session.handshake != nil
+        body(&owned.session, &output)
+        let opened = wasOpen ? nil : owned.session.handshake
+        let isUnused = owned.session.activeNamespaces == 0
+        self.owned = consume owned
+        if isUnused { self.keepRecoveries() }
         if let opened {
             self.engines.worked(self.choice, for: self.key)
             self.carrier?.sessionOpened(opened)
@@ -261,9 +243,7 @@ extension SocketIOEngine {
 
     private func carryOut(_ output: consuming SocketIOOutput) {
         guard !output.isEmpty else { return }
-        let carrier = self.carrier
-        var links: [Int: SocketIOLink] = [:]
-        if case .open(_, let joined) = self.phase { links = joined }
+        let (carrier, links) = (self.carrier, self.links)
         for frame in output.frames.frames { carrier?.send(frame) }
         for packet in output.frames.messages { _ = carrier?.send(packet) }
         if output.close != nil { self.takesMessages = false }
@@ -276,8 +256,8 @@ extension SocketIOEngine {
     }
 
     /// Leaves with each link what its successor may resume from.
-    private static func keepRecoveries(_ session: SocketIOSession, _ links: [Int: SocketIOLink]) {
-        for (index, link) in links { link.keep(session.recovery(of: index)) }
+    private func keepRecoveries() {
+        for (index, link) in self.links { link.keep(self.owned?.session.recovery(of: index)) }
     }
 
     private static func deliver(_ batches: consuming [NamespaceBatch], to links: [Int: SocketIOLink]) {
@@ -287,9 +267,9 @@ extension SocketIOEngine {
 
     /// Makes sure that a timer runs for the session's next deadline, and notes what senders look at.
     private func arm() {
-        guard case .open(let session, _) = self.phase, let due = session.nextDeadline else { return }
-        self.heartbeatDeadline = session.heartbeatDeadline
-        self.maximumPayload = session.handshake?.maxPayload ?? .max
+        guard let due = self.owned?.session.nextDeadline else { return }
+        self.heartbeatDeadline = self.owned?.session.heartbeatDeadline
+        self.maximumPayload = self.owned?.session.handshake?.maxPayload ?? .max
         guard self.timer.map({ due < $0.due }) ?? true else { return }
         self.timer?.timer.cancel()
         let timer = self.engines.loop.scheduleLocally(after: ContinuousClock.now.duration(to: due)) {

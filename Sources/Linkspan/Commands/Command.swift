@@ -54,13 +54,13 @@ public struct Command: Sendable {
     private final class Box: Sendable {
         let rest: Rest
 
-        init(_ rest: Rest) { self.rest = rest }
+        init(_ rest: consuming Rest) { self.rest = rest }
     }
 
     /// Its identity.
     public private(set) var id: ID
     private let form: Form
-    /// What a link is given, except for the number of a request.
+    /// What a link is given; for a delivery without its number and its key.
     private(set) var message: OutboundMessage
     private var box: Box?
 
@@ -181,6 +181,10 @@ extension Command {
     /// Whether it is a send without a time limit, whose outcome nobody asks for.
     var isPlain: Bool { self.form == .send && self.box == nil }
 
+    var isSend: Bool { self.form == .send }
+
+    var isRequest: Bool { self.form == .request }
+
     /// Whether it is sent again when it is not answered.
     var isDelivery: Bool { self.form == .deliver }
 
@@ -189,6 +193,9 @@ extension Command {
 
     /// Whether somebody asks for a receipt.
     var wantsReceipt: Bool { self.box?.rest.accepted != nil }
+
+    /// Gives a request the number that its reply will have.
+    mutating func setRequestID(_ id: UInt64) { self.message.requestID = id }
 
     /// Gives the command an identity, if it has none.
     mutating func identify() { if self.id == .none { self.id = ID.next() } }

@@ -240,7 +240,7 @@ extension CommandStateMachine {
     mutating func ended(
         _ command: Command, _ outcome: Result<Payload, LinkspanError>, effects: inout Deque<Effect>
     ) -> StoreCall? {
-        guard case .deliver(let orderingKey) = command.kind, let key = command.key,
+        guard command.isDelivery, case .deliver(let orderingKey) = command.kind, let key = command.key,
             let (account, followers) = self.ledger.remove(command.id, key: key)
         else { return nil }
         for follower in followers { effects.append(.finish(follower, outcome)) }

@@ -3,12 +3,16 @@ internal import DequeModule
 /// The sending side of a connection as a value: the commands that wait, those under way, and when the link may have
 /// them.
 ///
-/// Methods decide and leave effects; they call nobody.
-struct CommandStateMachine {
+/// Methods decide and leave effects; they call nobody. Not copyable, because it has one owner, and looking at it would
+/// copy all that it holds.
+struct CommandStateMachine: ~Copyable {
     /// A command that is ready for the link.
     struct Outgoing {
         var command: Command
-        var message: OutboundMessage
+        /// What the link is given when it is not the command's own message: that of a delivery.
+        var delivery: OutboundMessage?
+
+        var message: OutboundMessage { self.delivery ?? self.command.message }
     }
 
     /// Where commands go.
@@ -226,8 +230,7 @@ extension CommandStateMachine {
 
 extension CommandStateMachine {
     /// Whether a command goes to the link as it is: a plain send while nothing waits, the commonest of all.
-    // Mutating, because that looks at the state in place: for a plain method the owner would copy all of it.
-    mutating func passes(_ command: borrowing Command) -> Bool {
+    func passes(_ command: borrowing Command) -> Bool {
         guard case .open = self.phase else { return false }
         return command.isPlain
     }
@@ -305,23 +308,23 @@ extension CommandStateMachine {
         self.ages.insert(command.id, at: made + maxAge, living: self.buffer.count) { Set(self.buffer.ids) }
     }
 
-    private mutating func outgoing(_ command: Command) -> Outgoing {
-        var message = command.message
-        if command.kind == .request { message.requestID = self.awaitReply(to: command) }
-        return Outgoing(command: command, message: message)
+    private mutating func outgoing(_ command: consuming Command) -> Outgoing {
+        if command.isRequest { command.setRequestID(self.nextRequestID()) }
+        return Outgoing(command: command)
     }
 
     private mutating func outgoing(_ begun: DeliveryQueues.Begun, now: ContinuousClock.Instant) -> Outgoing {
         let command = begun.command
         var message = OutboundMessage(event: command.event, payload: self.payload(of: command))
-        let number = self.awaitReply(to: command, under: begun.requestID)
+        // A repetition has the number of the first attempt, so that either's reply counts.
+        let number = begun.requestID ?? self.nextRequestID()
         message.requestID = number
         let due = now + self.delivery.repeatAfter
         if case .deliver(let orderingKey) = command.kind {
             self.queues.note(requestID: number, repeatAt: due, orderingKey: orderingKey)
         }
         self.watchReply(to: command, until: due)
-        return Outgoing(command: command, message: message)
+        return Outgoing(command: command, delivery: message)
     }
 
     private func payload(of delivery: Command) -> Payload {
@@ -329,12 +332,15 @@ extension CommandStateMachine {
         return delivery.payload.appending(key)
     }
 
-    /// Notes that a reply is awaited, under the number of a former attempt or the next one.
-    private mutating func awaitReply(to command: Command, under former: UInt64? = nil) -> UInt64 {
-        let number = former ?? self.lastRequestID
-        if former == nil { self.lastRequestID += 1 }
-        self.awaited[number] = command
-        return number
+    private mutating func nextRequestID() -> UInt64 {
+        defer { self.lastRequestID += 1 }
+        return self.lastRequestID
+    }
+
+    /// The link has taken a command: from now on its reply is awaited, if it gets one.
+    mutating func linkTook(_ outgoing: consuming Outgoing) {
+        guard let number = outgoing.message.requestID else { return }
+        self.awaited[number] = outgoing.command
     }
 }
 
@@ -427,7 +433,7 @@ extension CommandStateMachine {
             self.lateReplies += 1
             return nil
         }
-        if case .deliver(let orderingKey) = command.kind {
+        if command.isDelivery, case .deliver(let orderingKey) = command.kind {
             _ = self.queues.remove(command.id, orderingKey: orderingKey)
             self.beginNext(effects: &effects)
         }

@@ -17,7 +17,7 @@ extension ConnectionCore {
         if self.commands.passes(command), self.pass(command) { return }
         let outgoing = try self.commands.accept(
             command, hasBeenTaken: hasBeenTaken, made: { made ?? self.now }, effects: &self.effects)
-        if let outgoing { self.hand(outgoing) }
+        if let outgoing { self.hand(consume outgoing) }
     }
 
     /// Gives a command to the link as it is; false when the link did not take it, and it goes the usual way.
@@ -31,7 +31,7 @@ extension ConnectionCore {
         case .refused, .rejected: return false
         }
         if self.isTraced || !self.outgoingListeners.isEmpty || !self.drains.isEmpty {
-            self.sent(copy command, command.message)
+            self.sent(CommandStateMachine.Outgoing(command: copy command))
         }
         return true
     }
@@ -53,20 +53,19 @@ extension ConnectionCore {
 
 extension ConnectionCore {
     /// Gives a command to the link.
-    private func hand(_ outgoing: CommandStateMachine.Outgoing) {
+    private func hand(_ outgoing: consuming CommandStateMachine.Outgoing) {
         guard let link = self.link else {
             return self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
         }
         let acceptance = self.calling {
             self.probe?.leaving(outgoing.command)
-            return link.send(outgoing.message)
+            return if let message = outgoing.delivery { link.send(message) } else { link.send(outgoing.command.message) }
         }
         switch acceptance {
-        case .accepted:
-            self.sent(outgoing.command, outgoing.message)
-        case .acceptedAndFull:
-            self.commands.linkIsFull()
-            self.sent(outgoing.command, outgoing.message)
+        case .accepted, .acceptedAndFull:
+            if acceptance == .acceptedAndFull { self.commands.linkIsFull() }
+            self.sent(outgoing)
+            self.commands.linkTook(consume outgoing)
         case .refused:
             self.traceRefused(outgoing)
             self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
@@ -76,16 +75,13 @@ extension ConnectionCore {
         }
     }
 
-    private func sent(_ command: Command, _ message: OutboundMessage) {
-        if self.isTraced { self.trace(TracedFrame(message, at: self.now)) }
-        self.probe?.sent(command)
-        if !self.outgoingListeners.isEmpty {
-            self.effects.append(
-                .tellOutgoing(OutgoingMessage(event: command.event, payload: command.payload, kind: command.kind)))
-        }
-        guard command.kind == .send else { return }
-        if command.completion != nil || self.probe != nil || !self.drains.isEmpty {
-            self.effects.append(.finish(command, .success(.empty)))
+    private func sent(_ outgoing: CommandStateMachine.Outgoing) {
+        if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now)) }
+        self.probe?.sent(outgoing.command)
+        if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(OutgoingMessage(outgoing.command))) }
+        guard outgoing.command.isSend else { return }
+        if outgoing.command.completion != nil || self.probe != nil || !self.drains.isEmpty {
+            self.effects.append(.finish(outgoing.command, .success(.empty)))
         }
     }
 

@@ -62,7 +62,7 @@ final class ConnectionCore {
     /// Effects that have to wait until the connection has moved there.
     private var deferred: [Effect] = []
 
-    init(id: UInt64, inbox: ConnectionInbox, configuration: Prepared) {
+    init(id: UInt64, inbox: ConnectionInbox, configuration: consuming Prepared) {
         self.id = id
         self.inbox = inbox
         self.environment = configuration.environment
@@ -72,15 +72,15 @@ final class ConnectionCore {
         self.destination = configuration.destination
         self.credentials = ConnectionCredentials(configuration.destination)
         self.probe = configuration.environment.observer?.observe(Self.observed(id, configuration.destination))
+        self.publishedLoad = configuration.commands.load
         self.machine = configuration.machine
         self.commands = configuration.commands
-        self.publishedLoad = configuration.commands.load
         self.isTraced = configuration.destination.options.trace > 0
         self.publishedResumption = configuration.destination.resumption
     }
 
     /// What a core begins with.
-    struct Prepared {
+    struct Prepared: ~Copyable {
         let environment: ConnectionEnvironment
         let destination: Destination
         let machine: ConnectionStateMachine
@@ -104,9 +104,11 @@ extension ConnectionCore {
     /// - Parameters:
     ///   - items: what has arrived from other threads, which comes first.
     ///   - body: the reason for the turn.
-    func makeTurn(_ items: [ConnectionInbox.Item], _ body: (ConnectionCore) -> Void) {
+    func makeTurn(_ items: consuming Deque<ConnectionInbox.Item>, _ body: (ConnectionCore) -> Void) {
+        var items = items
+        let hasTaken = !items.isEmpty
         CurrentTurn.make(of: self) {
-            for item in items {
+            while let item = items.popFirst() {
                 self.take(item)
                 self.performEffects()
             }
@@ -114,7 +116,7 @@ extension ConnectionCore {
             self.performEffects()
             if !self.pausing.isEmpty || self.isReadingPaused { self.pauseOrResumeReading() }
             self.rearm()
-            self.publishLoad(hasTaken: !items.isEmpty || self.hasTaken)
+            self.publishLoad(hasTaken: hasTaken || self.hasTaken)
             self.hasTaken = false
             if self.isResumptionStale { self.publishResumption() }
         }
@@ -126,11 +128,12 @@ extension ConnectionCore {
     /// Deals with what has arrived during this turn, for a call that skipped the inbox and was still made after it.
     func takeArrived() {
         self.hasTaken = true
-        for item in self.inbox.takeItems(on: self.executor) ?? [] { self.take(item) }
+        var items = self.inbox.takeItems(on: self.executor) ?? []
+        while let item = items.popFirst() { self.take(item) }
     }
 
-    private func take(_ item: ConnectionInbox.Item) {
-        switch item {
+    private func take(_ item: consuming ConnectionInbox.Item) {
+        switch consume item {
         case .command(let command, let made):
             do throws(LinkspanError) {
                 try self.accept(command, hasBeenTaken: true, made: made)

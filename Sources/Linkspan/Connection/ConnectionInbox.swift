@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import LinkspanRuntime
 
 /// The one place where other threads reach a connection: commands and calls on their way to its executor, the room they
@@ -29,7 +30,7 @@ final class ConnectionInbox: Sendable {
 
     struct State: Sendable {
         fileprivate(set) var executor: any JobExecutor
-        fileprivate var items: [Item] = []
+        fileprivate var items: Deque<Item> = []
         /// Whether the executor is about to look for items.
         fileprivate var isScheduled = false
         /// What the items take.
@@ -228,7 +229,7 @@ extension ConnectionInbox {
     }
 
     /// The items that have arrived; nil when the connection lives on another executor.
-    func takeItems(on executor: any JobExecutor) -> [Item]? {
+    func takeItems(on executor: any JobExecutor) -> Deque<Item>? {
         self.state.withLock { state in
             guard state.executor === executor else {
                 // The job that was to take them runs in the wrong place.
@@ -288,12 +289,13 @@ extension ConnectionInbox {
 }
 
 extension ConnectionInbox.State {
-    fileprivate mutating func takeItems() -> [ConnectionInbox.Item] {
+    fileprivate mutating func takeItems() -> Deque<ConnectionInbox.Item> {
         self.isScheduled = false
-        guard !self.items.isEmpty else { return [] }
+        var items: Deque<ConnectionInbox.Item> = []
+        guard !self.items.isEmpty else { return items }
         self.arrived = self.arrived + self.arriving
         self.arriving = ConnectionLoad()
-        defer { self.items = [] }
-        return self.items
+        swap(&items, &self.items)
+        return items
     }
 }

@@ -13,4 +13,8 @@ public struct OutgoingMessage: Sendable {
         self.payload = payload
         self.kind = kind
     }
+
+    init(_ command: Command) {
+        self.init(event: command.event, payload: command.payload, kind: command.kind)
+    }
 }

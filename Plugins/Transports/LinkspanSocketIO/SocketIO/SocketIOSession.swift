@@ -52,7 +52,10 @@ struct SocketIOSession: Sendable {
     /// How many namespaces are joined.
     ///
     /// When none is, the engine has no purpose (S25).
-    var activeNamespaces: Int { self.namespaces.count(where: \.isActive) }
+    var activeNamespaces: Int {
+        // By index here and below: iterating copies the elements.
+        self.namespaces.indices.count { self.namespaces[$0].isActive }
+    }
 
     /// When ``timer(now:output:)`` has to be called next; nil when never.
     var nextDeadline: ContinuousClock.Instant? {
@@ -62,7 +65,7 @@ struct SocketIOSession: Sendable {
             earliest = earliest.map { min($0, deadline) } ?? deadline
         }
         include(self.attachmentsDeadline)
-        for namespace in self.namespaces { include(namespace.nextDeadline) }
+        for index in self.namespaces.indices { include(self.namespaces[index].nextDeadline) }
         return earliest
     }
 
