@@ -7,9 +7,12 @@ internal import LinkspanRuntime
 /// ``SocketIOSession`` decides; this class brings it frames and time, and carries out what it wants. It lives on its
 /// loop.
 final class SocketIOEngine {
-    /// The session. Not copyable, because looking at a value that is stored in an object would copy all of it.
+    /// The session, which has to be looked at in place: reading a member of a value that an object stores copies all of
+    /// it.
     private struct OwnedSession: ~Copyable {
         var session: SocketIOSession
+
+        func look<Answer>(_ body: (SocketIOSession) -> Answer) -> Answer { body(self.session) }
     }
 
     let key: SocketIOEngines.Key
@@ -70,7 +73,7 @@ final class SocketIOEngine {
     /// What a link needs to resume its namespace elsewhere.
     func recovery(of link: SocketIOLink) -> SocketIORecovery? {
         guard let index = self.index(of: link) else { return nil }
-        return self.owned?.session.recovery(of: index)
+        return self.owned?.look { $0.recovery(of: index) }
     }
 
     private func index(of link: SocketIOLink) -> Int? { self.links.first { $0.value === link }?.key }
@@ -114,7 +117,7 @@ extension SocketIOEngine {
         if let waiting = self.waiting.firstIndex(where: { $0 === link }) {
             self.waiting.remove(at: waiting)
             link.deliver([.closed(reason)])
-        } else if let index = self.index(of: link), let active = self.owned?.session.activeNamespaces {
+        } else if let index = self.index(of: link), let active = self.owned?.look(\.activeNamespaces) {
             if politely || active > 1 {
                 self.owned?.session.leave(index, reason: reason, output: &output)
             } else {
@@ -145,7 +148,7 @@ extension SocketIOEngine {
 
     /// Ends the socket when no namespace is left on it (checklist S25).
     private func closeIfUnused(politely: Bool) {
-        let users = self.owned?.session.activeNamespaces ?? self.waiting.count
+        let users = self.owned?.look(\.activeNamespaces) ?? self.waiting.count
         guard !self.isClosed, users == 0, let carrier = self.carrier else { return }
         self.engines.remove(self)
         self.takesMessages = false
@@ -257,7 +260,7 @@ extension SocketIOEngine {
 
     /// Leaves with each link what its successor may resume from.
     private func keepRecoveries() {
-        for (index, link) in self.links { link.keep(self.owned?.session.recovery(of: index)) }
+        for (index, link) in self.links { link.keep(self.owned?.look { $0.recovery(of: index) } ?? nil) }
     }
 
     private static func deliver(_ batches: consuming [NamespaceBatch], to links: [Int: SocketIOLink]) {
@@ -267,9 +270,9 @@ extension SocketIOEngine {
 
     /// Makes sure that a timer runs for the session's next deadline, and notes what senders look at.
     private func arm() {
-        guard let due = self.owned?.session.nextDeadline else { return }
-        self.heartbeatDeadline = self.owned?.session.heartbeatDeadline
-        self.maximumPayload = self.owned?.session.handshake?.maxPayload ?? .max
+        let deadlines = self.owned?.look { ($0.nextDeadline, $0.heartbeatDeadline, $0.maximumPayload) }
+        guard let deadlines, let due = deadlines.0 else { return }
+        (_, self.heartbeatDeadline, self.maximumPayload) = deadlines
         guard self.timer.map({ due < $0.due }) ?? true else { return }
         self.timer?.timer.cancel()
         let timer = self.engines.loop.scheduleLocally(after: ContinuousClock.now.duration(to: due)) {

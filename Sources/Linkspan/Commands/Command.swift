@@ -117,7 +117,7 @@ extension Command {
     /// Makes a command to be sent at once, whose outcome nobody asks for.
     ///
     /// It gets its identity when it has to wait.
-    @inline(__always)
+    @usableFromInline
     init(sending event: consuming String, payload: consuming Payload, isVolatile: Bool = false) {
         self.init(
             id: .none, form: .send,

@@ -7,10 +7,14 @@ internal import DequeModule
 /// copy all that it holds.
 struct CommandStateMachine: ~Copyable {
     /// A command that is ready for the link.
-    struct Outgoing {
-        var command: Command
+    ///
+    /// Not copyable: a command goes to the link, and then to where its reply is awaited.
+    struct Outgoing: ~Copyable {
+        let command: Command
+        /// The number of its reply, if it gets one.
+        let requestID: UInt64?
         /// What the link is given when it is not the command's own message: that of a delivery.
-        var delivery: OutboundMessage?
+        let delivery: OutboundMessage?
 
         var message: OutboundMessage { self.delivery ?? self.command.message }
     }
@@ -108,12 +112,8 @@ struct CommandStateMachine: ~Copyable {
 
     /// When ``expire(now:effects:)`` is due.
     var deadline: ContinuousClock.Instant? {
-        var earliest = self.deadlines.earliest
-        for other in [self.repeats.earliest, self.ages.earliest] {
-            guard let other else { continue }
-            earliest = earliest.map { min($0, other) } ?? other
-        }
-        return earliest
+        let (first, second, third) = (self.deadlines.earliest, self.repeats.earliest, self.ages.earliest)
+        return .earliest(.earliest(first, second), third)
     }
 }
 
@@ -309,8 +309,10 @@ extension CommandStateMachine {
     }
 
     private mutating func outgoing(_ command: consuming Command) -> Outgoing {
-        if command.isRequest { command.setRequestID(self.nextRequestID()) }
-        return Outgoing(command: command)
+        guard command.isRequest else { return Outgoing(command: command, requestID: nil, delivery: nil) }
+        let number = self.nextRequestID()
+        command.setRequestID(number)
+        return Outgoing(command: command, requestID: number, delivery: nil)
     }
 
     private mutating func outgoing(_ begun: DeliveryQueues.Begun, now: ContinuousClock.Instant) -> Outgoing {
@@ -324,7 +326,7 @@ extension CommandStateMachine {
             self.queues.note(requestID: number, repeatAt: due, orderingKey: orderingKey)
         }
         self.watchReply(to: command, until: due)
-        return Outgoing(command: command, delivery: message)
+        return Outgoing(command: command, requestID: number, delivery: message)
     }
 
     private func payload(of delivery: Command) -> Payload {
@@ -339,8 +341,7 @@ extension CommandStateMachine {
 
     /// The link has taken a command: from now on its reply is awaited, if it gets one.
     mutating func linkTook(_ outgoing: consuming Outgoing) {
-        guard let number = outgoing.message.requestID else { return }
-        self.awaited[number] = outgoing.command
+        if let number = outgoing.requestID { self.awaited[number] = outgoing.command }
     }
 }
 
@@ -382,9 +383,9 @@ extension CommandStateMachine {
     }
 
     /// The link refused a command: it goes back to the head of what waits, until the link has room or ends.
-    mutating func takeBack(_ outgoing: Outgoing, now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
+    mutating func takeBack(_ outgoing: consuming Outgoing, now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
+        if let id = outgoing.requestID { self.awaited[id] = nil }
         let command = outgoing.command
-        if let id = outgoing.message.requestID { self.awaited[id] = nil }
         if case .deliver(let orderingKey) = command.kind {
             self.queues.giveBack(orderingKey: orderingKey)
         } else if case .greeting = self.phase {
@@ -401,9 +402,9 @@ extension CommandStateMachine {
     }
 
     /// A command can never be sent over this link.
-    mutating func reject(_ outgoing: Outgoing, _ error: LinkspanError, effects: inout Deque<Effect>) {
+    mutating func reject(_ outgoing: consuming Outgoing, _ error: LinkspanError, effects: inout Deque<Effect>) {
+        if let id = outgoing.requestID { self.awaited[id] = nil }
         let command = outgoing.command
-        if let id = outgoing.message.requestID { self.awaited[id] = nil }
         var error = error
         error.certainty = .notSent
         if case .deliver(let orderingKey) = command.kind {
@@ -516,5 +517,13 @@ extension CommandStateMachine {
         removed += self.ledger.removeFollowers(ids).map { ($0, .unknown) }
         self.beginNext(effects: &effects)
         return removed.sorted { $0.0.id < $1.0.id }
+    }
+}
+
+extension Optional<ContinuousClock.Instant> {
+    /// The earlier of two deadlines, of which either may not exist.
+    static func earliest(_ one: Self, _ other: Self) -> Self {
+        guard let one, let other else { return one ?? other }
+        return Swift.min(one, other)
     }
 }

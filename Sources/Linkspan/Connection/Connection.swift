@@ -81,6 +81,7 @@ extension Connection {
     ///   - event: the name of the event.
     ///   - arguments: its arguments; `Data` inside them travels as binary.
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
+    @inlinable
     public func send<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {
@@ -90,6 +91,7 @@ extension Connection {
     /// Sends an event now or not at all: for what is worth nothing later, such as a cursor's place.
     ///
     /// - Throws: ``LinkspanError``: `encodingFailed`, `released`. That it was left out is not an error.
+    @inlinable
     public func sendVolatile<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {

@@ -31,7 +31,7 @@ extension ConnectionCore {
         case .refused, .rejected: return false
         }
         if self.isTraced || !self.outgoingListeners.isEmpty || !self.drains.isEmpty {
-            self.sent(CommandStateMachine.Outgoing(command: copy command))
+            self.sent(CommandStateMachine.Outgoing(command: copy command, requestID: nil, delivery: nil))
         }
         return true
     }
@@ -59,7 +59,9 @@ extension ConnectionCore {
         }
         let acceptance = self.calling {
             self.probe?.leaving(outgoing.command)
-            return if let message = outgoing.delivery { link.send(message) } else { link.send(outgoing.command.message) }
+            return if let message = outgoing.delivery { link.send(message) } else {
+                link.send(outgoing.command.message)
+            }
         }
         switch acceptance {
         case .accepted, .acceptedAndFull:
@@ -75,7 +77,7 @@ extension ConnectionCore {
         }
     }
 
-    private func sent(_ outgoing: CommandStateMachine.Outgoing) {
+    private func sent(_ outgoing: borrowing CommandStateMachine.Outgoing) {
         if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now)) }
         self.probe?.sent(outgoing.command)
         if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(OutgoingMessage(outgoing.command))) }
@@ -85,7 +87,7 @@ extension ConnectionCore {
         }
     }
 
-    private func traceRefused(_ outgoing: CommandStateMachine.Outgoing) {
+    private func traceRefused(_ outgoing: borrowing CommandStateMachine.Outgoing) {
         guard self.isTraced else { return }
         self.trace(TracedFrame(outgoing.message, at: self.now))
         self.trace(TracedFrame(refused: outgoing.message, at: self.now))

@@ -11,7 +11,7 @@ extension ConnectionCore {
     ) throws(Failure) {
         let former = self.machine.progress
         let actions = try event(&self.machine)
-        self.epoch = self.machine.epoch
+        (self.epoch, self.machineDeadline) = (self.machine.epoch, self.machine.deadline)
         for action in actions { self.carryOut(action) }
         let progress = self.machine.progress
         // The change to `released` is the last.

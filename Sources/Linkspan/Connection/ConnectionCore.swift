@@ -19,6 +19,8 @@ final class ConnectionCore {
     var machine: ConnectionStateMachine
     /// The machine's epoch, looked at for each message.
     var epoch: UInt64?
+    /// The machine's deadline, looked at for each turn.
+    var machineDeadline: ContinuousClock.Instant?
     // Its methods call nobody, so that no access meets another; the check costs a twentieth of a message.
     @exclusivity(unchecked) var commands: CommandStateMachine
     let router = EventRouter()
@@ -269,9 +271,7 @@ extension ConnectionCore {
 extension ConnectionCore {
     /// Makes sure that a timer runs for the earliest deadline.
     private func rearm() {
-        var wanted = self.machine.deadline
-        if let other = self.commands.deadline { wanted = wanted.map { min($0, other) } ?? other }
-        guard let wanted else { return }
+        guard let wanted = Optional.earliest(self.machineDeadline, self.commands.deadline) else { return }
         if let timer = self.timer {
             guard wanted < timer.due else { return }
             timer.work.cancel()

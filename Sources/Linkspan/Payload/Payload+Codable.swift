@@ -10,6 +10,7 @@ extension Payload {
     /// `Data` inside them becomes binary attachments.
     ///
     /// - Throws: ``LinkspanError`` with code `encodingFailed` when a value cannot be written as JSON.
+    @inlinable
     public init<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
         var writer = PayloadWriter()
         for argument in repeat each arguments {
@@ -115,41 +116,67 @@ private struct AttachmentPlaceholder: Codable {
 }
 
 /// Writes arguments behind one another.
-private struct PayloadWriter {
+///
+/// Inlined as far as the choice by type goes, so that it is made where the type is known.
+@usableFromInline
+struct PayloadWriter {
     private var elements: [UInt8] = []
     private var attachments: [ArraySlice<UInt8>] = []
 
+    @usableFromInline
+    init() {}
+
+    @usableFromInline
     consuming func finish() -> Payload {
         let (elements, attachments) = (self.elements, self.attachments)
         return Payload(trustedElements: ArraySlice(elements), attachments: attachments)
     }
 
+    @inlinable
     mutating func append<Value: Encodable>(_ value: Value) throws(LinkspanError) {
-        if !self.elements.isEmpty { self.elements.append(UInt8(ascii: ",")) }
-        if let text = Self.same(value, as: String.self) {
-            JSONString.append(text, to: &self.elements)
-        } else if let number = Self.same(value, as: Int.self) {
-            self.elements.append(contentsOf: String(number).utf8)
-        } else if let flag = Self.same(value, as: Bool.self) {
-            self.elements.append(contentsOf: (flag ? "true" : "false").utf8)
-        } else if let text = Self.same(value, as: PayloadText.self) {
-            self.append(text)
+        // Bit casts, because a dynamic cast would cost as much as writing the value does.
+        if Value.self == String.self {
+            self.write(unsafeBitCast(value, to: String.self))
+        } else if Value.self == Int.self {
+            self.write(unsafeBitCast(value, to: Int.self))
+        } else if Value.self == Bool.self {
+            self.write(unsafeBitCast(value, to: Bool.self))
+        } else if Value.self == PayloadText.self {
+            self.write(unsafeBitCast(value, to: PayloadText.self))
         } else {
             try self.encode(value)
         }
     }
 
-    /// The value as the type that it has, or nil; a dynamic cast would cost as much as writing the value does.
-    @inline(__always)
-    private static func same<Value, Wanted>(_ value: Value, as type: Wanted.Type) -> Wanted? {
-        Value.self == type ? unsafeBitCast(value, to: type) : nil
+    @usableFromInline
+    mutating func write(_ text: String) {
+        self.separate()
+        JSONString.append(text, to: &self.elements)
     }
 
-    private mutating func append(_ text: PayloadText) {
+    @usableFromInline
+    mutating func write(_ number: Int) {
+        self.separate()
+        self.elements.append(contentsOf: String(number).utf8)
+    }
+
+    @usableFromInline
+    mutating func write(_ flag: Bool) {
+        self.separate()
+        self.elements.append(contentsOf: (flag ? "true" : "false").utf8)
+    }
+
+    @usableFromInline
+    mutating func write(_ text: PayloadText) {
+        self.separate()
         self.elements.append(contentsOf: text.json)
     }
 
-    private mutating func encode<Value: Encodable>(_ value: Value) throws(LinkspanError) {
+    private mutating func separate() { if !self.elements.isEmpty { self.elements.append(UInt8(ascii: ",")) } }
+
+    @usableFromInline
+    mutating func encode<Value: Encodable>(_ value: Value) throws(LinkspanError) {
+        self.separate()
         let collector = AttachmentCollector(firstIndex: self.attachments.count)
         do {
             let encoder = JSONEncoder()

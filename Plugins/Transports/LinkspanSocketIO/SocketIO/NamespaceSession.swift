@@ -24,7 +24,7 @@ struct NamespaceSession: Sendable {
     private let coding: SocketIOCoding
     private let limits: SocketIOLimits
     private var state: State = .closed {
-        didSet { self.isConnected = if case .connected = self.state { true } else { false } }
+        didSet { self.noteState() }
     }
     /// What to give to the next join, on another engine, to miss nothing; nil when the server offers no recovery.
     private(set) var recovery: SocketIORecovery?
@@ -62,12 +62,7 @@ struct NamespaceSession: Sendable {
     private(set) var isConnected = false
 
     /// Whether the owner still waits for the closing event.
-    var isActive: Bool {
-        switch self.state {
-        case .waiting, .connecting, .connected: true
-        case .abandoned, .closed: false
-        }
-    }
+    private(set) var isActive = false
 
     /// Whether an answer to CONNECT is outstanding that nobody wants any more.
     var isAbandoned: Bool {
@@ -75,8 +70,17 @@ struct NamespaceSession: Sendable {
     }
 
     /// When ``timer(now:output:)`` has to be called next; nil when never.
-    var nextDeadline: ContinuousClock.Instant? {
-        if case .connecting(let deadline, _) = self.state { deadline } else { nil }
+    private(set) var nextDeadline: ContinuousClock.Instant?
+
+    /// Notes what is asked for after each read, which computed from the state would copy the session each time.
+    private mutating func noteState() {
+        (self.isConnected, self.isActive, self.nextDeadline) =
+            switch self.state {
+            case .waiting: (false, true, nil)
+            case .connecting(let deadline, _): (false, true, deadline)
+            case .connected: (true, true, nil)
+            case .abandoned, .closed: (false, false, nil)
+            }
     }
 
     /// Notes that the owner wants in.

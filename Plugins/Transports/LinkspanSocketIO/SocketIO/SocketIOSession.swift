@@ -69,6 +69,9 @@ struct SocketIOSession: Sendable {
         return earliest
     }
 
+    /// The most bytes that a packet over polling may have, as far as the server has said.
+    var maximumPayload: Int { self.handshake?.maxPayload ?? .max }
+
     /// When the server's silence becomes the end; nil before the handshake and after the end.
     var heartbeatDeadline: ContinuousClock.Instant? { self.engine.heartbeatDeadline }
 
