@@ -103,14 +103,24 @@ extension Command {
         key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
         accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
+        self.init(
+            kind, id: ID.next(), event: event, payload: payload, timeout: timeout, isVolatile: isVolatile, key: key,
+            completion: completion, accepted: accepted)
+    }
+
+    private init(
+        _ kind: Kind, id: ID, event: String, payload: Payload, timeout: Duration?, isVolatile: Bool = false,
+        key: String?, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
+        accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
+    ) {
         let message = OutboundMessage(event: event, payload: payload, isVolatile: isVolatile)
         let form = Form(kind)
         if form == .send, timeout == nil, key == nil, completion == nil, accepted == nil {
-            self.init(id: ID.next(), form: form, message: message, box: nil)
+            self.init(id: id, form: form, message: message, box: nil)
         } else {
             var rest = Rest(timeout: timeout, key: key, completion: completion, accepted: accepted)
             if case .deliver(let orderingKey) = kind { rest.orderingKey = orderingKey }
-            self.init(id: ID.next(), form: form, message: message, box: Box(rest))
+            self.init(id: id, form: form, message: message, box: Box(rest))
         }
     }
 
@@ -224,10 +234,10 @@ extension Command {
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> Payload {
-        let outcome = Promise<Result<Payload, LinkspanError>>()
-        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome.fulfill($0) }
-        try perform(command)
-        return try await Self.value(of: outcome) { cancel(command.id) }
+        let id = ID.next()
+        return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
+            Command(kind, id: id, event: event, payload: payload, timeout: timeout, key: key, completion: fulfill)
+        }
     }
 
     /// Has a delivery performed and waits until it is accepted; cancelling the task before that gives the delivery up.
@@ -235,23 +245,40 @@ extension Command {
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?,
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> DeliveryReceipt {
-        let accepted = Promise<Result<DeliveryReceipt, LinkspanError>>()
-        let command = Command(kind, event: event, payload: payload, timeout: timeout, key: key) { outcome in
-            // Counts when the delivery was refused, or the connection does not tell that it has accepted it.
-            accepted.fulfill(outcome.map { _ in DeliveryReceipt(key: key ?? event) })
-        } accepted: { receipt in
-            accepted.fulfill(.success(receipt))
+        let id = ID.next()
+        return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
+            // The first of the two counts: a delivery that is refused has an outcome and no receipt.
+            let accepted = Promise<Result<DeliveryReceipt, LinkspanError>>()
+            accepted.whenFulfilled(fulfill)
+            return Command(kind, id: id, event: event, payload: payload, timeout: timeout, key: key) { outcome in
+                // Counts when the delivery was refused, or the connection does not tell that it has accepted it.
+                accepted.fulfill(outcome.map { _ in DeliveryReceipt(key: key ?? event) })
+            } accepted: { receipt in
+                accepted.fulfill(.success(receipt))
+            }
         }
-        try perform(command)
-        return try await Self.value(of: accepted) { cancel(command.id) }
     }
 
-    /// Waits for what the callbacks of a command promise; calls `cancel` when the task is cancelled meanwhile.
+    /// Performs a command and waits until it calls back; calls `cancel` when the task is cancelled meanwhile.
+    ///
+    /// - Parameters:
+    ///   - perform: takes the command, or throws and never calls back.
+    ///   - cancel: gives the command up; does nothing before it was performed.
+    ///   - make: makes the command that calls back, once.
     private static func value<Value: Sendable>(
-        of promise: Promise<Result<Value, LinkspanError>>, cancel: @escaping @Sendable () -> Void
+        perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable () -> Void,
+        make: (@escaping @Sendable (Result<Value, LinkspanError>) -> Void) -> Command
     ) async throws(LinkspanError) -> Value {
         let result = await withTaskCancellationHandler {
-            await promise.value
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Result<Value, LinkspanError>, Never>) in
+                do throws(LinkspanError) {
+                    try perform(make { continuation.resume(returning: $0) })
+                } catch {
+                    return continuation.resume(returning: .failure(error))
+                }
+                // The handler below may have run too early for the command to be there.
+                if Task.isCancelled { cancel() }
+            }
         } onCancel: {
             cancel()
         }
