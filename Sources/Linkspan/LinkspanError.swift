@@ -118,6 +118,10 @@ extension LinkspanError.Code {
     public static let slowConsumer = Self(rawValue: "slowConsumer")
     /// The peer sent something that the protocol does not allow.
     public static let protocolViolation = Self(rawValue: "protocolViolation")
+    /// The peer ended the link because of a message: it is too large for the peer, or of a kind that it does not take.
+    ///
+    /// Of a delivery: it ended its link in this way a second time, and is not sent again.
+    public static let messageRefused = Self(rawValue: "messageRefused")
     /// The server is there but cannot serve now: 5xx, 429, restarting.
     public static let serverUnavailable = Self(rawValue: "serverUnavailable")
     /// The server closed the connection on purpose and does not want it back.

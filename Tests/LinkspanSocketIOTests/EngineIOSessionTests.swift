@@ -71,6 +71,17 @@ struct EngineIOSessionTests {
         #expect(!session.isOpen)
     }
 
+    @Test("whatever was heard moves the deadline, and nothing moves it back")
+    func heard() {
+        var session = Self.open()
+        session.heard(at: at(30))
+        #expect(session.nextDeadline == at(75))
+        session.heard(at: at(20))
+        #expect(session.nextDeadline == at(75))
+        #expect(session.timer(now: at(74.9)).error == nil)
+        #expect(session.timer(now: at(75)).error?.code == .heartbeatMissed)
+    }
+
     @Test("a second handshake replaces the timings of the first")
     func secondHandshake() {
         var session = Self.open()

@@ -5,9 +5,8 @@ internal import LinkspanRuntime
 extension SocketIOEngine {
     func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
         let length = payload.elements.count + overhead + 24
-        var largest = length
-        if !payload.attachments.isEmpty { largest = payload.attachments.reduce(length) { max($0, $1.count) } }
-        return self.admit(largest: largest) { carrier in
+        let attachment = payload.attachments.isEmpty ? 0 : payload.attachments.reduce(0) { max($0, $1.count) }
+        return self.admit(text: length, attachment: attachment) { carrier in
             carrier.send(expectedLength: length, attachments: payload.attachments, write: write)
         }
     }
@@ -16,32 +15,50 @@ extension SocketIOEngine {
     func send(_ packet: SocketIOCodecPacket, by codec: any SocketIOCodec) -> SendAcceptance {
         do throws(LinkspanError) {
             let messages = try SocketIOCoding.messages(packet, by: codec)
-            return self.admit(largest: messages.reduce(0) { max($0, $1.byteCount) }) { $0.send(messages) }
+            var (text, attachment) = (0, 0)
+            for message in messages {
+                switch message {
+                case .text(let bytes): text = max(text, bytes.count)
+                case .binary(let bytes): attachment = max(attachment, bytes.count)
+                }
+            }
+            return self.admit(text: text, attachment: attachment) { $0.send(messages) }
         } catch {
             return .rejected(error)
         }
     }
 
+    /// Sends what the carrier and the server take.
+    ///
+    /// - Parameters:
+    ///   - text: the bytes of the longest text.
+    ///   - attachment: those of the largest attachment; 0 for none.
+    ///   - send: gives it to the carrier.
     @inline(__always)
     private func admit(
-        largest: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
+        text: Int, attachment: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
     ) -> SendAcceptance {
         guard self.takesMessages, let carrier = self.carrier else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
-        if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= .now {
+        if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= .now, self.isOverdue() {
             self.engines.loop.executeLocally { self.timerFired() }
             return .refused
         }
-        let maximum = self.maximumPayload
-        guard largest <= maximum else {
-            return .rejected(
-                LinkspanError(.messageTooLarge, "the message is larger than the \(maximum) bytes the server takes"))
+        let largest = attachment == 0 ? text : max(text, carrier.length(ofAttachment: attachment))
+        guard largest <= self.maximumPayload else {
+            return carrier.isChanging ? .refused : .rejected(self.tooLarge(largest))
         }
         switch send(carrier) {
         case .sent: return .accepted
         case .full: return .acceptedAndFull
         case .notOpen: return .refused
         }
+    }
+
+    private func tooLarge(_ length: Int) -> LinkspanError {
+        LinkspanError(
+            .messageTooLarge,
+            "the message takes \(length) bytes on the wire, and the server takes \(self.maximumPayload) at most")
     }
 
     /// Reads no further while one of the links wants that: they share the socket.

@@ -15,6 +15,12 @@ final class SocketIOEngine {
         func look<Answer>(_ body: (SocketIOSession) -> Answer) -> Answer { body(self.session) }
     }
 
+    /// How long a link that leaves waits for its last words to be sent, and how often it looks.
+    private static let farewellDeadline = Duration.seconds(5)
+    private static let farewellPeriod = Duration.milliseconds(2)
+    /// How long what has arrived is read when the heartbeat is overdue.
+    private static let lastLook = Duration.milliseconds(10)
+
     let key: SocketIOEngines.Key
     private let request: LinkRequest
     let engines: SocketIOEngines
@@ -25,6 +31,8 @@ final class SocketIOEngine {
     /// The links of the session's namespaces.
     private var links: [Int: SocketIOLink] = [:]
     private var isClosed = false
+    /// The ends of links that have left, which are told when their last words are on their way.
+    private var farewells: [NamespaceBatch] = []
     private var choice = CarrierChoice.polling
     /// What has the session, or is to have it.
     private(set) var carrier: (any EngineCarrier)?
@@ -33,6 +41,8 @@ final class SocketIOEngine {
     private(set) var takesMessages = false
     private(set) var heartbeatDeadline: ContinuousClock.Instant?
     private(set) var maximumPayload = Int.max
+    /// Whether the heartbeat is overdue, and what has arrived is being read before that is held against the server.
+    private var isLastLook = false
     /// Whether a read is being dealt with, so that the server is alive.
     private(set) var isReading = false
     /// The links that want nothing to be read for now.
@@ -120,6 +130,8 @@ extension SocketIOEngine {
         } else if let index = self.index(of: link), let active = self.owned?.look(\.activeNamespaces) {
             if politely || active > 1 {
                 self.owned?.session.leave(index, reason: reason, output: &output)
+                // The link ends when its last words are on their way.
+                self.farewells += output.takeBatches()
             } else {
                 // Given up without a word: the server may let the next link resume.
                 self.owned?.session.streamClosed(reason, output: &output)
@@ -129,6 +141,31 @@ extension SocketIOEngine {
         self.resumeReading(for: link)
         self.carryOut(consume output)
         self.closeIfUnused(politely: politely)
+        self.awaitFlush()
+    }
+
+    /// Ends the links that have left when the system, or over polling the server, has all they said.
+    ///
+    /// The last of an engine ends with the carrier, whose goodbye the server answers.
+    private func awaitFlush(until limit: ContinuousClock.Instant = .now + SocketIOEngine.farewellDeadline) {
+        guard !self.farewells.isEmpty, !self.isClosed, self.takesMessages else { return }
+        if self.carrier?.hasPendingBytes == true, limit > .now {
+            _ = self.engines.loop.scheduleLocally(after: Self.farewellPeriod) { self.awaitFlush(until: limit) }
+            return
+        }
+        Self.deliver(self.takeFarewells(), to: self.links)
+    }
+
+    /// Ends the links that have left, whatever became of their last words.
+    func endFarewells() {
+        Self.deliver(self.takeFarewells(), to: self.links)
+        self.closeIfUnused(politely: false)
+    }
+
+    private func takeFarewells() -> [NamespaceBatch] {
+        var farewells: [NamespaceBatch] = []
+        swap(&farewells, &self.farewells)
+        return farewells
     }
 
     /// Has a link join the session.
@@ -198,7 +235,7 @@ extension SocketIOEngine: EngineCarrierHandler {
         }
     }
 
-    func carrierDrained() { for link in self.links.values { link.deliver([.writable]) } }
+    func carrierDrained() { for link in self.links.values where link.isOpen { link.deliver([.writable]) } }
 
     func carrierClosed(_ error: LinkspanError) {
         let failed = self.waiting.isEmpty ? nil : self.choice
@@ -216,6 +253,7 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.owned = nil
         (self.carrier, self.timer) = (nil, nil)
         for link in waiting { link.deliver([.closed(error)]) }
+        Self.deliver(self.takeFarewells(), to: links)
         Self.deliver(output.takeBatches(), to: links)
     }
 }
@@ -282,7 +320,27 @@ extension SocketIOEngine {
         self.timer = (due, timer)
     }
 
+    /// Whether the server has been silent for too long, as far as is known.
+    func isOverdue() -> Bool {
+        if let heard = self.carrier?.lastHeard { self.owned?.session.heard(at: heard) }
+        self.heartbeatDeadline = self.owned?.look(\.heartbeatDeadline) ?? nil
+        return self.heartbeatDeadline.map { $0 <= .now } ?? false
+    }
+
     func timerFired() {
+        if self.isOverdue(), !self.isLastLook {
+            // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
+            self.isLastLook = true
+            self.timer?.timer.cancel()
+            self.timer = (.now, self.engines.loop.scheduleLocally(after: Self.lastLook) { self.timerFired() })
+            return
+        }
+        let wasOverdue = self.isLastLook
+        self.isLastLook = false
+        self.timer?.timer.cancel()
+        self.timer = nil
         self.advance { session, output in session.timer(now: .now, output: &output) }
+        // What was refused meanwhile.
+        if wasOverdue { self.carrierDrained() }
     }
 }

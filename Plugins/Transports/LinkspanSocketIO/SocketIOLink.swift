@@ -8,6 +8,8 @@ final class SocketIOLink: Link {
         case idle
         case joined(SocketIOEngine)
         case open(SocketIOEngine)
+        /// Its last words are on their way.
+        case leaving(SocketIOEngine)
         case ended
     }
 
@@ -120,11 +122,16 @@ final class SocketIOLink: Link {
         if politely { self.recovery = .renounced }
         self.engines.loop.executeLocally {
             switch self.state {
-            case .joined(let engine), .open(let engine): engine.leave(self, politely: politely)
+            case .joined(let engine), .open(let engine):
+                if politely { self.state = .leaving(engine) }
+                engine.leave(self, politely: politely)
+            case .leaving(let engine): if !politely { engine.endFarewells() }
             case .idle, .ended: self.deliver([.closed(LinkspanError(.connectionLost, "closed by this side"))])
             }
         }
     }
+
+    var isOpen: Bool { self.openEngine != nil }
 
     private var openEngine: SocketIOEngine? { if case .open(let engine) = self.state { engine } else { nil } }
 

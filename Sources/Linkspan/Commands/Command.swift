@@ -92,7 +92,8 @@ extension Command {
     ///   - kind: what is promised.
     ///   - event: the name of the event.
     ///   - payload: the arguments.
-    ///   - timeout: how long it may take altogether; nil for no limit.
+    ///   - timeout: how long it may take altogether; nil for no limit, or for a request for
+    ///     ``ConnectionOptions/replyTimeout``.
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
     ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
     ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.

@@ -33,6 +33,8 @@ struct CommandStateMachine: ~Copyable {
         case full
         /// To the link at once.
         case open
+        /// Nowhere, until the app connects again: the connection has failed for good.
+        case failed(LinkspanError)
         /// Nowhere: the connection has been released.
         case ended
     }
@@ -44,6 +46,10 @@ struct CommandStateMachine: ~Copyable {
     }
 
     private(set) var pacing: FlushPacing
+    /// How long a request may take that names no limit of its own.
+    private var replyTimeout: Duration
+    /// Whether deliveries stay when the connection has failed for good.
+    private var keepsDeliveries: Bool
     private(set) var delivery: DeliveryOptions
     private var phase = Phase.down
     private var turn = Turn()
@@ -59,6 +65,8 @@ struct CommandStateMachine: ~Copyable {
     /// When deliveries are sent again over the same link.
     private var repeats = DeadlineQueue()
     private var lastRequestID: UInt64 = 0
+    /// Whether anything was sent beside the delivery that was sent last.
+    private var hasCompany = false
     private var lastPause: UInt64 = 0
     private(set) var lateReplies: UInt64 = 0
 
@@ -70,6 +78,8 @@ struct CommandStateMachine: ~Copyable {
     init(options: ConnectionOptions, account: String? = nil) {
         self.ledger = DeliveryLedger(isStored: options.store != nil, account: account)
         self.pacing = options.flush
+        self.replyTimeout = options.replyTimeout
+        self.keepsDeliveries = options.keepsDeliveries
         self.delivery = options.deliveries
         self.buffer = CommandBuffer(limits: options.buffer)
         self.maxAge = options.buffer.maxAge
@@ -79,6 +89,8 @@ struct CommandStateMachine: ~Copyable {
     /// Follows other limits from now on; commands that wait already keep their places and deadlines.
     mutating func adopt(_ options: ConnectionOptions) {
         self.pacing = options.flush
+        self.replyTimeout = options.replyTimeout
+        self.keepsDeliveries = options.keepsDeliveries
         self.delivery = options.deliveries
         self.buffer.limits = options.buffer
         self.maxAge = options.buffer.maxAge
@@ -93,7 +105,7 @@ struct CommandStateMachine: ~Copyable {
         switch self.phase {
         case .open: true
         case .flushing: self.load.waiting == 0
-        case .down, .greeting, .pausing, .full, .ended: false
+        case .down, .greeting, .pausing, .full, .failed, .ended: false
         }
     }
 
@@ -144,7 +156,14 @@ extension CommandStateMachine {
     /// this was their last attempt.
     mutating func linkLost(_ cause: LinkspanError?, effects: inout Deque<Effect>) {
         self.phase = .down
-        self.queues.interruptAll()
+        let guilty = self.queues.interruptAll(
+            isBlamed: cause?.code == .messageRefused, wasAlone: !self.hasCompany)
+        for command in guilty {
+            let error = LinkspanError(
+                .messageRefused, "'\(command.event)' ended its link twice, and is not sent again", cause: cause,
+                certainty: .unknown)
+            effects.append(.finish(command, .failure(error)))
+        }
         self.repeats = DeadlineQueue()
         let requests = self.awaited.values.filter { $0.kind == .request }.sorted { $0.id < $1.id }
         self.awaited = [:]
@@ -165,14 +184,24 @@ extension CommandStateMachine {
         }
     }
 
-    /// There will be no link until the app asks for one: commands that wait to be sent fail, deliveries are kept.
+    /// There will be no link until the app asks for one: what waits fails now, and what comes is refused. Deliveries are
+    /// kept if that was asked for.
     mutating func givenUp(_ cause: LinkspanError, effects: inout Deque<Effect>) {
-        for command in self.buffer.removeAll() {
+        self.phase = .failed(cause)
+        var failing = self.buffer.removeAll().map { ($0, LinkspanError.Certainty.notSent) }
+        if !self.keepsDeliveries {
+            failing += self.queues.removeAll().map { ($0, $1 ? .unknown : .notSent) }
+            failing += self.ledger.removeAllFollowers().map { ($0, .unknown) }
+        }
+        for (command, certainty) in failing {
             let error = LinkspanError(
-                .disconnected, "'\(command.event)' was given up", cause: cause, certainty: .notSent)
+                .disconnected, "'\(command.event)' was given up", cause: cause, certainty: certainty)
             effects.append(.finish(command, .failure(error)))
         }
     }
+
+    /// The app asks for a link again.
+    mutating func reopened() { if case .failed = self.phase { self.phase = .down } }
 
     /// There will be no link any more, and everything fails for this reason.
     mutating func end(_ error: LinkspanError, effects: inout Deque<Effect>) {
@@ -211,7 +240,7 @@ extension CommandStateMachine {
     mutating func linkIsFull() {
         switch self.phase {
         case .flushing, .pausing, .open: self.phase = .full
-        case .down, .greeting, .full, .ended: ()
+        case .down, .greeting, .full, .failed, .ended: ()
         }
     }
 
@@ -231,7 +260,7 @@ extension CommandStateMachine {
 extension CommandStateMachine {
     /// Whether a command goes to the link as it is: a plain send while nothing waits, the commonest of all.
     func passes(_ command: borrowing Command) -> Bool {
-        guard case .open = self.phase else { return false }
+        guard case .open = self.phase, !self.queues.hasSuspects else { return false }
         return command.isPlain
     }
 
@@ -243,7 +272,7 @@ extension CommandStateMachine {
     ///   - made: when it was performed.
     ///   - effects: gets the effects.
     /// - Returns: the command when it is to be sent now; nil when it waits or has failed.
-    /// - Throws: `released`, `bufferFull`.
+    /// - Throws: `released`, `bufferFull`, `disconnected`.
     mutating func accept(
         _ command: consuming Command, hasBeenTaken: Bool = false, made: () -> ContinuousClock.Instant,
         effects: inout Deque<Effect>
@@ -251,10 +280,12 @@ extension CommandStateMachine {
         switch self.phase {
         case .ended:
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
+        case .failed(let cause) where !command.isVolatile && !(command.isOfDelivery && self.keepsDeliveries):
+            throw LinkspanError(failedForGood: cause)
         case .open where !command.isOfDelivery:
-            if command.timeout != nil { self.watch(command, made: made()) }
+            if self.timeout(of: command) != nil { self.watch(command, made: made()) }
             return self.outgoing(command)
-        case .down, .greeting, .flushing, .pausing, .full, .open: ()
+        case .down, .greeting, .flushing, .pausing, .full, .open, .failed: ()
         }
         if command.isOfDelivery {
             try self.acceptDelivery(command, made: made, effects: &effects)
@@ -269,7 +300,7 @@ extension CommandStateMachine {
         for dropped in try self.buffer.append(command, hasBeenTaken: hasBeenTaken) {
             effects.append(dropped.fail(.bufferFull, .notSent, "was dropped for newer ones"))
         }
-        if command.timeout != nil || self.maxAge != nil {
+        if self.timeout(of: command) != nil || self.maxAge != nil {
             let made = made()
             self.watch(command, made: made)
             self.watchAge(of: command, made: made)
@@ -289,9 +320,13 @@ extension CommandStateMachine {
         return self.outgoing(command)
     }
 
+    private func timeout(of command: borrowing Command) -> Duration? {
+        command.timeout ?? (command.isRequest ? self.replyTimeout : nil)
+    }
+
     /// Notes when a command expires, if it does.
     mutating func watch(_ command: Command, made: ContinuousClock.Instant) {
-        guard let timeout = command.timeout else { return }
+        guard let timeout = self.timeout(of: command) else { return }
         let living = self.awaited.count + self.buffer.count + self.queues.count + self.ledger.followerCount
         self.deadlines.insert(command.id, at: made + timeout, living: living) {
             Set(self.awaited.values.map(\.id) + self.buffer.ids + self.queues.ids + self.ledger.followerIDs)
@@ -309,6 +344,7 @@ extension CommandStateMachine {
     }
 
     private mutating func outgoing(_ command: consuming Command) -> Outgoing {
+        self.hasCompany = true
         guard command.isRequest else { return Outgoing(command: command, requestID: nil, delivery: nil) }
         let number = self.nextRequestID()
         command.setRequestID(number)
@@ -316,6 +352,8 @@ extension CommandStateMachine {
     }
 
     private mutating func outgoing(_ begun: DeliveryQueues.Begun, now: ContinuousClock.Instant) -> Outgoing {
+        // Of several heads each is alone only if it is suspected, and then nothing is sent beside it.
+        self.hasCompany = false
         let command = begun.command
         var message = OutboundMessage(event: command.event, payload: self.payload(of: command))
         // A repetition has the number of the first attempt, so that either's reply counts.
@@ -517,6 +555,15 @@ extension CommandStateMachine {
         removed += self.ledger.removeFollowers(ids).map { ($0, .unknown) }
         self.beginNext(effects: &effects)
         return removed.sorted { $0.0.id < $1.0.id }
+    }
+}
+
+extension LinkspanError {
+    /// What a connection that has failed for good says to whoever sends.
+    init(failedForGood cause: LinkspanError) {
+        self.init(
+            .disconnected, "the connection has failed and sends nothing until connect() is called", cause: cause,
+            certainty: .notSent)
     }
 }
 

@@ -20,12 +20,19 @@ public struct DeliveryOptions: Sendable, Hashable {
     ///
     /// Default ``KeyPlacement/none``.
     public var key: KeyPlacement
+    /// Whether deliveries wait for the app to connect again when the connection has failed for good, for instance because
+    /// the credentials were refused.
+    ///
+    /// Default false: they end at once, with code `disconnected` and the failure as the cause. With a ``DeliveryStore``
+    /// they always wait.
+    public var waitsAfterFailure: Bool
 
     /// Makes options; the defaults are those named at the properties.
     public init(
         commands: Int = 10_000, bytes: Int = 64 << 20, repeatAfter: Duration = .seconds(20), attempts: Int? = nil,
-        key: KeyPlacement = .none
+        key: KeyPlacement = .none, waitsAfterFailure: Bool = false
     ) {
+        self.waitsAfterFailure = waitsAfterFailure
         self.commands = commands
         self.bytes = bytes
         self.repeatAfter = repeatAfter

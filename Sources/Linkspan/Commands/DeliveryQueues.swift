@@ -21,6 +21,8 @@ struct DeliveryQueues: Sendable {
         var isReady = false
         /// How often the head was given to a link, be it this one or an earlier one.
         var attempts = 0
+        /// Whether a link ended because of a message while the head was under way.
+        var isSuspect = false
         /// The head's number on this link.
         var requestID: UInt64?
         /// When the head is to be sent again over this link.
@@ -51,6 +53,7 @@ struct DeliveryQueues: Sendable {
         mutating func beginAnew() {
             self.isUnderWay = false
             self.attempts = 0
+            self.isSuspect = false
             self.requestID = nil
         }
     }
@@ -72,8 +75,17 @@ struct DeliveryQueues: Sendable {
 
     init(limits: BufferLimits) { self.limits = limits }
 
+    /// The ordering keys whose heads are suspected of having ended a link. They travel alone, one after the other, so
+    /// that it is known which of them did.
+    private var suspects: Deque<String> = []
+    /// How many heads are under way.
+    private var underWay = 0
+
+    /// Whether a head that is suspected of having ended a link travels alone, or is about to.
+    var hasSuspects: Bool { !self.suspects.isEmpty }
+
     /// Whether some ordering key's head could be sent.
-    var hasReady: Bool { !self.ready.isEmpty }
+    var hasReady: Bool { !self.ready.isEmpty && (self.suspects.isEmpty || self.underWay == 0) }
 }
 
 // MARK: - In and out
@@ -119,7 +131,9 @@ extension DeliveryQueues {
     /// Takes a command out, because it is done or given up.
     mutating func remove(_ id: Command.ID, orderingKey: String) -> (command: Command, wasSent: Bool)? {
         // In place: a copy of the ordering key would cost what waits in it.
+        let wasUnderWay = self.queues[orderingKey]?.isUnderWay ?? false
         guard let removed = self.queues[orderingKey]?.remove(id) else { return nil }
+        if wasUnderWay, self.queues[orderingKey]?.isUnderWay == false { self.underWay -= 1 }
         if self.queues[orderingKey]?.waiting.isEmpty == true { self.queues[orderingKey] = nil }
         self.count -= 1
         self.byteCount -= removed.command.byteCount
@@ -146,6 +160,8 @@ extension DeliveryQueues {
             self.ready = []
             self.isReadySorted = true
             self.uncommitted = [:]
+            self.suspects = []
+            self.underWay = 0
             self.count = 0
             self.byteCount = 0
             self.restoredCount = 0
@@ -205,15 +221,38 @@ extension DeliveryQueues {
 extension DeliveryQueues {
     /// The next head that is not under way, to be sent now: heads come in the order in which they were made.
     mutating func beginNext() -> Begun? {
+        if let suspect = self.beginSuspect() { return suspect }
+        guard self.suspects.isEmpty else { return nil }
         if !self.isReadySorted { self.sortReady() }
         while let name = self.ready.popFirst() {
             guard let head = self.queues[name]?.waiting.first, self.mayBeSent(head) else {
                 self.queues[name]?.isReady = false
                 continue
             }
-            if let begun = self.queues[name]?.begin() { return begun }
+            if let begun = self.begin(name) { return begun }
         }
         return nil
+    }
+
+    /// The next suspect, when nothing else is under way.
+    private mutating func beginSuspect() -> Begun? {
+        while let name = self.suspects.first {
+            guard self.queues[name]?.isSuspect == true else {
+                self.suspects.removeFirst()
+                continue
+            }
+            guard self.underWay == 0 else { return nil }
+            if let begun = self.begin(name) { return begun }
+            // It has to wait for something else; its time to prove itself is later.
+            self.suspects.removeFirst()
+        }
+        return nil
+    }
+
+    private mutating func begin(_ name: String) -> Begun? {
+        guard let begun = self.queues[name]?.begin() else { return nil }
+        self.underWay += 1
+        return begun
     }
 
     private mutating func sortReady() {
@@ -261,16 +300,32 @@ extension DeliveryQueues {
 
     /// The head is no longer under way, and stays first.
     mutating func interrupt(orderingKey: String) {
+        if self.queues[orderingKey]?.isUnderWay == true { self.underWay -= 1 }
         self.queues[orderingKey]?.isUnderWay = false
         self.makeReady(orderingKey)
     }
 
     /// The link is gone: every head is to be sent again, under a number of the next link.
-    mutating func interruptAll() {
-        for name in self.queues.keys {
+    ///
+    /// - Parameters:
+    ///   - isBlamed: whether the link ended because of a message.
+    ///   - wasAlone: whether nothing else was given to the link beside a suspect.
+    /// - Returns: the heads that are known to have ended two links; they are taken out.
+    mutating func interruptAll(isBlamed: Bool, wasAlone: Bool) -> [Command] {
+        var guilty: [(Command, String)] = []
+        for (name, queue) in self.queues {
             self.queues[name]?.requestID = nil
+            if isBlamed, queue.isUnderWay, let head = queue.waiting.first {
+                if queue.isSuspect, wasAlone {
+                    guilty.append((head, name))
+                } else if !queue.isSuspect {
+                    self.queues[name]?.isSuspect = true
+                    self.suspects.append(name)
+                }
+            }
             self.interrupt(orderingKey: name)
         }
+        return guilty.compactMap { self.remove($0.id, orderingKey: $1)?.command }
     }
 
     private mutating func makeReady(_ name: String) {

@@ -14,7 +14,8 @@ public protocol Connection: AnyObject, Sendable {
 
     /// Takes a command: sends it now or keeps it until the connection is up. Its outcome goes to its completion.
     ///
-    /// - Throws: ``LinkspanError`` with code `released` or `bufferFull`; the completion is then not called.
+    /// - Throws: ``LinkspanError`` with code `released`, `bufferFull`, or `disconnected` when the connection has failed for
+    ///   good; the completion is then not called.
     func perform(_ command: consuming Command) throws(LinkspanError)
 
     /// Gives up a command. Its completion gets code `cancelled`, unless it has ended already.
@@ -107,12 +108,13 @@ extension Connection {
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - arguments: its arguments.
-    ///   - timeout: how long it may take, the wait for a connection included.
+    ///   - timeout: how long it may take, the wait for a connection included; nil for
+    ///     ``ConnectionOptions/replyTimeout``.
     /// - Returns: the arguments of the reply.
     /// - Throws: ``LinkspanError``: `timedOut`, `disconnected`, `cancelled`, `encodingFailed`, `bufferFull`, `released`;
     ///   its ``LinkspanError/certainty`` says whether the server may have got it.
     public func request<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument, timeout: Duration = .seconds(30)
+        _ event: String, _ arguments: repeat each Argument, timeout: Duration? = nil
     ) async throws(LinkspanError) -> Payload {
         try await self.reply(
             to: .request, event: event, payload: Payload(repeat each arguments), timeout: timeout)

@@ -24,7 +24,7 @@ extension ConnectionCore {
     var published: ConnectionInbox.Published {
         ConnectionInbox.Published(
             state: self.machine.state, progress: self.machine.progress, lastError: self.machine.lastError,
-            refusals: self.machine.refusals)
+            failure: self.machine.failure, refusals: self.machine.refusals)
     }
 
     private func carryOut(_ action: ConnectionStateMachine.Action) {
@@ -67,7 +67,9 @@ extension ConnectionCore {
             self.commands.givenUp(error, effects: &self.effects)
         case .released:
             self.commands.end(effects: &self.effects)
-        case .created, .reconnecting:
+        case .reconnecting:
+            self.commands.reopened()
+        case .created:
             ()
         }
     }
@@ -232,7 +234,7 @@ extension ConnectionCore {
         let link = self.destination.transport.makeLink(request, receiver: adapter)
         self.link = link
         self.latestLink = link
-        self.isReadingPaused = false
+        (self.isReadingPaused, self.hasServerSpoken) = (false, false)
         self.calling { link.open() }
     }
 

@@ -53,15 +53,20 @@ extension ConnectionCore {
     @inline(__always)
     private func receive(_ event: consuming LinkEvent, epoch: UInt64) {
         switch consume event {
-        case .message(let message): self.deliver(message)
-        case .reply(let id, let payload): self.reply(id, payload)
+        case .message(let message):
+            self.hasServerSpoken = true
+            self.deliver(message)
+        case .reply(let id, let payload):
+            self.hasServerSpoken = true
+            self.reply(id, payload)
         case .opened(let info):
             let now = self.now
             self.run { $0.linkOpened(epoch: epoch, info, now: now) }
         case .writable: self.commands.linkIsWritable(effects: &self.effects)
         case .closed(let error):
             let (now, random, cause) = (self.now, self.environment.random(), self.causeOfEnd(error))
-            self.run { $0.linkClosed(epoch: epoch, cause, now: now, random: random) }
+            let hasSpoken = self.hasServerSpoken
+            self.run { $0.linkClosed(epoch: epoch, cause, hasSpoken: hasSpoken, now: now, random: random) }
         }
     }
 

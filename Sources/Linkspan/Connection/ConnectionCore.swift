@@ -29,6 +29,8 @@ final class ConnectionCore {
     var latestChange: StateChange?
     /// The listeners that want nothing to be read for now.
     var pausing: Set<UInt64> = []
+    /// Whether a message or a reply has come over the link.
+    var hasServerSpoken = false
     /// Whether the link was told to read no further.
     var isReadingPaused = false
     var drains = DrainWaiters()

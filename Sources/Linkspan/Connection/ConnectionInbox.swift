@@ -22,6 +22,8 @@ final class ConnectionInbox: Sendable {
         var state = ConnectionState.created
         var progress = ConnectionProgress.idle
         var lastError: LinkspanError?
+        /// Why there is no link until the app asks for one; nil while it is up to the connection.
+        var failure: LinkspanError?
         var refusals = 0
     }
 
@@ -96,12 +98,17 @@ final class ConnectionInbox: Sendable {
 extension ConnectionInbox {
     /// Takes a command in, if there is room.
     ///
-    /// - Throws: `released`, `bufferFull`.
+    /// - Throws: `released`, `bufferFull`, `disconnected`.
     func submit(_ command: Command, made: ContinuousClock.Instant?, to core: CoreReference) throws(LinkspanError) {
         let (executor, dropped) = try self.state.withLock {
             state throws(LinkspanError) -> ((any JobExecutor)?, Command?) in
             guard state.shown.state != .released else {
                 throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
+            }
+            if let failure = state.shown.failure, !command.isVolatile,
+                !(command.isOfDelivery && state.destination.options.keepsDeliveries)
+            {
+                throw LinkspanError(failedForGood: failure)
             }
             let dropped = try state.makeRoom(for: command)
             state.arriving.add(command)

@@ -27,6 +27,10 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default ``RetryPolicy/standard``.
     public var retry = RetryPolicy.standard
+    /// How long a request may take that names no limit of its own, the wait for a connection included.
+    ///
+    /// Default 30 s.
+    public var replyTimeout = Duration.seconds(30)
     /// How long opening a link may take, from the first look-up of the name to the server's consent.
     ///
     /// Default 10 s.
@@ -66,11 +70,12 @@ public struct ConnectionOptions: Sendable {
             "deliveries": "\(self.deliveries.commands)/\(self.deliveries.bytes)",
             "repeat":
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
-                + self.deliveries.key.rawValue,
+                + "\(self.deliveries.key.rawValue)/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
             "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
             "greeting": self.greeting?.comparison ?? "none",
             "store": self.store.map(Self.describe) ?? "none",
             "retry": self.retry.description,
+            "replyTimeout": "\(self.replyTimeout)",
             "openDeadline": "\(self.openDeadline)",
             "credentialDeadline": "\(self.credentialDeadline)",
             "healthyAfter": "\(self.healthyAfter)",
@@ -83,6 +88,9 @@ public struct ConnectionOptions: Sendable {
     private static func describe(_ store: any DeliveryStore) -> String {
         "\(type(of: store)) \(String(UInt(bitPattern: ObjectIdentifier(store)), radix: 16))"
     }
+
+    /// Whether deliveries stay when the connection has failed for good.
+    var keepsDeliveries: Bool { self.deliveries.waitsAfterFailure || self.store != nil }
 
     /// Refuses values that cannot work.
     func validate() throws(LinkspanError) {
@@ -102,7 +110,8 @@ public struct ConnectionOptions: Sendable {
         guard (0...65_536).contains(self.trace) else {
             throw LinkspanError(.invalidConfiguration, "the trace must have from 0 to 65,536 frames")
         }
-        guard self.openDeadline > .zero, self.credentialDeadline > .zero, self.greeting?.deadline ?? .seconds(1) > .zero
+        guard self.replyTimeout > .zero, self.openDeadline > .zero, self.credentialDeadline > .zero,
+            self.greeting?.deadline ?? .seconds(1) > .zero
         else {
             throw LinkspanError(.invalidConfiguration, "deadlines must be above zero")
         }

@@ -66,8 +66,8 @@ struct ConnectionStateMachine: Sendable {
     /// The shortest wait while the path is said to be away.
     private var patience: Duration?
     private var lastAttempt: ContinuousClock.Instant?
-    /// The earliest attempt that the server asked for.
-    private var notBefore: ContinuousClock.Instant?
+    /// When a link was last lost over which the server had sent something, and which had not lasted.
+    private var lastFlap: ContinuousClock.Instant?
     private(set) var lastError: LinkspanError?
 
     init(timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool) {
@@ -89,6 +89,9 @@ extension ConnectionStateMachine {
         case .released: .released
         }
     }
+
+    /// Why it was given up for good, until the app asks for a link; nil when it was not.
+    var failure: LinkspanError? { if case .disconnected(isGivenUp: true) = self.phase { self.lastError } else { nil } }
 
     /// Whether it was left on purpose, or given up for good.
     var isLeft: Bool {
@@ -271,14 +274,23 @@ extension ConnectionStateMachine {
             + self.linkClosed(epoch: epoch, error, now: now, random: random)
     }
 
+    /// The link has ended.
+    ///
+    /// - Parameters:
+    ///   - epoch: the link's.
+    ///   - error: why.
+    ///   - hasSpoken: whether the server had sent something over it.
+    ///   - now: the present.
+    ///   - random: from 0 up to 1.
     mutating func linkClosed(
-        epoch: UInt64, _ error: LinkspanError, now: ContinuousClock.Instant, random: Double
+        epoch: UInt64, _ error: LinkspanError, hasSpoken: Bool = false, now: ContinuousClock.Instant, random: Double
     ) -> [Action] {
         guard self.isCurrent(epoch) else { return [] }
         guard case .connected(_, let since) = self.phase else {
             return self.attemptFailed(error, now: now, random: random)
         }
         self.noteLoss(since: since, now: now)
+        self.lastFlap = hasSpoken && since.duration(to: now) < self.timing.healthyAfter ? now : nil
         return self.afterFailure(error, from: .connected, now: now, random: random)
     }
 
@@ -336,11 +348,13 @@ extension ConnectionStateMachine {
             self.phase = .disconnected(isGivenUp: true)
             return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
         }
-        self.notBefore = error.retryAfter.map { now + $0 }
         let wanted = now + max(delay, self.patience ?? .zero)
         // One renewal of credentials may follow at once: it happens once only.
         let isRenewal = error.code == .credentialsRefused && self.refusals == 1
-        let next = isRenewal ? wanted : max(wanted, self.earliestSpaced ?? wanted)
+        var spaced = self.earliestSpaced ?? wanted
+        // Never in step with a server that comes and goes.
+        if self.isFlapping(error, now: now) { spaced += delay }
+        let next = isRenewal ? wanted : max(wanted, spaced)
         self.phase = .waiting(Wait(until: next))
         guard from != .reconnecting else { return [] }
         let down = self.change(from: from, to: .disconnected, .lost(error), now: now)
@@ -358,11 +372,19 @@ extension ConnectionStateMachine {
             if self.refusals == 1 { return .milliseconds(250) * random }
         }
         let outage = self.outageStart?.duration(to: now) ?? .zero
-        let question = RetryQuestion(error: error, failures: self.failures, outage: outage, random: random)
+        let question = RetryQuestion(
+            error: error, failures: self.failures, outage: outage, isFlapping: self.isFlapping(error, now: now),
+            random: random)
         switch self.retry.decide(question) {
         case .retry(let delay): return max(.zero, delay)
         case .stop: return nil
         }
+    }
+
+    /// Whether the server comes and goes, and has not asked for patience.
+    private func isFlapping(_ error: LinkspanError, now: ContinuousClock.Instant) -> Bool {
+        guard let lastFlap = self.lastFlap, lastFlap.duration(to: now) < self.timing.healthyAfter else { return false }
+        return error.code != .serverUnavailable && error.retryAfter == nil && self.patience == nil
     }
 
     private mutating func end(
@@ -451,9 +473,10 @@ extension ConnectionStateMachine {
 
     /// Tries after `delay`, when an attempt is waited for or the connection is suspended.
     ///
-    /// What the server asked for and the spacing of attempts hold all the same.
+    /// The spacing of attempts holds all the same. What the server asked for does not: the device has moved, or its user
+    /// is there again.
     mutating func resume(after delay: Duration, now: ContinuousClock.Instant) -> [Action] {
-        let next = [now + delay, self.earliestSpaced, self.notBefore].compactMap { $0 }.max() ?? now
+        let next = max(now + delay, self.earliestSpaced ?? now)
         let wasHeld = self.patience != nil
         self.patience = nil
         switch self.phase {
@@ -528,7 +551,7 @@ extension ConnectionStateMachine {
         self.mustRenew = false
         self.wasEverAttempted = false
         self.patience = nil
-        self.notBefore = nil
+        self.lastFlap = nil
         self.outageStart = now
         self.lastError = nil
     }

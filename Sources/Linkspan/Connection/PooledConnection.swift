@@ -78,7 +78,9 @@ extension PooledConnection {
         try self.inbox.intend(self.core) { shown throws(LinkspanError) in
             switch shown.state {
             case .created where shown.progress == .idle: shown.progress = .obtainingCredentials(attempt: 1)
-            case .disconnected: (shown.state, shown.progress) = (.reconnecting, .obtainingCredentials(attempt: 1))
+            case .disconnected:
+                (shown.state, shown.progress) = (.reconnecting, .obtainingCredentials(attempt: 1))
+                shown.failure = nil
             case .created, .connected, .reconnecting, .released: throw shown.wrongState("connect")
             }
             return true
@@ -235,7 +237,7 @@ extension PooledConnection {
 
     private func submit(_ command: consuming Command) throws(LinkspanError) {
         if let core = self.core.inTurn { return try core.accept(consume command) }
-        let isTimed = command.timeout != nil || command.isOfDelivery
+        let isTimed = command.timeout != nil || command.isOfDelivery || command.isRequest
         try self.inbox.submit(command, made: isTimed ? self.scheduler.now : nil, to: self.core)
     }
 

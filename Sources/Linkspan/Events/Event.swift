@@ -43,7 +43,7 @@ extension Connection {
     ///
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
     public func request<Value, Reply>(
-        _ event: Event<Value, Reply>, _ value: Value, timeout: Duration = .seconds(30)
+        _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil
     ) async throws(LinkspanError) -> Reply {
         try Self.read(try await self.request(event.name, value, timeout: timeout))
     }

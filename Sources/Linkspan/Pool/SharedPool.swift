@@ -21,7 +21,10 @@ final class SharedPool: Sendable {
 
     /// Takes a token for an attempt; see ``AttemptBudget/reserve(now:)``.
     func reserve(now: ContinuousClock.Instant) -> ContinuousClock.Instant {
-        self.pool.withLock { $0.attempts.reserve(now: now) }
+        self.pool.withLock { pool in
+            pool.attempts.fit(connections: pool.count)
+            return pool.attempts.reserve(now: now)
+        }
     }
 
     /// Counts an attempt that the app asked for.

@@ -3,16 +3,24 @@
 /// It hands out turns instead of refusing: who comes when it is empty is told when its token will be there. Turns are
 /// given in the order in which they are asked for.
 struct AttemptBudget: Sendable {
+    private let limits: AttemptLimits
     /// How long the bucket takes to get one token more.
-    private let interval: Duration
+    private var interval = Duration.zero
     /// How long it takes to fill.
-    private let depth: Duration
+    private var depth = Duration.zero
     /// When it will be full if nobody takes anything more; past when it is full.
     private var fullAt: ContinuousClock.Instant?
 
     init(_ limits: AttemptLimits) {
-        self.interval = .seconds(1) / max(1, limits.perSecond)
-        self.depth = self.interval * max(1, limits.burst)
+        self.limits = limits
+        self.fit(connections: 0)
+    }
+
+    /// Follows the number of connections that share the bucket.
+    mutating func fit(connections: Int) {
+        let (share, most) = self.limits.growsWithPool ? (connections / 4, connections / 10) : (0, 0)
+        self.interval = .seconds(1) / max(1, self.limits.perSecond, share)
+        self.depth = self.interval * max(1, self.limits.burst, most)
     }
 
     /// Takes a token, perhaps one that is still to come.

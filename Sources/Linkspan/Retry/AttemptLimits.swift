@@ -11,15 +11,21 @@ public struct AttemptLimits: Sendable, Hashable {
     ///
     /// Default 10.
     public var burst: Int
+    /// Whether both grow with the pool: to at least a quarter of its connections in a second, and a tenth at once.
+    ///
+    /// Default true: to a server, a process with a thousand connections is a thousand clients, and they are all back
+    /// within five seconds of its return.
+    public var growsWithPool: Bool
     /// The shortest time between the beginnings of two attempts of one connection.
     ///
     /// Default 1 s. The one attempt with renewed credentials may come sooner.
     public var spacing: Duration
 
     /// Makes limits; the defaults are those named at the properties.
-    public init(perSecond: Int = 5, burst: Int = 10, spacing: Duration = .seconds(1)) {
+    public init(perSecond: Int = 5, burst: Int = 10, growsWithPool: Bool = true, spacing: Duration = .seconds(1)) {
         self.perSecond = perSecond
         self.burst = burst
+        self.growsWithPool = growsWithPool
         self.spacing = spacing
     }
 }

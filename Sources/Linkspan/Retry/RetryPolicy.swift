@@ -42,7 +42,9 @@ public struct RetryPolicy: Sendable {
             guard !question.error.isPermanent else { return .stop }
             if let limit, question.failures > limit { return .stop }
             let delay = backoff.delay(for: question)
-            return .retry(after: max(delay, question.error.retryAfter ?? .zero))
+            guard let wanted = question.error.retryAfter else { return .retry(after: delay) }
+            // Spread, too: the server may have told many clients the same.
+            return .retry(after: max(delay, min(wanted, backoff.retryAfterCap) + backoff.firstSpread * question.random))
         }
     }
 }
@@ -61,7 +63,7 @@ extension RetryPolicy: CustomStringConvertible {
         case .never: "never"
         case .backoff(let backoff, let limit):
             "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
-                + "\(backoff.cap) limit \(limit.map(String.init) ?? "none")"
+                + "\(backoff.cap) retry after \(backoff.retryAfterCap) limit \(limit.map(String.init) ?? "none")"
         case .function(let number): "function (\(number))"
         }
     }
@@ -75,14 +77,19 @@ public struct RetryQuestion: Sendable {
     public var failures: Int
     /// How long the connection has been down.
     public var outage: Duration
+    /// Whether the server has sent something moments ago, over a link that did not last: it comes and goes.
+    public var isFlapping: Bool
     /// A random number from 0 up to 1, for jitter.
     public var random: Double
 
     /// Makes a question.
-    public init(error: LinkspanError, failures: Int, outage: Duration, random: Double) {
+    public init(
+        error: LinkspanError, failures: Int, outage: Duration, isFlapping: Bool = false, random: Double
+    ) {
         self.error = error
         self.failures = failures
         self.outage = outage
+        self.isFlapping = isFlapping
         self.random = random
     }
 }
@@ -122,12 +129,17 @@ public struct Backoff: Sendable, Hashable {
     ///
     /// Default 30 s.
     public var cap: Duration
+    /// The most of what a server asks for by `Retry-After` that is waited.
+    ///
+    /// Default five minutes.
+    public var retryAfterCap: Duration
 
     /// Makes a schedule; the defaults are those named at the properties.
     public init(
         firstSpread: Duration = .seconds(2), initial: Duration = .seconds(4), earlyCap: Duration = .seconds(5),
-        earlyPeriod: Duration = .seconds(60), cap: Duration = .seconds(30)
+        earlyPeriod: Duration = .seconds(60), cap: Duration = .seconds(30), retryAfterCap: Duration = .seconds(300)
     ) {
+        self.retryAfterCap = retryAfterCap
         self.firstSpread = firstSpread
         self.initial = initial
         self.earlyCap = earlyCap
@@ -135,8 +147,10 @@ public struct Backoff: Sendable, Hashable {
         self.cap = cap
     }
 
-    /// The wait before the next attempt.
+    /// The wait before the next attempt, or, of a server that comes and goes, how it is spread.
     public func delay(for question: RetryQuestion) -> Duration {
+        // The spacing of attempts comes on top.
+        guard !question.isFlapping else { return self.firstSpread / 8 * question.random }
         guard question.failures > 1 else { return self.firstSpread * question.random }
         let cap = question.outage < self.earlyPeriod ? self.earlyCap : self.cap
         // Doubling more than 20 times is beyond every sensible cap and would overflow.
@@ -150,7 +164,7 @@ extension LinkspanError {
     public var isPermanent: Bool {
         let permanent: Set<Code> = [
             .invalidURL, .invalidConfiguration, .tlsFailed, .proxyRefused, .redirected, .unsupportedVersion, .refused,
-            .closedByServer, .credentialsRefused, .messageTooLarge,
+            .closedByServer, .credentialsRefused,
         ]
         return permanent.contains(self.code)
     }

@@ -57,6 +57,12 @@ struct ConnectionKey: Sendable {
         }
     }
 
+    private static func flag(_ name: String, _ property: Property<Bool>, _ summary: String) -> Self {
+        Self(name, .flag, "\(Draft()[keyPath: property])", summary) {
+            if case .flag(let flag) = $1 { $0[keyPath: property] = flag }
+        }
+    }
+
     private static func choice<Value: RawRepresentable<String> & SendableMetatype>(
         _ name: String, _ choices: [Value], _ property: Property<Value>, reload: ReloadClass? = nil, _ summary: String
     ) -> Self {
@@ -69,6 +75,9 @@ struct ConnectionKey: Sendable {
 
 extension ConnectionKey {
     static let all: [Self] = [
+        .seconds(
+            "replyTimeout", 0.001...86_400, \.options.replyTimeout,
+            "How long a request may take that names no limit of its own."),
         .seconds(
             "openDeadline", 0.001...3_600, \.options.openDeadline,
             "How long opening a link may take, from the look-up of the name to the server's consent."),
@@ -108,6 +117,9 @@ extension ConnectionKey {
         .choice(
             "deliveryKey", [.none, .lastArgument], \.options.deliveries.key, reload: .restart,
             "Where the key goes by which a server recognises a delivery."),
+        .flag(
+            "deliveryWaitsAfterFailure", \.options.deliveries.waitsAfterFailure,
+            "Whether deliveries wait for the app to connect again when the connection has failed for good."),
         .number(
             "flushCommands", 1...10_000_000, \.options.flush.commands,
             "How many commands leave in one turn once the connection is up."),
@@ -120,6 +132,9 @@ extension ConnectionKey {
         .seconds("retryEarlyCap", 0.01...86_400, \.backoff.earlyCap, "The longest wait while the outage is young."),
         .seconds("retryEarlyPeriod", 0...86_400, \.backoff.earlyPeriod, "How long an outage counts as young."),
         .seconds("retryCap", 0.01...86_400, \.backoff.cap, "The longest wait afterwards."),
+        .seconds(
+            "retryAfterCap", 0...31_536_000, \.backoff.retryAfterCap,
+            "The most of what a server asks for by Retry-After that is waited."),
         .number("retryLimit", 1...1_000_000, limit: \.retryLimit, "After how many attempts in a row it gives up."),
         .number(
             "trace", 0...65_536, \.options.trace,

@@ -152,6 +152,23 @@ async def flowing_message(client: Client) -> None:
     await client.gone()
 
 
+async def speaking_without_pings(client: Client) -> None:
+    """A server without timers, or behind a slow line: it speaks, then one message takes long, then it is silent."""
+    await client.switch()
+    await client.text('0{"sid":"x","upgrades":[],"pingInterval":200,"pingTimeout":200,"maxPayload":1000000}')
+    await client.next_frame()
+    await client.text('40{"sid":"x"}')
+    for _ in range(12):
+        await client.text(client.event('"tick"'))
+        await asyncio.sleep(0.1)
+    message = frame(0x81, client.event('"slow","' + "x" * 60 + '"').encode())
+    for start in range(0, len(message), 4):
+        await client.send(message[start:start + 4])
+        await asyncio.sleep(0.06)
+    client.limit()
+    await client.gone()
+
+
 async def missing_attachment(client: Client) -> None:
     await client.switch()
     await client.text(client.event(f'"bomb",{PLACEHOLDER}', 1))
@@ -228,7 +245,7 @@ ATTACKS = {
     for function in (
         endless_fragments, empty_fragments, websocket_pings, unread_pings, engine_pings, many_attachments,
         zero_attachments, large_attachments, deep_json, dripped_head, header_flood, huge_length, endless_message,
-        dripped_message, flowing_message, missing_attachment, late_attachments, unanswered_connect, absurd_numbers, hostile_sid, redirect, text_for_binary, early_events)
+        dripped_message, flowing_message, speaking_without_pings, missing_attachment, late_attachments, unanswered_connect, absurd_numbers, hostile_sid, redirect, text_for_binary, early_events)
 }
 NAMES = sorted([*ATTACKS, *POLLING_ATTACKS, *CANDIDATE_ATTACKS])
 

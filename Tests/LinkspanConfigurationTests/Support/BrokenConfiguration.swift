@@ -52,8 +52,8 @@ extension BrokenConfiguration {
             file: Self.good("  connection:\n    opendeadline: 3"),
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
-                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, idleTimeout, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, deliveryWaitsAfterFailure, flushBytes, flushCommands, "
+                + "flushPause, healthyAfter, idleTimeout, openDeadline, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.yaml:6"),
         Self(
             mistake: "unknown section of a transport, told once",
@@ -80,8 +80,8 @@ extension BrokenConfiguration {
             name: "chat.json",
             says: "linkspan.connection.idleTimout  unknown option 'idleTimout' (did you mean 'idleTimeout'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
-                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, idleTimeout, openDeadline, retry, retryCap, retryEarlyCap, "
+                + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, deliveryWaitsAfterFailure, flushBytes, flushCommands, "
+                + "flushPause, healthyAfter, idleTimeout, openDeadline, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.json:2"),
         Self(
             mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { idleTimeout: 1 } }",

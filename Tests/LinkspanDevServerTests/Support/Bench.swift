@@ -33,6 +33,11 @@ final class Bench: Sendable {
         try outcome.get()
     }
 
+    /// Shuts down the managers of the clients, or of those behind the first so many.
+    func shutDownClients(from first: Int = 0) async {
+        for manager in self.managers.withLock({ $0[first...] }) { await manager.shutdown() }
+    }
+
     func socketIO(_ carriers: SocketIOTransport.Carriers) -> SocketIOTransport {
         SocketIOTransport(.defaults { $0.carriers = carriers }, loop: self.loop)
     }

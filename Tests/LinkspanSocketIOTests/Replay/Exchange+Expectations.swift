@@ -47,8 +47,8 @@ extension Exchange {
         "09: Client never answers: JS server closes (no code) pingTimeout after the ping": .connectionLost,
         "09: Same, python-socketio: close code 1000": .connectionLost,
         "10: Engine closed by the JS server, websocket": .connectionLost,
-        "10: Client exceeds maxPayload (10 kB), websocket: 1009": .connectionLost,
-        "10: Same, polling: 413": .connectionLost,
+        "10: Client exceeds maxPayload (10 kB), websocket: 1009": .messageRefused,
+        "10: Same, polling: 413": .messageRefused,
         "11: Websocket cut by the proxy, four missed packets, resumed": .connectionLost,
         "11: Same with polling+upgrade": .connectionLost,
         "11: Same, polling only": .connectionLost,
@@ -97,7 +97,9 @@ extension Exchange.Report {
         case ("event", .message(self.namespace, let json, let id, let attachments)):
             return try self.says(json, attachments, wantsReply: id != nil)
         case ("disconnect", .closed(self.namespace, let code, _)):
-            return wasOpen && (endsEarlier ?? Exchange.reason(self.detail)) == code
+            // It does not tell that a message was refused from any other loss.
+            let told = code == .messageRefused ? .connectionLost : code
+            return wasOpen && (endsEarlier ?? Exchange.reason(self.detail)) == told
         case ("connect_error", .closed(self.namespace, _, let details)):
             // What a carrier is refused with has no common words.
             return !wasOpen && details.map { Foreign.string("message", in: $0) ?? "" } ?? self.detail == self.detail

@@ -41,8 +41,10 @@ struct DeliverTests {
     }
 
     @Test
-    func `5.4 any to failed: deliveries are kept and go on after the next connect`() throws {
-        let harness = try Harness { number in number == 1 ? .refusing(.permanent) : .perfect }
+    func `5.4 any to failed: deliveries that may wait are kept and go on after the next connect`() throws {
+        let harness = try Harness(
+            options: { $0.deliveries.waitsAfterFailure = true },
+            script: { number in number == 1 ? .refusing(.permanent) : .perfect })
         harness.transport.onMessage { $0.reply() }
         try harness.perform(.deliver(orderingKey: "room"), "kept")
         try harness.connection.connect()

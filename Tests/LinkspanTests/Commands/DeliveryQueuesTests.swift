@@ -32,7 +32,7 @@ struct DeliveryQueuesTests {
         var queues = DeliveryQueues(limits: BufferLimits())
         for event in ["first", "second"] { try queues.append(self.command(event), orderingKey: "room") }
         _ = queues.beginAll()
-        queues.interruptAll()
+        _ = queues.interruptAll(isBlamed: false, wasAlone: false)
         #expect(queues.beginAll().map(\.command.event) == ["first"])
     }
 
@@ -50,7 +50,7 @@ struct DeliveryQueuesTests {
         for event in ["a", "b"] { try queues.append(self.command(event), orderingKey: "one") }
         try queues.append(self.command("c"), orderingKey: "two")
         _ = queues.beginAll(limit: 1)
-        queues.interruptAll()
+        _ = queues.interruptAll(isBlamed: false, wasAlone: false)
         let left = queues.removeAll()
         #expect(left.map(\.command.event) == ["a", "b", "c"])
         #expect(left.map(\.wasSent) == [true, false, false])

@@ -25,6 +25,58 @@ struct RepeatTests {
         #expect(harness.outcome("b") == nil)
     }
 
+    /// A server that ends the link over one message, whenever it comes.
+    private func poisonable(_ options: (inout ConnectionOptions) -> Void = { _ in }) throws -> Harness {
+        let harness = try Harness(options: options, script: { _ in .perfect })
+        harness.transport.onMessage { message in
+            guard message.event == "poison" else { return message.reply() }
+            message.peer.drop(LinkspanError(.messageRefused, "too large for this server"))
+        }
+        return harness
+    }
+
+    @Test
+    func `a delivery that ends its link twice is set aside, and whatever was under way beside it goes on`() throws {
+        let harness = try self.poisonable()
+        for room in ["a", "b", "c"] { try harness.perform(.deliver(orderingKey: room), "first of \(room)") }
+        try harness.perform(.deliver(orderingKey: "p"), "poison")
+        try harness.perform(.deliver(orderingKey: "p"), "behind it")
+        for room in ["a", "b", "c"] { try harness.perform(.deliver(orderingKey: room), "second of \(room)") }
+        try harness.enter(.connected)
+        harness.scheduler.advance(by: .seconds(30))
+        let error = harness.failure("poison")
+        #expect(error?.code == .messageRefused)
+        #expect((error?.cause as? LinkspanError)?.message == "too large for this server")
+        #expect(harness.arrived.filter { $0 == "poison" }.count == 2)
+        #expect(harness.connection.state == .connected)
+        for event in [
+            "first of a", "first of b", "first of c", "behind it", "second of a", "second of b", "second of c",
+        ] {
+            #expect(harness.isSuccess(event), "\(event)")
+        }
+        #expect(harness.peers.count == 3)
+    }
+
+    @Test
+    func `a delivery that was only there when a send ended its links is not blamed`() throws {
+        let harness = try self.poisonable()
+        harness.transport.onMessage { message in
+            guard message.event == "poison" else { return }
+            message.peer.drop(LinkspanError(.messageRefused, "too large for this server"))
+        }
+        try harness.enter(.connected)
+        try harness.perform(.deliver(orderingKey: "room"), "innocent")
+        for _ in 0..<4 {
+            try harness.perform(.send, "poison")
+            harness.scheduler.advance(by: .seconds(6))
+            #expect(harness.connection.state == .connected)
+        }
+        harness.transport.onMessage { $0.reply() }
+        #expect(harness.outcome("innocent") == nil)
+        harness.scheduler.advance(by: .seconds(20))
+        #expect(harness.isSuccess("innocent"))
+    }
+
     @Test
     func `after the last attempt a delivery fails, and its orderingKey goes on`() throws {
         let harness = try Harness(

@@ -20,6 +20,23 @@ struct RequestTests {
     }
 
     @Test
+    func `a request without a limit of its own has that of the connection, the wait for the link included`() throws {
+        let harness = try Harness(options: { $0.replyTimeout = .seconds(5) }, script: { _ in .perfect })
+        try harness.perform(.request, "waits")
+        try harness.perform(.request, "has more", timeout: .seconds(8))
+        harness.scheduler.advance(by: .milliseconds(4_999))
+        #expect(harness.recorder.endedLabels.isEmpty)
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.failure("waits")?.code == .timedOut)
+        #expect(harness.failure("waits")?.certainty == .notSent)
+        try harness.enter(.connected)
+        try harness.perform(.request, "unanswered")
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(harness.recorder.endedLabels == ["waits", "has more", "unanswered"])
+        #expect(harness.failure("unanswered")?.certainty == .unknown)
+    }
+
+    @Test
     func `5.4 connected to backing off: a request under way fails at once and may have been received`() throws {
         let harness = try Harness { _ in .perfect }
         try harness.enter(.connected)

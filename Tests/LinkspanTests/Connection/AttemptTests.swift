@@ -1,4 +1,5 @@
 @testable import Linkspan
+internal import LinkspanRuntime
 internal import LinkspanTesting
 internal import Testing
 
@@ -40,14 +41,42 @@ struct AttemptTests {
     }
 
     @Test
-    func `fault 5: what a busy server asks for is waited for`() throws {
-        let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(17))
+    func `fault 5: what a busy server asks for is waited for, and a part of the spread`() throws {
+        let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(16))
         let harness = try Harness { number in number == 1 ? .refusing(busy) : .perfect }
         try harness.connection.connect()
         harness.scheduler.advance(by: .milliseconds(16_999))
         #expect(harness.peers.count == 1)
         harness.scheduler.advance(by: .milliseconds(1))
         #expect(harness.peers.count == 2)
+    }
+
+    /// Up and down for 100 ms each, for ten minutes; the server answers at once while it is up.
+    @Test(arguments: [1, 2, 3])
+    func `a server that comes and goes gets a delivery through every two seconds, at an attempt a second`(
+        seed: UInt64
+    ) throws {
+        let generator = Lock(SeededGenerator(seed: seed))
+        let clock = Lock<VirtualScheduler?>(nil)
+        let harness = try Harness(
+            random: { generator.withLock { Double.random(in: 0..<1, using: &$0) } },
+            script: { _ in
+                let time = clock.withLock { $0?.elapsed ?? .zero } / .milliseconds(1)
+                let left = 100 - Int(time) % 200
+                return left > 0 ? .dropping(after: .milliseconds(left)) : .refusing(.lost)
+            })
+        clock.withLock { $0 = harness.scheduler }
+        harness.transport.onMessage { $0.reply() }
+        try harness.connection.connect()
+        var delivered = 0
+        for number in 0..<600 {
+            try harness.perform(.deliver(orderingKey: "room"), "line \(number)")
+            harness.scheduler.advance(by: .seconds(1))
+            delivered = harness.recorder.endedLabels.count
+        }
+        #expect(delivered >= 300)
+        #expect(harness.peers.count <= 601)
+        clock.withLock { $0 = nil }
     }
 
     @Test

@@ -122,8 +122,37 @@ struct DeliveryContractTests {
     }
 
     @Test
-    func `5.4 any to failed: plain commands fail, deliveries and listeners stay, new calls wait`() throws {
+    func `5.4 any to failed: everything fails with the cause and new calls are refused; listeners stay`() throws {
         let traffic = try Traffic()
+        traffic.harness.peers.first?.drop(.permanent)
+        traffic.harness.scheduler.settle()
+        #expect(traffic.connection.state == .disconnected)
+        #expect(Set(traffic.harness.recorder.endedLabels) == ["request", "plain", "head", "queued"])
+        let certainties: [(String, LinkspanError.Certainty)] = [
+            ("request", .unknown), ("plain", .notSent), ("head", .unknown), ("queued", .notSent),
+        ]
+        for (event, certainty) in certainties {
+            let error = traffic.harness.failure(event)
+            #expect(error?.code == .disconnected)
+            #expect(error?.certainty == certainty)
+            #expect((error?.cause as? LinkspanError)?.code == LinkspanError.permanent.code)
+        }
+        for kind in [Command.Kind.send, .request, .deliver(orderingKey: "room")] {
+            let error = #expect(throws: LinkspanError.self) { try traffic.harness.perform(kind, "new") }
+            #expect(error?.code == .disconnected)
+            #expect((error?.cause as? LinkspanError)?.code == LinkspanError.permanent.code)
+        }
+        traffic.harness.scheduler.advance(by: .seconds(600))
+        #expect(traffic.harness.peers.count == 1)
+        try traffic.connection.connect()
+        try traffic.harness.perform(.deliver(orderingKey: "room"), "newest")
+        traffic.checkReturn(["newest"])
+    }
+
+    @Test
+    func `5.4 any to failed: deliveries stay where the app has asked for that, and new ones wait`() throws {
+        let traffic = try Traffic(
+            Harness(options: { $0.deliveries.waitsAfterFailure = true }, script: Traffic.script))
         traffic.harness.peers.first?.drop(.permanent)
         traffic.harness.scheduler.settle()
         #expect(traffic.connection.state == .disconnected)
@@ -131,11 +160,12 @@ struct DeliveryContractTests {
         #expect(traffic.harness.failure("request")?.certainty == .unknown)
         #expect(traffic.harness.failure("plain")?.code == .disconnected)
         #expect(traffic.harness.failure("plain")?.certainty == .notSent)
-        try traffic.harness.perform(.send, "new")
+        #expect(throws: LinkspanError.self) { try traffic.harness.perform(.send, "refused") }
+        try traffic.harness.perform(.deliver(orderingKey: "room"), "new")
         traffic.harness.scheduler.advance(by: .seconds(600))
         #expect(traffic.harness.peers.count == 1)
         try traffic.connection.connect()
-        traffic.checkReturn(["new", "head", "queued"])
+        traffic.checkReturn(["head", "queued", "new"])
     }
 
     @Test(.timeLimit(.minutes(1)))

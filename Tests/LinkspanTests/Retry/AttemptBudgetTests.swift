@@ -65,14 +65,14 @@ struct AttemptBudgetTests {
     }
 
     @Test
-    func `connections that go down together come back ten at once, then five a second`() throws {
+    func `connections that go down together come back ten at once, then a quarter of them a second`() throws {
         let (harness, handlers) = try self.lost(40)
         // All first attempts are due after one second, since chance is fixed.
         harness.scheduler.advance(by: .seconds(1))
         #expect(harness.transport.openPeers.count == 10)
-        for second in 1...6 {
+        for second in 1...3 {
             harness.scheduler.advance(by: .seconds(1))
-            #expect(harness.transport.openPeers.count == 10 + 5 * second)
+            #expect(harness.transport.openPeers.count == 10 + 10 * second)
         }
         #expect(handlers.allSatisfy { $0.state == .connected })
     }
@@ -98,7 +98,7 @@ struct AttemptBudgetTests {
             Issue.record("it does not wait")
             return
         }
-        #expect(harness.scheduler.now.duration(to: until) == .seconds(6))
+        #expect(harness.scheduler.now.duration(to: until) == .seconds(3))
         for handler in waiting { try handler.disconnect() }
         // Nobody is left before it, so one that fails now has no one to wait for: three seconds are its second wait.
         harness.transport.openPeers.first?.drop()
@@ -123,6 +123,18 @@ struct AttemptBudgetTests {
         try handler.connect()
         harness.scheduler.settle()
         #expect(harness.transport.peers.count == 11)
+    }
+
+    @Test
+    func `the budget grows with the connections that share it, unless told otherwise`() {
+        var budget = AttemptBudget(AttemptLimits())
+        budget.fit(connections: 1_000)
+        let turns = self.seconds((0..<350).map { _ in budget.reserve(now: self.start) })
+        #expect(turns.prefix(100).allSatisfy { $0 == 0 })
+        #expect(turns.last == 1)
+        budget = AttemptBudget(AttemptLimits(growsWithPool: false))
+        budget.fit(connections: 1_000)
+        #expect(self.seconds((0..<15).map { _ in budget.reserve(now: self.start) }).last == 1)
     }
 
     @Test

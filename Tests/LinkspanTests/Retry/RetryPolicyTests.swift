@@ -49,11 +49,29 @@ struct RetryPolicyTests {
     }
 
     @Test
-    func `what the server asks for is a lower bound`() {
+    func `what the server asks for is a lower bound, with the spread on top`() {
         let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(20))
         #expect(RetryPolicy.standard.decide(self.question(1, error: busy)) == .retry(after: .seconds(20)))
+        let spread = self.question(1, random: 0.5, error: busy)
+        #expect(RetryPolicy.standard.decide(spread) == .retry(after: .seconds(21)), "others were told the same")
         let soon = LinkspanError(.serverUnavailable, "busy", retryAfter: .milliseconds(1))
-        #expect(RetryPolicy.standard.decide(self.question(1, random: 0.5, error: soon)) == .retry(after: .seconds(1)))
+        let decision = RetryPolicy.standard.decide(self.question(1, random: 0.5, error: soon))
+        #expect(decision == .retry(after: .milliseconds(1_001)))
+    }
+
+    @Test
+    func `what the server asks for is waited for five minutes at most, or as the app says`() {
+        let year = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(31_536_000))
+        #expect(RetryPolicy.standard.decide(self.question(1, error: year)) == .retry(after: .seconds(300)))
+        let patient = RetryPolicy.backoff(Backoff(retryAfterCap: .seconds(3_600)))
+        #expect(patient.decide(self.question(1, error: year)) == .retry(after: .seconds(3_600)))
+    }
+
+    @Test
+    func `a server that comes and goes is tried again as soon as the spacing of attempts allows`() {
+        var question = self.question(7, outage: .seconds(600), random: 0.5)
+        question.isFlapping = true
+        #expect(RetryPolicy.standard.decide(question) == .retry(after: .milliseconds(125)))
     }
 
     @Test

@@ -61,7 +61,8 @@ extension LinkspanError {
             return
         }
         switch event.code.rawValue {
-        case 1003, 1007, 1010: self.init(.protocolViolation, message)
+        case 1003, 1007, 1009: self.init(.messageRefused, message)
+        case 1010: self.init(.protocolViolation, message)
         case 1008, 4403: self.init(.refused, message)
         case 1012, 1013, 1014: self.init(.serverUnavailable, message)
         case 4401: self.init(.credentialsRefused, message)

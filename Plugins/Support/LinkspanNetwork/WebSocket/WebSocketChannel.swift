@@ -18,6 +18,8 @@ public final class WebSocketChannel {
 
     /// The most that is read of a server that broke the protocol, so that our Close frame reaches it.
     private static let farewellBytes = 1 << 20
+    /// How long what has arrived is read when an answer to a ping is overdue.
+    private static let lastLook = Duration.milliseconds(10)
 
     private let request: WebSocketRequest
     private let handshake: ClientHandshake
@@ -35,6 +37,8 @@ public final class WebSocketChannel {
     private var isTold = false
     private var deadline: (any ScheduledWork)?
     private var keepAlive: (any ScheduledWork)?
+    /// When anything arrived the last time, be it a part of a message.
+    public private(set) var lastHeard: ContinuousClock.Instant?
     /// Whether anything has arrived since the last ping.
     private var isAlive = true
     private var control = ControlRate()
@@ -66,6 +70,9 @@ public final class WebSocketChannel {
         self.session = WebSocketSession(
             role: .client, limits: request.limits, masks: MaskSource(generator: SystemRandomBlock()))
     }
+
+    /// The bytes that wait to be sent, because the system has not taken them yet.
+    public var pendingBytes: Int { self.stream?.pendingBytes ?? 0 }
 
     /// Begins to connect.
     ///
@@ -162,6 +169,7 @@ extension WebSocketChannel {
             return
         }
         self.isAlive = true
+        self.lastHeard = .now
         var output: [UInt8] = []
         var messages: [WebSocketMessage] = []
         // As many as last time, which saves growing step by step.
@@ -291,8 +299,12 @@ extension WebSocketChannel {
         guard self.session.ping(into: &output), let stream = self.stream else { return }
         stream.write { $0.append(contentsOf: output) }
         self.keepAlive = self.loop.scheduleLocally(after: keepAlive.timeout) {
-            // Anything that has arrived proves that the server lives, be it the pong or not.
-            if self.isAlive { self.scheduleKeepAlive() } else { self.drop(.silent) }
+            if self.isAlive { return self.scheduleKeepAlive() }
+            // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
+            self.keepAlive = self.loop.scheduleLocally(after: Self.lastLook) {
+                // Anything that has arrived proves that the server lives, be it the pong or not.
+                if self.isAlive { self.scheduleKeepAlive() } else { self.drop(.silent) }
+            }
         }
     }
 }

@@ -6,6 +6,18 @@ internal import LinkspanNetwork
 /// A packet is what a WebSocket has in a frame, whatever carries it: a text with its type, or the bytes of an
 /// attachment. All methods are called on the loop, and none calls the handler.
 protocol EngineCarrier: AnyObject {
+    /// When anything came the last time, be it a part of a packet.
+    var lastHeard: ContinuousClock.Instant? { get }
+
+    /// Whether anything that was taken is still here: the system, or over polling the server, does not have it.
+    var hasPendingBytes: Bool { get }
+
+    /// Whether another carrier may soon be in the place of this one, which has other limits.
+    var isChanging: Bool { get }
+
+    /// How many bytes an attachment takes, of those that the server allows.
+    func length(ofAttachment count: Int) -> Int
+
     /// Begins to connect. Called once.
     func open()
 
@@ -34,6 +46,8 @@ protocol EngineCarrier: AnyObject {
 }
 
 extension EngineCarrier {
+    var isChanging: Bool { false }
+
     /// Sends a packet without attachments.
     @discardableResult
     func send(_ packet: some Collection<UInt8>) -> WebSocketChannel.SendResult {

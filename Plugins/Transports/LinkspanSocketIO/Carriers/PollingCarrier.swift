@@ -34,6 +34,9 @@ final class PollingCarrier: EngineCarrier {
     private var isPumpDue = false
     private var onQuiet: (() -> Void)?
     private var goodbye: (any ScheduledWork)?
+    /// Whether this side has given the session up.
+    private var isAbandoned = false
+    private(set) var lastHeard: ContinuousClock.Instant?
 
     init(_ request: CarrierRequest, loop: any NetworkLoop, handler: any EngineCarrierHandler) {
         self.request = request
@@ -60,6 +63,10 @@ final class PollingCarrier: EngineCarrier {
         }
         self.requestPump()
     }
+
+    var hasPendingBytes: Bool { self.phase == .open && self.session.hasUnposted }
+
+    func length(ofAttachment count: Int) -> Int { self.session.length(ofAttachment: count) }
 
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
@@ -94,7 +101,12 @@ final class PollingCarrier: EngineCarrier {
         }
     }
 
-    func abort() { self.loop.executeLocally { self.end(Self.closedByUs) } }
+    func abort() {
+        self.loop.executeLocally {
+            self.isAbandoned = true
+            self.end(Self.closedByUs)
+        }
+    }
 
     func pauseReading() {
         self.session.setReadingPaused(true)
@@ -196,6 +208,7 @@ extension PollingCarrier {
         request.deadline = self.patience
         self.exchanges[number] = self.loop.exchange(request, method, limit: limit, onBody: onBody) { result in
             self.exchanges[number] = nil
+            if case .success = result { self.lastHeard = .now }
             let path = self.request.configuration.path
             for cookie in (try? result.get().head.cookies) ?? [] { self.cookies.set(cookie, path: path) }
             completion(result)
@@ -212,7 +225,7 @@ extension PollingCarrier {
 
     /// The handshake is there.
     private func opened(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
-        guard self.phase == .opening else { return }
+        guard self.phase == .opening else { return self.openedTooLate(result) }
         do {
             let packets = try self.packets(of: PollingAnswer.body(of: result, isFirst: true))
             self.session.polled()
@@ -226,6 +239,7 @@ extension PollingCarrier {
 
     /// A part of an answer is there.
     private func received(_ part: [UInt8]) {
+        self.lastHeard = .now
         self.take { decoder throws(SocketIOProtocolError) in try decoder.receive(part) }
     }
 
@@ -277,15 +291,35 @@ extension PollingCarrier {
         }
     }
 
+    /// Nobody wants the session any more that the server has just made.
+    private func openedTooLate(_ result: Result<HTTPExchange.Answer, ByteStreamError>) {
+        let packets = try? self.packets(of: PollingAnswer.body(of: result, isFirst: true))
+        guard case .text(let text)? = packets?.first, text.first == UInt8(ascii: "0"),
+            let handshake = try? EngineIOHandshake(json: text.dropFirst())
+        else { return }
+        self.sid = handshake.sid
+        self.endSession()
+    }
+
+    /// Tells the server that the session has ended, without waiting: a server that is not told keeps it until its
+    /// heartbeat is missed.
+    private func endSession() {
+        self.patience = Self.closeDeadline
+        self.post([.text([UInt8(ascii: "1")])])
+    }
+
     private func end(_ error: LinkspanError) {
         guard self.phase != .ended else { return }
+        let (former, isToldServer) = (self.phase, self.goodbye != nil)
         self.phase = .ended
         self.session.end()
         self.onQuiet = nil
         self.goodbye?.cancel()
         let exchanges = self.exchanges
         self.exchanges = [:]
-        for exchange in exchanges.values { exchange.cancel() }
+        // The answer to the handshake is heard out: only then is there a session to be ended.
+        if !(self.isAbandoned && former == .opening) { for exchange in exchanges.values { exchange.cancel() } }
+        if self.isAbandoned, former == .open, !isToldServer { self.endSession() }
         self.handler.carrierClosed(error)
     }
 }

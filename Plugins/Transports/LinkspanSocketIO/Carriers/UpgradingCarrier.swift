@@ -28,6 +28,16 @@ final class UpgradingCarrier: EngineCarrier {
         polling.open()
     }
 
+    var lastHeard: ContinuousClock.Instant? {
+        [self.polling?.lastHeard, self.candidate?.lastHeard].compactMap { $0 }.max()
+    }
+
+    var hasPendingBytes: Bool { self.current?.hasPendingBytes ?? false }
+
+    var isChanging: Bool { self.candidate != nil && !self.probe.isUpgraded }
+
+    func length(ofAttachment count: Int) -> Int { self.current?.length(ofAttachment: count) ?? count }
+
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
@@ -100,6 +110,8 @@ extension UpgradingCarrier {
             self.endDeadline()
             candidate?.abort()
             self.polling?.resume()
+            // What had to wait for the change.
+            self.handler.carrierDrained()
         }
     }
 
@@ -116,6 +128,8 @@ extension UpgradingCarrier {
         self.polling = nil
         self.endDeadline()
         if self.isReadingPaused { candidate.pauseReading() }
+        // What was too large for a body of the server's may be sent now.
+        self.handler.carrierDrained()
     }
 
     fileprivate func pollingClosed(_ error: LinkspanError) {

@@ -31,6 +31,12 @@ final class WebSocketCarrier: EngineCarrier {
         }
     }
 
+    var lastHeard: ContinuousClock.Instant? { self.channel?.lastHeard }
+
+    var hasPendingBytes: Bool { self.channel.map { $0.pendingBytes > 0 } ?? false }
+
+    func length(ofAttachment count: Int) -> Int { self.binaryType == nil ? count : count + 1 }
+
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {

@@ -3,8 +3,8 @@ internal import Linkspan
 /// The client's side of one Engine.IO session: handshake, heartbeat, end.
 ///
 /// In version 4 the server pings and the client answers (E06); the client itself never pings, because the server takes
-/// that for a violation (E07). In version 3 it is the other way round (C01). Only these packets count as life, so that
-/// a server whose timers have died is found out.
+/// that for a violation (E07). In version 3 it is the other way round (C01). Whatever comes proves that the server lives,
+/// a part of a large message included, which the owner tells by ``heard(at:)``.
 struct EngineIOSession: Sendable {
     /// What a received frame means for the owner.
     enum Receipt: Sendable {
@@ -93,6 +93,13 @@ struct EngineIOSession: Sendable {
         } catch {
             return self.fail(LinkspanError(error))
         }
+    }
+
+    /// Something has come, whatever it was.
+    mutating func heard(at instant: ContinuousClock.Instant) {
+        guard case .open(var heartbeat) = self.state else { return }
+        heartbeat.heard(at: instant)
+        self.state = .open(heartbeat)
     }
 
     /// Looks at the clock.

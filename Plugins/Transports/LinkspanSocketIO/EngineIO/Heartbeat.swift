@@ -43,6 +43,17 @@ struct Heartbeat: Sendable {
         if case .resting(let until) = self.role { until.advanced(by: self.timeout) } else { self.due }
     }
 
+    /// Something has come, whatever it was: the server lives.
+    mutating func heard(at instant: ContinuousClock.Instant) {
+        switch self.role {
+        case .listening(let since): self.role = .listening(since: max(since, instant))
+        case .awaitingPong(let deadline):
+            self.role = .awaitingPong(deadline: max(deadline, instant.advanced(by: self.timeout)))
+        // The time of the next ping stays.
+        case .resting: ()
+        }
+    }
+
     mutating func heardPing(now: ContinuousClock.Instant) {
         if case .listening = self.role { self.role = .listening(since: now) }
     }

@@ -146,6 +146,9 @@ struct SocketIOSession: Sendable {
         self.handle(self.engine.receive(binary: binary, now: now), now: now, output: &output)
     }
 
+    /// Something has come at that moment, whatever it was: the server lives.
+    mutating func heard(at instant: ContinuousClock.Instant) { self.engine.heard(at: instant) }
+
     /// Looks at the clock: ends what is overdue.
     mutating func timer(now: ContinuousClock.Instant, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }

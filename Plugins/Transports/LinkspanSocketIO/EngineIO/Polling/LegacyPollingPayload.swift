@@ -29,9 +29,12 @@ enum LegacyPollingPayload {
     static func length(of packet: WebSocketMessage) -> Int {
         switch packet {
         case .text(let text): text.count + Self.mostDigits + 1
-        case .binary(let bytes): Base64.length(of: bytes.count) + Self.mostDigits + 3
+        case .binary(let bytes): Self.length(ofBinary: bytes.count)
         }
     }
+
+    /// The most bytes that so many bytes in binary take.
+    static func length(ofBinary count: Int) -> Int { Base64.length(of: count) + Self.mostDigits + 3 }
 
     /// Appends packets to a body, as text.
     static func append(_ packets: some Sequence<WebSocketMessage>, to body: inout [UInt8]) {

@@ -45,7 +45,7 @@ enum PollingAnswer {
             // Unknown session, or two requests at once: gone is this session, not the server.
             return LinkspanError(.connectionLost, "the server does not know the session any more", cause: refusal)
         case (413, _):
-            return LinkspanError(.connectionLost, "the server refuses the size of a message", cause: refusal)
+            return LinkspanError(.messageRefused, "the server refuses the size of a message", cause: refusal)
         default:
             return LinkspanError(WebSocketEnd.stream(refusal))
         }

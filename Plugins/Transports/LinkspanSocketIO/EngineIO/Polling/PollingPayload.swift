@@ -45,9 +45,12 @@ package enum PollingPayload {
     package static func length(of packet: WebSocketMessage) -> Int {
         switch packet {
         case .text(let text): text.count + 1
-        case .binary(let bytes): Base64.length(of: bytes.count) + 2
+        case .binary(let bytes): Self.length(ofBinary: bytes.count) + 1
         }
     }
+
+    /// The bytes that so many bytes in binary take, without a separator.
+    static func length(ofBinary count: Int) -> Int { Base64.length(of: count) + 1 }
 
     /// Appends packets to a body.
     package static func append(_ packets: some Sequence<WebSocketMessage>, to body: inout [UInt8]) {

@@ -52,6 +52,9 @@ struct PollingSession: Sendable {
     /// Whether no request is under way.
     var isQuiet: Bool { !self.isPolling && !self.isPosting }
 
+    /// Whether packets wait, or the server has not confirmed those it was given.
+    var hasUnposted: Bool { self.isPosting || self.first < self.queue.count }
+
     /// Whether everything is done that closing wanted.
     var isClosed: Bool {
         if case .closing = self.phase { !self.isPosting && self.first == self.queue.count } else { false }
@@ -148,6 +151,14 @@ struct PollingSession: Sendable {
             }
         }
         return Array(self.queue[self.first..<end])
+    }
+
+    /// How many bytes an attachment has in a body.
+    func length(ofAttachment count: Int) -> Int {
+        switch self.version {
+        case .v4: PollingPayload.length(ofBinary: count)
+        case .v3: LegacyPollingPayload.length(ofBinary: count)
+        }
     }
 
     private func length(of packet: WebSocketMessage) -> Int {

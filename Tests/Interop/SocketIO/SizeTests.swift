@@ -1,0 +1,33 @@
+internal import EventJournal
+internal import Foundation
+internal import Linkspan
+internal import LinkspanSocketIO
+internal import Testing
+
+extension Interop {
+    /// Messages at the limit that the server names.
+    @Suite(.carriedEachWay) struct SizeTests {
+        @Test("what fits only without base64 is refused over polling before it is sent, and delivered over a WebSocket")
+        func base64() async throws {
+            try await withServer(.aiohttp) { server in
+                try await Bench.use { bench in
+                    let client = try await bench.socketIO(server)
+                    try await client.settle()
+                    let blob = Data(repeating: 7, count: 13_000_000)
+                    do throws(LinkspanError) {
+                        _ = try await client.handler.deliver("req", blob)
+                        #expect(CarriedTrait.carriers != .polling)
+                    } catch {
+                        #expect(CarriedTrait.carriers == .polling)
+                        #expect(error.code == .messageTooLarge)
+                        #expect(error.certainty == .notSent)
+                        #expect(error.message.contains("16777216"), "it says the limit")
+                    }
+                    // The connection is none the worse for it.
+                    _ = try await client.handler.request("req", "small")
+                    #expect(client.states.entries.map(\.to) == [.connected])
+                }
+            }
+        }
+    }
+}
