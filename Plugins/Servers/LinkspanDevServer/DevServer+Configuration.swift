@@ -42,6 +42,18 @@ extension DevServer {
         /// Default 1,000.
         public var maximumConnections = 1_000
 
+        /// The web pages that may use the server besides its own, by their origins, such as `https://app.example`.
+        ///
+        /// Default none: pages of `localhost` and of loopback addresses may use it, at any port; all others are refused
+        /// with 403. Requests without an `Origin` field, which are those of apps, are not concerned. Files and sandboxed
+        /// frames have the origin `null`.
+        public var allowedOrigins: Set<String> = []
+        /// The names under which the server answers besides `localhost`, without a port.
+        ///
+        /// Default none: requests with another name in their `Host` field are refused with 403, so that no page can reach
+        /// the server under a name of its own (DNS rebinding). Numeric addresses are always allowed.
+        public var allowedHosts: Set<String> = []
+
         private init() {}
 
         /// The defaults named at the properties, changed by `configure`.

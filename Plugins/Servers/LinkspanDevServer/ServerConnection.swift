@@ -16,9 +16,18 @@ final class ServerConnection: ByteStreamHandler {
     fileprivate enum Phase {
         case idle
         /// A request is being served.
-        case busy(isPersistent: Bool, onLost: (() -> Void)?)
+        case busy(Exchange)
         case webSocket(WebSocketSession, any WebSocketOwner)
         case ended
+    }
+
+    /// A request that has come and is not answered.
+    fileprivate struct Exchange {
+        let isPersistent: Bool
+        /// The page that may read the answer.
+        var origin: String?
+        /// What is to happen when the connection ends first.
+        var onLost: (() -> Void)?
     }
 
     fileprivate struct State {
@@ -65,7 +74,7 @@ final class ServerConnection: ByteStreamHandler {
             return state.phase
         }
         switch phase {
-        case .busy(_, let onLost): onLost?()
+        case .busy(let exchange): exchange.onLost?()
         case .webSocket(_, let owner): owner.ended(self)
         case .idle, .ended: ()
         }
@@ -117,30 +126,32 @@ extension ServerConnection {
     }
 
     private func refuse(_ error: HTTPRequestError) {
-        self.withState { $0.phase = .busy(isPersistent: false, onLost: nil) }
+        self.withState { $0.phase = .busy(Exchange(isPersistent: false)) }
         self.respond(.refusal(status: error.status, error.message))
     }
 
     /// Answers the request that is being served.
     func respond(_ response: HTTPResponse) {
-        let isPersistent = self.withState { state -> Bool? in
-            guard case .busy(let isPersistent, _) = state.phase else { return nil }
-            state.phase = isPersistent ? .idle : .ended
-            return isPersistent
-        }
-        guard let isPersistent else { return }
-        self.write { response.append(to: &$0, isPersistent: isPersistent) }
-        guard isPersistent else { return self.stream.finish(readingAtMost: Self.farewellBytes) }
+        guard case .busy(let exchange) = self.state.phase else { return }
+        self.state.phase = exchange.isPersistent ? .idle : .ended
+        var response = response
+        if let origin = exchange.origin { response.allow(origin) }
+        self.write { response.append(to: &$0, isPersistent: exchange.isPersistent) }
+        guard exchange.isPersistent else { return self.stream.finish(readingAtMost: Self.farewellBytes) }
         self.limit(Self.restTimeout)
         self.pump()
     }
 
+    /// Lets a page of this origin read the answer to the request that is being served.
+    func allow(_ origin: String?) { self.changeExchange { $0.origin = origin } }
+
     /// Says what is to happen when the connection ends before the request is answered.
-    func onLost(_ onLost: @escaping () -> Void) {
-        self.withState { state in
-            guard case .busy(let isPersistent, _) = state.phase else { return }
-            state.phase = .busy(isPersistent: isPersistent, onLost: onLost)
-        }
+    func onLost(_ onLost: @escaping () -> Void) { self.changeExchange { $0.onLost = onLost } }
+
+    private func changeExchange(_ change: (inout Exchange) -> Void) {
+        guard case .busy(var exchange) = self.state.phase else { return }
+        change(&exchange)
+        self.state.phase = .busy(exchange)
     }
 
     /// Drops the connection.
@@ -248,7 +259,7 @@ extension ServerConnection.State {
         do throws(HTTPRequestError) {
             guard let request = try self.parser.next() else { return nil }
             self.requests += 1
-            self.phase = .busy(isPersistent: request.isPersistent, onLost: nil)
+            self.phase = .busy(ServerConnection.Exchange(isPersistent: request.isPersistent))
             return .success(request)
         } catch {
             return .failure(error)

@@ -5,7 +5,16 @@ internal import LinkspanSocketIO
 /// Who serves a request: Engine.IO at `/socket.io/`, the JSON envelope at any other path.
 extension ServerRun {
     func serve(_ request: HTTPRequest, on connection: ServerConnection) {
-        if request.path == "/socket.io/" || request.path == "/socket.io" {
+        let origin: String?
+        do throws(HTTPRequestError) {
+            origin = try self.rules.origin(of: request)
+        } catch {
+            return connection.respond(.refusal(status: error.status, error.message))
+        }
+        connection.allow(origin)
+        if request.method == "OPTIONS", origin != nil {
+            connection.respond(.preflight(request))
+        } else if request.path == "/socket.io/" || request.path == "/socket.io" {
             if let refusal = self.serveEngine(request, on: connection) { connection.respond(.refusal(refusal)) }
         } else if request.isUpgrade {
             EnvelopeConnection(request, run: self).begin(on: connection)

@@ -28,12 +28,17 @@ final class ServerRun: Sendable {
     let configuration: DevServer.Configuration
     let hubs: [String: InMemoryHub]
     let condition: ServerCondition
+    let rules: AccessRules
     private let state: Confined<State>
 
-    init(_ configuration: DevServer.Configuration, hubs: [String: InMemoryHub], condition: ServerCondition) {
+    init(
+        _ configuration: DevServer.Configuration, rules: AccessRules, hubs: [String: InMemoryHub],
+        condition: ServerCondition
+    ) {
         self.configuration = configuration
         self.hubs = hubs
         self.condition = condition
+        self.rules = rules
         self.state = Confined(State(), to: self.loop)
     }
 
