@@ -37,10 +37,16 @@ extension DevServer {
         ///
         /// Default 16 MiB.
         public var maximumWaitingBytes = 16 << 20
-        /// The most TCP connections, and the most sessions of Socket.IO; further ones are refused.
+        /// The most TCP connections, and the most sessions of Socket.IO.
+        ///
+        /// Default 2,000. When there are so many, a further one takes the place of the one that has been unused for the
+        /// longest: a connection between two requests, or one that has joined neither a namespace nor the hub. When all
+        /// are used, it is refused.
+        public var maximumConnections = 2_000
+        /// The most of them that come from one address.
         ///
         /// Default 1,000.
-        public var maximumConnections = 1_000
+        public var maximumPerAddress = 1_000
 
         /// The web pages that may use the server besides its own, by their origins, such as `https://app.example`.
         ///

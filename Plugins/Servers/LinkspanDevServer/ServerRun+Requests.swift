@@ -33,7 +33,7 @@ extension ServerRun {
         }
         guard request.parameter("EIO") == "4" else { return .unsupportedVersion }
         guard let sid = request.parameter("sid") else {
-            return self.beginEngine(request, overWebSocket, on: connection)
+            return self.beginEngine(request, on: connection)
         }
         guard let session = self.session(sid) else { return .unknownSession }
         if overWebSocket { return session.tryWebSocket(request, on: connection) }
@@ -44,11 +44,9 @@ extension ServerRun {
         }
     }
 
-    private func beginEngine(
-        _ request: HTTPRequest, _ overWebSocket: Bool, on connection: ServerConnection
-    ) -> EngineRefusal? {
+    private func beginEngine(_ request: HTTPRequest, on connection: ServerConnection) -> EngineRefusal? {
         guard request.method == "GET" else { return .badMethod }
-        let session = EngineConnection(request, overWebSocket: overWebSocket, run: self)
+        let session = EngineConnection(request, from: connection.address, run: self)
         guard self.add(session) else {
             connection.respond(.refusal(status: 503, "there are too many sessions"))
             return nil

@@ -12,7 +12,8 @@ internal import Testing
 final class RawClient: Sendable {
     private let descriptor: Int32
 
-    init(port: Int) throws {
+    /// Connects from an address of the loopback network.
+    init(port: Int, from source: String = "127.0.0.1") throws {
         #if canImport(Glibc)
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
@@ -20,6 +21,13 @@ final class RawClient: Sendable {
         #endif
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr(source)
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        try #require(isBound)
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         let code = withUnsafePointer(to: &address) { pointer in

@@ -7,7 +7,7 @@ internal import LinkspanWebSocketProtocol
 /// One Engine.IO session, with what carries it and the links of its namespaces.
 ///
 /// Lives on the loop.
-final class EngineConnection: WebSocketOwner {
+final class EngineConnection: ConnectionOwner {
     fileprivate struct State {
         var engine: EngineServerSession
         var socketIO: SocketIOServerSession
@@ -15,18 +15,25 @@ final class EngineConnection: WebSocketOwner {
         /// What carries the session, or is tried for it.
         var webSocket: ServerConnection?
         var relays: [String: HubRelay] = [:]
-        var isTimed = false
     }
 
     let sid: String
+    /// The address of the connection that began it.
+    let address: String
+    private let began = ContinuousClock.now
     private let request: HTTPRequest
     private let run: ServerRun
     private var state: State
+    /// When the engine looks at the clock.
+    private lazy var timer = ServerDeadline(self.run) { [weak self] in self?.act { $0.engine.timer(now: .now) } }
+    /// How long it may be without a namespace.
+    private lazy var admission = ServerDeadline(self.run) { [weak self] in self?.admissionOverdue() }
 
-    init(_ request: HTTPRequest, overWebSocket: Bool, run: ServerRun) {
+    init(_ request: HTTPRequest, from address: String, run: ServerRun) {
         let configuration = run.configuration
         self.sid =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+        self.address = address
         self.request = request
         self.run = run
         let timing = EngineServerSession.Timing(
@@ -36,7 +43,7 @@ final class EngineConnection: WebSocketOwner {
         limits.maximumMessageBytes = configuration.maximumMessageBytes
         self.state = State(
             engine: EngineServerSession(
-                timing: timing, overWebSocket: overWebSocket, maximumWaiting: configuration.maximumWaitingBytes,
+                timing: timing, overWebSocket: request.isUpgrade, maximumWaiting: configuration.maximumWaitingBytes,
                 now: .now),
             socketIO: SocketIOServerSession(known: Set(run.hubs.keys), limits: limits))
     }
@@ -54,10 +61,11 @@ final class EngineConnection: WebSocketOwner {
             connection.respond(.text(self.openPacket))
         }
         self.watch()
-        self.run.schedule(after: self.run.configuration.connectTimeout) { [weak self] in
-            guard let self, !self.withState({ $0.socketIO.isInUse }) else { return }
-            self.act { $0.engine.close() }
-        }
+        self.admission.set(self.began + self.run.configuration.connectTimeout)
+    }
+
+    private func admissionOverdue() {
+        if !self.state.socketIO.isInUse { self.act { $0.engine.close() } }
     }
 
     private var openPacket: [UInt8] {
@@ -77,17 +85,9 @@ final class EngineConnection: WebSocketOwner {
             if result.isTaken { state.poll = connection }
             return result
         }
-        if isTaken { connection.onLost { [weak self] in self?.pollLost(connection) } }
+        if isTaken { connection.wait(for: self) }
         self.perform(effects)
         return isTaken ? nil : .badRequest
-    }
-
-    private func pollLost(_ connection: ServerConnection) {
-        self.act { state in
-            guard state.poll === connection else { return [] }
-            state.poll = nil
-            return state.engine.pollLost()
-        }
     }
 
     func post(_ body: [UInt8], on connection: ServerConnection) -> EngineRefusal? {
@@ -112,7 +112,7 @@ final class EngineConnection: WebSocketOwner {
         return nil
     }
 
-    // MARK: The WebSocket
+    // MARK: The connections
 
     func received(_ message: WebSocketMessage, on connection: ServerConnection) {
         self.act { state in
@@ -123,6 +123,10 @@ final class EngineConnection: WebSocketOwner {
 
     func ended(_ connection: ServerConnection) {
         self.act { state in
+            if state.poll === connection {
+                state.poll = nil
+                return state.engine.pollLost()
+            }
             guard state.webSocket === connection else { return [] }
             state.webSocket = nil
             return state.engine.webSocketLost()
@@ -202,19 +206,14 @@ extension EngineConnection {
 
     /// Looks at the clock when something is due.
     private func watch() {
-        let deadline = self.withState { state -> ContinuousClock.Instant? in
-            guard !state.isTimed, let deadline = state.engine.nextDeadline else { return nil }
-            state.isTimed = true
-            return deadline
-        }
-        guard let deadline else { return }
-        self.run.schedule(after: max(.zero, ContinuousClock.now.duration(to: deadline))) { [weak self] in
-            self?.act { state in
-                state.isTimed = false
-                return state.engine.timer(now: .now)
-            }
-        }
+        self.timer.set(self.state.engine.nextDeadline)
+        if self.state.engine.isEnded { self.admission.set(nil) }
     }
+}
+
+extension EngineConnection: PlaceHolder {
+    var placeKey: String { self.sid }
+    var unusedSince: ContinuousClock.Instant? { self.state.socketIO.isInUse ? nil : self.began }
 }
 
 // MARK: - Socket.IO
