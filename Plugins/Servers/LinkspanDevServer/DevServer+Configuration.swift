@@ -15,6 +15,10 @@ extension DevServer {
         ///
         /// Default 20 seconds, as in Socket.IO.
         public var pingTimeout = Duration.seconds(20)
+        /// The path of an endpoint of Engine.IO that sends every message back, such as `/engine.io/`.
+        ///
+        /// Default none. For clients of Engine.IO alone, and for the protocol's own suite of tests, which has no Socket.IO.
+        public var echoPath: String?
         /// How Socket.IO clients may be carried.
         public var carriers = Carriers.all
         /// When a client of a raw WebSocket has to say who it is.

@@ -77,4 +77,46 @@ final class RawClient: Sendable {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
+
+    /// So many bytes; nil when the connection ends before, or they do not come in time.
+    func read(_ count: Int) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            var chunk = [UInt8](repeating: 0, count: count - bytes.count)
+            let received = recv(self.descriptor, &chunk, chunk.count, 0)
+            guard received > 0 else { return nil }
+            bytes += chunk.prefix(received)
+        }
+        return bytes
+    }
+
+    /// Sends a request on a connection of its own, and returns the status and the body of the answer.
+    static func exchange(
+        port: Int, _ method: String, _ target: String, body: String = ""
+    ) throws -> (status: Int, body: String) {
+        let client = try RawClient(port: port)
+        client.ask(method, target, body: body)
+        return try client.answer()
+    }
+
+    /// Returns when the server has accepted the connection: what is sent next is read before what any later connection
+    /// brings.
+    func settle() {
+        self.write("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        _ = self.read(until: "any other path\n")
+    }
+
+    /// Sends a request that is the last of this connection.
+    func ask(_ method: String, _ target: String, body: String = "") {
+        self.write(
+            "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    }
+
+    /// The status and the body of the answer to the last request.
+    func answer() throws -> (status: Int, body: String) {
+        let text = String(decoding: try #require(self.readToEnd()), as: UTF8.self)
+        let status = try #require(Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)))
+        return (status, String(text.split(separator: "\r\n\r\n", maxSplits: 1).dropFirst().first ?? ""))
+    }
 }

@@ -4,6 +4,13 @@ internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocketProtocol
 
+/// What an Engine.IO session is used for.
+enum EngineUse: Sendable, Hashable {
+    case socketIO
+    /// Messages are sent back as they are.
+    case echo
+}
+
 /// One Engine.IO session, with what carries it and the links of its namespaces.
 ///
 /// Lives on the loop.
@@ -15,9 +22,15 @@ final class EngineConnection: ConnectionOwner {
         /// What carries the session, or is tried for it.
         var webSocket: ServerConnection?
         var relays: [String: HubRelay] = [:]
+        /// Whether the echo has had something to say.
+        var hasEchoed = false
+
+        /// Whether it would be missed: some namespace is joined, or the echo is used.
+        var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
     }
 
     let sid: String
+    let use: EngineUse
     /// The address of the connection that began it.
     let address: String
     private let began = ContinuousClock.now
@@ -29,10 +42,11 @@ final class EngineConnection: ConnectionOwner {
     /// How long it may be without a namespace.
     private lazy var admission = ServerDeadline(self.run) { [weak self] in self?.admissionOverdue() }
 
-    init(_ request: HTTPRequest, from address: String, run: ServerRun) {
+    init(_ request: HTTPRequest, _ use: EngineUse, from address: String, run: ServerRun) {
         let configuration = run.configuration
         self.sid =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+        self.use = use
         self.address = address
         self.request = request
         self.run = run
@@ -65,7 +79,7 @@ final class EngineConnection: ConnectionOwner {
     }
 
     private func admissionOverdue() {
-        if !self.state.socketIO.isInUse { self.act { $0.engine.close() } }
+        if !self.state.isInUse { self.act { $0.engine.close() } }
     }
 
     private var openPacket: [UInt8] {
@@ -97,12 +111,17 @@ final class EngineConnection: ConnectionOwner {
             return .badRequest
         }
         for packet in packets { self.act { $0.engine.posted([packet], now: .now) } }
+        guard self.state.engine.ending != .violation else { return .badRequest }
         connection.respond(.text(Array("ok".utf8)))
         return nil
     }
 
     func tryWebSocket(_ request: HTTPRequest, on connection: ServerConnection) -> EngineRefusal? {
-        guard self.withState({ $0.engine.tryWebSocket(now: .now) }) else { return .badRequest }
+        guard self.withState({ $0.engine.tryWebSocket(now: .now) }) else {
+            // One that is tried beside another, or after the upgrade, is opened and closed, as the reference does.
+            if connection.upgrade(request, owner: SpareWebSocket()) { connection.close(.normal, reason: "") }
+            return nil
+        }
         guard connection.upgrade(request, owner: self) else {
             self.act { $0.engine.webSocketLost() }
             return nil
@@ -148,9 +167,8 @@ final class EngineConnection: ConnectionOwner {
     }
 
     private func end(_ ending: EngineServerSession.Ending) {
-        let (poll, webSocket, relays) = self.withState { $0.takeAll() }
+        let (_, webSocket, relays) = self.withState { $0.takeAll() }
         self.run.remove(self)
-        poll?.respond(.refusal(.badRequest))
         switch ending {
         case .closedByClient: webSocket?.close(.normal, reason: "")
         case .violation: webSocket?.close(.policyViolation, reason: "the protocol was broken")
@@ -213,13 +231,14 @@ extension EngineConnection {
 
 extension EngineConnection: PlaceHolder {
     var placeKey: String { self.sid }
-    var unusedSince: ContinuousClock.Instant? { self.state.socketIO.isInUse ? nil : self.began }
+    var unusedSince: ContinuousClock.Instant? { self.state.isInUse ? nil : self.began }
 }
 
 // MARK: - Socket.IO
 
 extension EngineConnection {
     private func deliver(_ message: WebSocketMessage) {
+        guard self.use == .socketIO else { return self.echo(message) }
         switch self.withState({ $0.socketIO.receive(message) }) {
         case nil: ()
         case .answer(let frames)?: self.send { _ in frames }
@@ -228,6 +247,16 @@ extension EngineConnection {
         case .message(let name, let message)?: self.say(.message(message), in: name)
         case .reply(let name, let id, let payload)?: self.say(.reply(id: id, payload), in: name)
         case .violation?: self.act { $0.engine.close() }
+        }
+    }
+
+    private func echo(_ message: WebSocketMessage) {
+        self.act { state in
+            state.hasEchoed = true
+            guard case .text(let text) = message else { return state.engine.send([message]) }
+            var frame: [UInt8] = []
+            EngineIOPacket.message(text).append(to: &frame)
+            return state.engine.send([.text(frame[...])])
         }
     }
 
@@ -264,6 +293,14 @@ extension EngineConnection {
             return frames.isEmpty ? [] : state.engine.send(frames)
         }
     }
+}
+
+/// The owner of a WebSocket that nobody needs.
+private final class SpareWebSocket: ConnectionOwner {
+    let unusedSince: ContinuousClock.Instant? = .now
+
+    func received(_ message: WebSocketMessage, on connection: ServerConnection) {}
+    func ended(_ connection: ServerConnection) {}
 }
 
 extension Duration {
