@@ -116,7 +116,7 @@ extension LinkspanError.Code {
     ///
     /// Only with ``EventStream/Overflow/pause``.
     public static let slowConsumer = Self(rawValue: "slowConsumer")
-    /// The peer sent something that the protocol does not allow.
+    /// The peer sent something that the protocol does not allow, or more than this side accepts: the message tells which.
     public static let protocolViolation = Self(rawValue: "protocolViolation")
     /// The server is there but cannot serve now: 5xx, 429, restarting.
     public static let serverUnavailable = Self(rawValue: "serverUnavailable")
@@ -139,7 +139,9 @@ extension LinkspanError.Code {
 }
 
 extension LinkspanError: CustomStringConvertible {
-    /// The code and the message, and the cause when there is one.
+    /// The code and the message, and the cause when there is one, in one line that is fit for a log.
+    ///
+    /// Messages and causes from outside the SDK may hold anything; see ``ForeignText``.
     public var description: String {
         var text = "\(self.code.rawValue): \(self.message)"
         switch self.certainty {
@@ -148,6 +150,6 @@ extension LinkspanError: CustomStringConvertible {
         case nil: ()
         }
         if let cause = self.cause { text += " <- \(cause)" }
-        return text
+        return ForeignText.line(text, limit: 2_000)
     }
 }
