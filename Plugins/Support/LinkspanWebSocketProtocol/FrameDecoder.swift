@@ -157,10 +157,12 @@ public struct FrameDecoder: Sendable {
     private func admit(_ header: FrameHeader) throws(WebSocketProtocolError) -> PartialFrame {
         if !header.opcode.isControl {
             guard header.length <= self.room(for: header) else {
-                throw WebSocketProtocolError(.messageTooBig, "a message exceeds the limit of bytes")
+                throw WebSocketProtocolError.tooBig(limit: self.limits.maxMessageBytes)
             }
             guard self.message.fragments < self.limits.maxFragments else {
-                throw WebSocketProtocolError(.tooManyFragments, "a message exceeds the limit of fragments")
+                throw WebSocketProtocolError(
+                    .tooManyFragments,
+                    "a message has more than the \(self.limits.maxFragments) frames that are accepted here")
             }
         }
         return PartialFrame(

@@ -114,7 +114,7 @@ struct MessageInflater: Sendable {
 
     private func judge(isFull: Bool) throws(WebSocketProtocolError) {
         guard self.produced <= self.maximumBytes else {
-            throw WebSocketProtocolError(.messageTooBig, "a message exceeds the limit of bytes")
+            throw WebSocketProtocolError.tooBig(limit: self.maximumBytes)
         }
         guard isFull, self.produced >= Self.ratioFloor else { return }
         guard self.produced / self.maximumRatio <= self.consumed else {

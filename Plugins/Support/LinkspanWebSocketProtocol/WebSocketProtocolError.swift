@@ -13,6 +13,18 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
         self.message = message
     }
 
+    static func tooBig(limit: Int) -> Self {
+        Self(.messageTooBig, "a message is larger than the \(limit) bytes that are accepted here")
+    }
+
+    /// Whether the peer broke no rule of RFC 6455, but asked for more than this end gives.
+    public var isLimit: Bool {
+        switch self.code {
+        case .messageTooBig, .tooManyFragments, .ratioTooHigh, .controlFlood, .messageOverdue: true
+        default: false
+        }
+    }
+
     /// The code and the message.
     public var description: String { "\(self.code): \(self.message)" }
 

@@ -54,10 +54,11 @@ extension LinkspanError {
 
     /// What a Close frame means for the next attempt (RFC 6455 §7.4, and the usual private codes).
     private init(_ event: CloseEvent) {
-        let text = event.reason.isEmpty ? "" : ": \(event.reason)"
+        let text = event.reason.isEmpty ? "" : ": \(ForeignText.line(event.reason))"
         let message = "the server closed the connection with code \(event.code.rawValue)\(text)"
         if let violation = event.violation {
-            self.init(.protocolViolation, "the server broke the WebSocket protocol", cause: violation)
+            let message = violation.isLimit ? violation.message : "the server broke the WebSocket protocol"
+            self.init(.protocolViolation, message, cause: violation)
             return
         }
         switch event.code.rawValue {

@@ -19,7 +19,8 @@ enum PollingAnswer {
         case .success(let answer):
             throw Self.error(answer, isFirst: isFirst)
         case .failure(let error) where error.code == .answerTooLong:
-            throw LinkspanError(.protocolViolation, "the answer to a poll exceeds the limit of bytes", cause: error)
+            throw LinkspanError(
+                .protocolViolation, "the answer to a poll is larger than is accepted here", cause: error)
         case .failure(let error):
             throw LinkspanError(WebSocketEnd.stream(error))
         }
