@@ -197,12 +197,25 @@ extension WebSocketChannel {
             case .text(let text): messages.append(.text(text))
             case .binary(let bytes): messages.append(.binary(bytes))
             case .pong: ()
-            case .closed(let event, let stream): return (.closed(event), stream)
+            case .closed(let event, let stream):
+                return (event.violation == nil ? nil : self.lateRefusal(chunk)).map { ($0, .drop) }
+                    ?? (.closed(event), stream)
             }
         }
         let newControlFrames = self.session.controlFrames - controlFrames
         guard newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) else { return nil }
         return self.session.fail(.controlFlood, into: &output).map { (.closed($0), .drop) }
+    }
+
+    /// What the server means that agrees to the upgrade and then answers in HTTP all the same, as engine.io does.
+    private func lateRefusal(_ chunk: [UInt8]) -> WebSocketEnd? {
+        guard self.messages == 0, chunk.starts(with: "HTTP/1.1 ".utf8),
+            let status = Int(String(decoding: chunk.dropFirst(9).prefix(3), as: UTF8.self))
+        else { return nil }
+        return .stream(
+            ByteStreamError(
+                .refusedAfterUpgrade, "the server answered with status \(status) behind its agreement to the upgrade",
+                status: status))
     }
 
     /// Whether so many bytes more are read: not without end from a server that has been told to close.
@@ -220,7 +233,10 @@ extension WebSocketChannel {
             // let that take its time; the handler need not wait for it.
             self.stream?.finish(readingAtMost: Self.farewellBytes)
             self.tell(end)
-        case .awaitPeer: self.finishAfterDeadline()
+        case .awaitPeer:
+            // Both have said goodbye: nothing more comes, whenever the server closes the connection below.
+            self.finishAfterDeadline()
+            self.tell(end)
         }
     }
 

@@ -45,6 +45,10 @@ enum PollingAnswer {
         case (400, _) where !isFirst:
             // Unknown session, or two requests at once: gone is this session, not the server.
             return LinkspanError(.connectionLost, "the server does not know the session any more", cause: refusal)
+        case (404, _) where !isFirst:
+            // Another server may have taken its place; whether there is one shows at the next handshake.
+            return LinkspanError(
+                .connectionLost, "the server does not have the session's path any more", cause: refusal)
         case (413, _):
             return LinkspanError(.connectionLost, "the server refuses the size of a message", cause: refusal)
         default:
