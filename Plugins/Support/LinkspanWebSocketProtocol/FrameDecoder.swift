@@ -55,6 +55,8 @@ public struct FrameDecoder: Sendable {
     private var inflater: MessageInflater?
     /// The reserved bits that a message's first frame may have set.
     private var reservedBits: UInt8 = 0
+    /// How many bytes were made of compressed messages so far.
+    private(set) var inflatedBytes = 0
 
     /// Makes a decoder for the frames that the end with `role` receives.
     public init(
@@ -236,6 +238,8 @@ public struct FrameDecoder: Sendable {
     private mutating func inflate(
         _ piece: ArraySlice<UInt8>, of frame: PartialFrame
     ) throws(WebSocketProtocolError) {
+        let before = self.message.byteCount
+        defer { self.inflatedBytes += self.message.byteCount - before }
         guard let mask = frame.mask else {
             try self.inflater?.inflate(piece, into: &self.message)
             return

@@ -18,6 +18,10 @@ public final class WebSocketChannel {
 
     /// The most that is read of a server that broke the protocol, so that our Close frame reaches it.
     private static let farewellBytes = 1 << 20
+    /// How many bytes are made of compressed messages in one turn; what is behind them waits for the next one.
+    private static let inflationPerTurn = 1 << 20
+    /// The pause before that turn, in which others are served: decompressing takes a fifth of a core at most.
+    private static let inflationPause = Duration.milliseconds(5)
 
     private let request: WebSocketRequest
     private let handshake: ClientHandshake
@@ -44,6 +48,11 @@ public final class WebSocketChannel {
     private var latestCount = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false
+    /// Whether bytes that were read wait to be decompressed in a later turn.
+    private var isBehind = false
+    private var nextTurn: (any ScheduledWork)?
+    /// How the stream ended while messages waited.
+    private var heldEnd: ByteStreamError?
     /// How far things were when the watch over an unfinished message began; nil when there is none.
     private var watch: (messages: Int, bytes: Int, timer: any ScheduledWork)?
     /// The bytes that may still come after our Close frame; nil before it.
@@ -114,6 +123,7 @@ public final class WebSocketChannel {
     public func abort() {
         self.isOpen = false
         if self.end == nil { self.end = .aborted }
+        if let heldEnd { return self.loop.executeLocally { self.streamClosed(heldEnd) } }
         self.stream?.abort()
     }
 
@@ -126,7 +136,7 @@ public final class WebSocketChannel {
     /// Reads on.
     public func resumeReading() {
         self.isPaused = false
-        self.stream?.resumeReading()
+        if self.isBehind { self.awaitTurn() } else { self.stream?.resumeReading() }
     }
 
     private func finishAfterDeadline() {
@@ -162,6 +172,12 @@ extension WebSocketChannel {
             return
         }
         self.isAlive = true
+        self.session.receive(chunk[...])
+        if !self.isBehind { self.take(chunk) }
+    }
+
+    /// Hands over what the session makes of the bytes that were read, the last of which are `chunk`.
+    private func take(_ chunk: [UInt8]) {
         var output: [UInt8] = []
         var messages: [WebSocketMessage] = []
         // As many as last time, which saves growing step by step.
@@ -185,13 +201,34 @@ extension WebSocketChannel {
         if !messages.isEmpty { self.handler.received(messages) }
         if let (end, streamEnd) = ending { return self.finish(end, streamEnd) }
         if isUnfinished { self.watchMessage() }
+        if self.isBehind { self.awaitTurn() }
+    }
+
+    /// Reads nothing more, and goes on after a pause with what was read.
+    private func awaitTurn() {
+        self.stream?.pauseReading()
+        guard self.nextTurn == nil, self.takesTurns else { return }
+        self.nextTurn = self.loop.scheduleLocally(after: Self.inflationPause) { self.turnCame() }
+    }
+
+    /// An owner that wants nothing has to be told of the end all the same.
+    private var takesTurns: Bool { !self.isPaused || self.heldEnd != nil }
+
+    private func turnCame() {
+        self.nextTurn = nil
+        guard self.isBehind, self.takesTurns else { return }
+        self.take([])
+        guard !self.isBehind else { return }
+        if let heldEnd { return self.streamClosed(heldEnd) }
+        if !self.isPaused { self.stream?.resumeReading() }
     }
 
     private func decode(
         _ chunk: [UInt8], to messages: inout [WebSocketMessage], output: inout [UInt8]
     ) -> (WebSocketEnd, WebSocketSession.StreamEnd)? {
         let controlFrames = self.session.controlFrames
-        self.session.receive(chunk[...])
+        let limit = self.session.inflatedBytes + Self.inflationPerTurn
+        self.isBehind = false
         while let event = self.session.next(into: &output) {
             switch consume event {
             case .text(let text): messages.append(.text(text))
@@ -200,6 +237,10 @@ extension WebSocketChannel {
             case .closed(let event, let stream):
                 return (event.violation == nil ? nil : self.lateRefusal(chunk)).map { ($0, .drop) }
                     ?? (.closed(event), stream)
+            }
+            if self.session.inflatedBytes >= limit {
+                self.isBehind = true
+                break
             }
         }
         let newControlFrames = self.session.controlFrames - controlFrames
@@ -253,6 +294,12 @@ extension WebSocketChannel {
 
     fileprivate func streamClosed(_ error: ByteStreamError) {
         self.isOpen = false
+        if self.isBehind, self.end == nil {
+            // What came before the end is still to be heard.
+            (self.heldEnd, self.stream) = (error, nil)
+            return self.awaitTurn()
+        }
+        self.nextTurn?.cancel()
         let end = self.end ?? .stream(error)
         self.end = end
         self.deadline?.cancel()
@@ -282,7 +329,7 @@ extension WebSocketChannel {
         self.watch = nil
         guard self.end == nil, let bytes = self.session.unfinishedBytes else { return }
         // What is not read is not the server's fault.
-        if let former, !self.isPaused, former.messages == self.messages,
+        if let former, !self.isPaused, !self.isBehind, former.messages == self.messages,
             bytes - former.bytes < WebSocketRequest.messageProgress
         {
             var output: [UInt8] = []
