@@ -76,7 +76,7 @@ private enum InflateOracle {
                 clientNoContextTakeover: agreement.clientNoContextTakeover,
                 serverNoContextTakeover: agreement.serverNoContextTakeover,
                 clientWindowBits: agreement.clientWindowBits, serverWindowBits: agreement.serverWindowBits,
-                options: .defaults { $0.maximumRatio = 100_000 }))
+                options: .defaults()))
         for message in messages {
             let payload: ArraySlice<UInt8>
             let opcode: Opcode

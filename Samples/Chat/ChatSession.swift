@@ -59,9 +59,9 @@ struct ChatSession: Sendable {
 
     private static func show(_ event: ChatEvent) {
         switch event {
-        case .line(let line): LineOutput.show("\(line.from): \(line.text)")
-        case .joined(_, let name): LineOutput.news("\(name) joined")
-        case .left(_, let name): LineOutput.news("\(name) left")
+        case .line(let line): LineOutput.show("\(VisibleText.name(line.from)): \(line.text)")
+        case .joined(_, let name): LineOutput.news("\(VisibleText.name(name)) joined")
+        case .left(_, let name): LineOutput.news("\(VisibleText.name(name)) left")
         case .missed(_, let lines):
             LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
         case .rejected(_, let text, let why): LineOutput.news("not delivered: \(text) (\(why))")

@@ -11,6 +11,8 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Keeps what is said for as long as it runs. Lines on standard input make things go wrong: drop, stall on, \
             stall off, kick NAME, refuse on, refuse off, restart SECONDS. Ends with SIGINT or SIGTERM.
+
+            Web pages of other sites are refused, and so are requests under a name that is not the server's.
             """)
 
     @Option(help: "The port; 0 for any that is free.")
@@ -18,6 +20,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     @Option(help: "The numeric address to listen at.")
     var host = "127.0.0.1"
+
+    @Option(
+        name: .customLong("allow-origin"),
+        help: "A web page's origin, such as https://app.example, that may chat besides the pages of this machine.")
+    var allowedOrigins: [String] = []
+
+    @Option(
+        name: .customLong("allow-host"), help: "A name besides localhost under which the server answers.")
+    var allowedHosts: [String] = []
 
     func validate() throws {
         guard (0...65_535).contains(self.port) else { throw ValidationError("--port has to be from 0 to 65535") }
@@ -30,6 +41,8 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: .defaults {
                 $0.address = self.host
                 $0.port = self.port
+                $0.allowedOrigins = Set(self.allowedOrigins)
+                $0.allowedHosts = Set(self.allowedHosts)
                 $0.introduction = .required(within: .seconds(10))
             })
         do {

@@ -116,7 +116,7 @@ extension LinkspanError.Code {
     ///
     /// Only with ``EventStream/Overflow/pause``.
     public static let slowConsumer = Self(rawValue: "slowConsumer")
-    /// The peer sent something that the protocol does not allow.
+    /// The peer sent something that the protocol does not allow, or more than this side accepts: the message tells which.
     public static let protocolViolation = Self(rawValue: "protocolViolation")
     /// The peer ended the link because of a message: it is too large for the peer, or of a kind that it does not take.
     ///
@@ -143,7 +143,9 @@ extension LinkspanError.Code {
 }
 
 extension LinkspanError: CustomStringConvertible {
-    /// The code and the message, and the cause when there is one.
+    /// The code and the message, and the cause when there is one, in one line that is fit for a log.
+    ///
+    /// Messages and causes from outside the SDK may hold anything; see ``ForeignText``.
     public var description: String {
         var text = "\(self.code.rawValue): \(self.message)"
         switch self.certainty {
@@ -152,6 +154,6 @@ extension LinkspanError: CustomStringConvertible {
         case nil: ()
         }
         if let cause = self.cause { text += " <- \(cause)" }
-        return text
+        return ForeignText.line(text, limit: 2_000)
     }
 }

@@ -94,6 +94,56 @@ struct ChatRoomsTests {
         #expect(again[0]?["seq"]?.int == 10_004)
     }
 
+    @Test("the lines of many rooms that everybody has left take no more than their share, and the latest are kept")
+    func emptyRooms() throws {
+        var scene = Scene()
+        let text = String(repeating: "x", count: 8_192)
+        for number in 1...3_000 {
+            try scene.enter(#"{"name":"ann","rooms":["room \#(number)"]}"#, as: 1)
+            for key in 1...5 {
+                _ = try scene.ask("say", #"{"room":"room \#(number)","text":"\#(text)","id":"\#(key)"}"#, 1, "ann")
+            }
+            scene.depart(1, "ann")
+            #expect(scene.rooms.bytes <= ChatRooms.maximumBytes)
+        }
+        try scene.enter(#"{"name":"bob","rooms":["room 3000"],"seen":{"room 3000":3}}"#, as: 2)
+        #expect(scene.heard[2]?.map { $0.prefix(7) } == ["room {\"", "message", "message"])
+        try scene.enter(#"{"name":"eve","rooms":["room 2001"],"seen":{"room 2001":3}}"#, as: 3)
+        #expect(scene.heard[3]?.last?.contains(#""seq":5"#) == true)
+        try scene.enter(#"{"name":"joe","rooms":["room 1"],"seen":{"room 1":3}}"#, as: 4)
+        #expect(scene.heard[4]?.first?.contains(#""lines":null"#) == true)
+    }
+
+    @Test("the lines of one room that is in use are bounded too, and what is gone is a gap")
+    func loudRoom() throws {
+        var scene = Scene()
+        let text = String(repeating: "é", count: 8_192)
+        try scene.enter(#"{"name":"ann","rooms":["lobby","attic"]}"#, as: 1)
+        _ = try scene.ask("say", #"{"room":"attic","text":"quiet","id":"k"}"#, 1, "ann")
+        for key in 1...3_000 {
+            _ = try scene.ask("say", #"{"room":"lobby","text":"\#(text)","id":"\#(key)"}"#, 1, "ann")
+        }
+        #expect(scene.rooms.bytes <= ChatRooms.maximumBytes)
+        try scene.enter(#"{"name":"bob","rooms":["lobby","attic"],"seen":{"lobby":0,"attic":0}}"#, as: 2)
+        let heard = try #require(scene.heard[2])
+        #expect(heard.first?.hasPrefix("gap ") == true)
+        #expect(heard.last?.contains("quiet") == true)
+        #expect(heard.count > 1_500)
+    }
+
+    @Test("a connection may be in 64 rooms, by its credentials and by joining")
+    func tooManyRooms() throws {
+        var scene = Scene()
+        let labels = (1...64).map { #""room \#($0)""# }
+        try scene.enter(#"{"name":"ann","rooms":[\#(labels.joined(separator: ","))]}"#, as: 1)
+        #expect(try scene.ask("join", #"{"room":"another"}"#, 1, "ann")[0]?["code"]?.string == "bad_request")
+        #expect(try scene.ask("join", #"{"room":"room 7"}"#, 1, "ann")[0]?["ok"]?.bool == true)
+        _ = try scene.ask("leave", #"{"room":"room 7"}"#, 1, "ann")
+        #expect(try scene.ask("join", #"{"room":"another"}"#, 1, "ann")[0]?["ok"]?.bool == true)
+        let tooMany = #"{"name":"bob","rooms":[\#((labels + labels).joined(separator: ","))]}"#
+        #expect(throws: ChatRequest.Problem.self) { try scene.enter(tooMany, as: 2) }
+    }
+
     @Test(
         "what is wrong has its code",
         arguments: [

@@ -35,6 +35,19 @@ extension Chat {
             }
         }
 
+        @Test("a FIFO or a device as configuration is a mistake, and not waited for", .timeLimit(.minutes(2)))
+        func special() async throws {
+            try await Bench.run { bench in
+                let fifo = "\(bench.folder)/chat.yaml"
+                try #require(mkfifo(fifo, 0o600) == 0)
+                for (path, kind) in [(fifo, "FIFO"), ("/dev/zero", "device")] {
+                    let check = try await bench.runChat(["config", "check", "--config", path])
+                    #expect(check.status == 64 && check.output == [])
+                    #expect(check.errors.joined().contains("it is a \(kind), not a regular file"))
+                }
+            }
+        }
+
         @Test("every mistake is told, in a line each, with status 64", .timeLimit(.minutes(2)))
         func mistakes() async throws {
             try await Bench.run { bench in

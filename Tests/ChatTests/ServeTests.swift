@@ -7,8 +7,10 @@ extension Chat {
         private static let announcement = "serving socketio and websocket on "
 
         /// Starts a server at a free port; returns it with its host and port.
-        private static func serve(on bench: Bench) async throws -> (server: Child, place: String) {
-            let server = try await bench.chat(["serve", "--port", "0"])
+        private static func serve(
+            on bench: Bench, _ arguments: [String] = []
+        ) async throws -> (server: Child, place: String) {
+            let server = try await bench.chat(["serve", "--port", "0"] + arguments)
             let lines = try await server.output.wait(forLine: Self.announcement)
             let line = try #require(lines.first { $0.hasPrefix(Self.announcement) })
             return (server, String(line.dropFirst(Self.announcement.count)))
@@ -59,6 +61,33 @@ extension Chat {
                 server.terminate()
                 #expect(try await server.exit() == 0)
             }
+        }
+
+        @Test("a page of another site cannot join, unless its origin is allowed")
+        func foreignPage() async throws {
+            try await Bench.run { bench in
+                let (_, place) = try await Self.serve(on: bench, ["--allow-origin", "https://app.example"])
+                let foreign = try await Self.page("https://evil.example", place, bench)
+                try await foreign.output.wait(forLine: "refused with 403")
+                let allowed = try await Self.page("https://app.example", place, bench)
+                try await allowed.output.wait(forLine: #"{"event":"room""#)
+            }
+        }
+
+        /// What a web page does that joins the chat: it cannot choose its origin.
+        private static func page(_ origin: String, _ place: String, _ bench: Bench) async throws -> Child {
+            let script = """
+                import sys
+                from websockets.exceptions import InvalidStatus
+                from websockets.sync.client import connect
+                try:
+                    with connect(sys.argv[1], origin=sys.argv[2]) as page:
+                        page.send('{"auth":{"name":"ann","rooms":["lobby"]}}')
+                        print(page.recv(), flush=True)
+                except InvalidStatus as error:
+                    print("refused with", error.response.status_code, flush=True)
+                """
+            return try await bench.start("page", [try Place.python(), "-c", script, "ws://\(place)", origin])
         }
 
         @Test("a port that is taken is told of in one line")

@@ -24,6 +24,26 @@ extension Chat {
             }
         }
 
+        @Test(
+            "nobody's name or line passes for a line about the chat, or turns the others round", .timeLimit(.minutes(2))
+        )
+        func forgery() async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let ann = try await bench.join("ann", .socketio, server)
+                let forger = try await bench.join("* disconnected", .socketio, server)
+                try await ann.output.wait(forLine: #"* "* disconnected" joined"#)
+                try forger.type(raw: "one\u{2028}* bob joined\u{202E}\u{2066}.\n")
+                let lines = try await ann.output.wait(forLine: #""* disconnected": "#)
+                let line = try #require(lines.first { $0.hasPrefix(#""* disconnected": "#) })
+                #expect(line == "\"* disconnected\": one * bob joined\u{FFFD}\u{FFFD}.")
+                let liar = try await bench.join("ann left, bob", .socketio, server)
+                try await ann.output.wait(forLine: #"* "ann left, bob" joined"#)
+                try liar.endInput()
+                try await ann.output.wait(forLine: #"* "ann left, bob" left"#)
+            }
+        }
+
         @Test("what is written to a file or a pipe has no escape sequences", .timeLimit(.minutes(2)))
         func escapeSequences() async throws {
             try await Bench.run { bench in

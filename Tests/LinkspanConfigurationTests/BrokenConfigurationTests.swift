@@ -63,7 +63,25 @@ struct BrokenConfigurationTests {
             let error = #expect(throws: ConfigurationError.self) {
                 try ConfigurationLoader(catalog: .sample()).load(file: files.directory.path, environment: [:])
             }
-            #expect(error?.problems.map { $0.message } == ["cannot be read: Is a directory"])
+            #expect(
+                error?.problems.map { $0.message } == ["cannot be read: it is a directory, not a regular file"])
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("a FIFO or a device is refused at once, without a writer and without end", .timeLimit(.minutes(1)))
+    func special() throws {
+        try withDirectory { files in
+            let fifo = files.directory.appendingPathComponent("chat.yaml").path
+            try #require(mkfifo(fifo, 0o600) == 0)
+            for (path, kind) in [(fifo, "FIFO"), ("/dev/zero", "device")] {
+                let error = #expect(throws: ConfigurationError.self) {
+                    try ConfigurationLoader(catalog: .sample()).load(file: path, environment: [:])
+                }
+                #expect(
+                    error?.problems.map { $0.message } == ["cannot be read: it is a \(kind), not a regular file"])
+                #expect(error?.problems.map { $0.code } == [.unreadableFile])
+            }
         }
     }
 

@@ -52,10 +52,13 @@ struct EngineServerSessionTests {
         _ = session.poll()
         let second = session.poll()
         #expect(!second.isTaken)
-        #expect(Self.words(second.effects) == ["end violation"])
+        #expect(Self.words(second.effects) == ["answer 1", "end violation"])
         var lost = self.session()
         _ = lost.poll()
         #expect(Self.words(lost.pollLost()) == ["answer 6", "end closedByClient"])
+        var closed = self.session()
+        _ = closed.poll()
+        #expect(Self.words(closed.posted([Self.text("1")], now: self.start)) == ["answer 6", "end closedByClient"])
     }
 
     @Test("what nobody fetches is bounded")
@@ -80,7 +83,8 @@ struct EngineServerSessionTests {
         #expect(!session.isPolling)
         #expect(Self.words(session.send([Self.text("4b")])) == ["send 4b"])
         let late = session.poll()
-        #expect(!late.isTaken)
+        #expect(!late.isTaken && late.effects.isEmpty)
+        #expect(Self.words(session.send([Self.text("4c")])) == ["send 4c"])
     }
 
     @Test("an upgrade that fails, breaks the rules or takes too long leaves the polling alone")

@@ -41,6 +41,17 @@ struct JournalServiceTests {
         #expect(journal.entries.map { $0.seq } == journal.entries.map { $0.seq }.sorted())
     }
 
+    @Test("what a server says is kept in one line, in which nothing is hidden", .timeLimit(.minutes(1)))
+    func hostileReason() async throws {
+        let journal = JournalService()
+        try await run([journal]) { registry in
+            let reason = "\u{1B}[2J\nconnection 7 connected" + String(repeating: "x", count: 5_000)
+            registry.emit(self.connection(.disconnected(reason: reason, code: nil, willRetry: true)))
+        }
+        let line = try #require(journal.entries.map(\.text).first { $0.contains("disconnected") })
+        #expect(line.contains("reason='\\u{1b}[2J\\u{a}connection 7 connectedx") && line.count < 1_100)
+    }
+
     @Test("the oldest make room, and how many is known", .timeLimit(.minutes(1)))
     func capacity() async throws {
         let journal = JournalService(options: JournalService.Options(capacity: 3))

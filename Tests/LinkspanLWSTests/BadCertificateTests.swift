@@ -15,6 +15,7 @@ struct BadCertificateTests {
     enum Case: String, CaseIterable, Sendable {
         case expired, notYetValid, wrongHost, wildcard, address, selfSigned, wrongRoot, noIntermediate, weakKey
         case revokedKey, wrongPin, oldVersion, wrongPurpose, cut
+        case commonName, commonNameForAddress, commonNameBesideMail, commonNameBesideAddress
     }
 
     private struct Setting {
@@ -61,6 +62,19 @@ struct BadCertificateTests {
             try made.make("bad", extensions: "subjectAltName=DNS:localhost\nextendedKeyUsage=clientAuth")
             return Setting(certificate: "bad", code: .tls(.wrongPurpose))
         case .cut: return Setting(code: .tls(.handshakeCut))
+        // The common name is that of the file.
+        case .commonName:
+            try made.make("bad", extensions: "keyUsage=digitalSignature")
+            return Setting(host: "bad", certificate: "bad", code: .tls(.noSubjectAltName))
+        case .commonNameForAddress:
+            try made.make("127.0.0.1", extensions: "keyUsage=digitalSignature")
+            return Setting(host: "127.0.0.1", certificate: "127.0.0.1", code: .tls(.noSubjectAltName))
+        case .commonNameBesideMail:
+            try made.make("bad", extensions: "subjectAltName=email:a@bad")
+            return Setting(host: "bad", certificate: "bad", code: .tls(.noSubjectAltName))
+        case .commonNameBesideAddress:
+            try made.make("bad", extensions: "subjectAltName=IP:127.0.0.1")
+            return Setting(host: "bad", certificate: "bad", code: .tls(.wrongHost))
         }
     }
 

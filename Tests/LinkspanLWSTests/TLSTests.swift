@@ -1,3 +1,4 @@
+import Foundation
 import LinkspanNetwork
 @testable import LinkspanLWS
 import Testing
@@ -211,6 +212,22 @@ struct TLSTests {
         let error = try await self.ending(
             UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: TLSPolicy(roots: roots)))
         #expect(error.code == .tlsUnusable)
+    }
+
+    @Test("a FIFO in place of a file of certificates or of a key holds nobody up", .timeLimit(.minutes(1)))
+    func fifo() async throws {
+        let fifo = self.certificates.path("fifo")
+        try #require(mkfifo(fifo, 0o600) == 0)
+        let identity = ClientCertificate(.file(self.certificates.path("good.pem")), key: .file(fifo))
+        let policies = [
+            TLSPolicy(roots: .file(fifo)), TLSPolicy(roots: .system, clientCertificate: identity),
+        ]
+        for policy in policies {
+            let error = try await self.ending(
+                UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: policy))
+            #expect(error.code == .tlsUnusable)
+            #expect(error.message.contains("it is a FIFO, not a regular file"))
+        }
     }
 
     @Test("speaks TLS 1.2 and nothing older", arguments: [("TLSv1_2", true), ("TLSv1_1", false), ("TLSv1", false)])

@@ -53,6 +53,22 @@ struct LoggingServiceTests {
         #expect(lost.metadata["seq"].flatMap { Int($0) } != nil)
     }
 
+    @Test("what a server says is written in one line, in which nothing is hidden", .timeLimit(.minutes(1)))
+    func hostileReason() async throws {
+        let recorder = Recorder()
+        let service = LoggingService(logger: recorder.logger(), families: [.connection, .fault])
+        let reason = "closed: \u{1B}[2J\n2026-01-01 info connected\u{202E}" + String(repeating: "x", count: 5_000)
+        let lines = try await self.lines(service, recorder) { registry in
+            registry.emit(self.connection(.disconnected(reason: reason, code: "lost\n", willRetry: true)))
+            registry.emit(FaultEvent(path: "presence", code: .handlerFailed, message: reason, severity: .error))
+        }
+        let lost = try #require(lines.first { $0.sentence == "disconnected" }?.metadata)
+        #expect(lost["reason"]?.hasPrefix("closed: \\u{1b}[2J\\u{a}2026-01-01 info connected\\u{202e}x") == true)
+        #expect(lost["code"] == "lost\\u{a}")
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.metadata.values.allSatisfy { $0.count < 1_100 && !$0.contains("\n") } })
+    }
+
     @Test("lines below the level are not written", .timeLimit(.minutes(1)))
     func level() async throws {
         let recorder = Recorder()

@@ -90,25 +90,47 @@ struct CarrierMemoryTests {
         }
     }
 
-    @Test("what worked is remembered for the server, for an hour")
+    @Test("what worked is remembered for the server, for ten minutes from when it was learned")
     func remembers() {
         var memory = CarrierMemory()
         let first = memory.choice(for: Self.place, .fallback, now: at(0))
         #expect(first == .webSocket(share: 0.5))
         #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .polling)
         memory.worked(.polling, for: Self.place, now: at(0))
-        #expect(memory.choice(for: Self.place, .fallback, now: at(3599)) == .polling)
+        #expect(memory.choice(for: Self.place, .fallback, now: at(599)) == .polling)
+        // Sessions that begin with polling because of this teach nothing new.
+        memory.worked(.polling, for: Self.place, now: at(599))
         var other = Self.place
         other.host = "other"
         #expect(memory.choice(for: other, .fallback, now: at(1)) == first)
-        #expect(memory.choice(for: Self.place, .fallback, now: at(3601)) == first)
+        #expect(memory.choice(for: Self.place, .fallback, now: at(601)) == first)
         #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: .polling, after: Self.refused) == nil)
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == first, "polling failed and is not trusted")
+    }
+
+    @Test(
+        "a failure that says nothing about WebSockets has polling tried, and is not remembered",
+        arguments: [
+            (ByteStreamError(.refused, "", status: 503), false), (ByteStreamError(.refused, "", status: 429), false),
+            (ByteStreamError(.refused, "", status: 500), false), (ByteStreamError(.refused, "", status: 408), false),
+            (ByteStreamError(.closedByPeer, ""), false), (ByteStreamError(.refused, "", status: 501), true),
+            (ByteStreamError(.refused, "", status: 400), true), (ByteStreamError(.refused, "", status: 200), true),
+            (ByteStreamError(.timedOut, ""), true), (ByteStreamError(.handshakeMalformed, ""), true),
+        ])
+    func teaches(_ failure: ByteStreamError, _ isRemembered: Bool) {
+        var memory = CarrierMemory()
+        let first = memory.choice(for: Self.place, .fallback, now: at(0))
+        let error = LinkspanError(WebSocketEnd.stream(failure))
+        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: error) == .polling)
+        memory.worked(.polling, for: Self.place, now: at(0))
+        #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == (isRemembered ? .polling : first))
     }
 
     @Test("what worked for one identity is not taken for granted for another")
     func identities() {
         var memory = CarrierMemory()
+        let first = CarrierChoice.webSocket(share: 0.5)
+        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .polling)
         memory.worked(.polling, for: Self.place, now: at(0))
         var other = Self.place
         other.identity = 2
@@ -144,6 +166,30 @@ struct CarrierMemoryTests {
                 for: Self.place, .fallback, insteadOf: .webSocket(share: 0.5), after: error)
             #expect(other == nil)
         }
+    }
+}
+
+@Suite("The Engine.IO path")
+struct EnginePathTests {
+    @Test("ends with a slash, as in the reference", arguments: [("/live", "/live/"), ("/a/b/", "/a/b/"), ("/", "/")])
+    func slash(_ given: String, _ path: String) throws {
+        let configuration = SocketIOTransport.Configuration.defaults { $0.path = given }
+        #expect(configuration.path == path)
+        let request = CarrierRequest(
+            link: LinkRequest(url: try ConnectionURL("http://h/")), configuration: configuration)
+        #expect(request.upgrade(transport: "polling", sid: nil).target.hasPrefix("\(path)?EIO=4"))
+    }
+
+    @Test("two paths of one server are two connections, and one path in two spellings is one")
+    func connections() throws {
+        let manager = ConnectionManager()
+        let handlers = try ["/live", "/live/", "/other/"].map { path in
+            try ConnectionBuilder("http://127.0.0.1:9/")
+                .transport(any: SocketIOTransport(.defaults { $0.path = path }))
+                .build().connect(by: manager)
+        }
+        #expect(manager.statistics.map(\.holders).sorted() == [1, 2])
+        for handler in handlers { handler.release() }
     }
 }
 

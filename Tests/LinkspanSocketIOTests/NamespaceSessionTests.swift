@@ -86,6 +86,17 @@ struct NamespaceSessionTests {
         #expect(!error.message.contains("401"), "what the server sent stays in the details")
     }
 
+    @Test("the words of a refusal are quoted in one line of limited length")
+    func hostileRefusal() throws {
+        var session = SocketIOSession.opened()
+        _ = try session.enter("/auth")
+        let words = #"\u001b[2Jno\nconnected\u202e"# + String(repeating: "e\u{301}", count: 100_000)
+        let error = try #require(session.take(#"44/auth,{"message":"\#(words)"}"#).closingError)
+        #expect(error.message.contains(#"\u{1b}[2Jno\u{a}connected\u{202e}"#))
+        #expect(error.message.utf8.count < 1_000)
+        #expect(error.message.hasSuffix("…"))
+    }
+
     @Test("a refusal without any payload is a refusal")
     func bareRefusal() throws {
         var session = SocketIOSession.opened()

@@ -116,7 +116,6 @@ struct CompressedMessageTests {
                 $0.threshold = 20
                 $0.memoryLevel = bits - 8
                 $0.level = forgets ? 1 : 9
-                $0.maximumRatio = 2000
             }
             return Setting(client: options, server: .defaults { $0.threshold = 1 }, testDescription: options.offer)
         }

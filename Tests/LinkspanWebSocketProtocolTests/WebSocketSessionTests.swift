@@ -239,7 +239,8 @@ struct WebSocketSessionTests {
     func tooBig() {
         var client = End(.client, limits: .defaults { $0.maxMessageBytes = 10 })
         #expect(client.receive(Wire.frame(0x82, [UInt8](repeating: 0, count: 11))).count == 1)
-        #expect(client.written() == [.close(.messageTooBig, reason: "a message exceeds the limit of bytes")])
+        let reason = "a message is larger than the 10 bytes that are accepted here"
+        #expect(client.written() == [.close(.messageTooBig, reason: reason)])
     }
 
     @Test("whatever arrives, a session ends at most once and writes at most one Close", .timeLimit(.minutes(1)))

@@ -15,6 +15,10 @@ extension DevServer {
         ///
         /// Default 20 seconds, as in Socket.IO.
         public var pingTimeout = Duration.seconds(20)
+        /// The path of an endpoint of Engine.IO that sends every message back, such as `/engine.io/`.
+        ///
+        /// Default none. For clients of Engine.IO alone, and for the protocol's own suite of tests, which has no Socket.IO.
+        public var echoPath: String?
         /// How Socket.IO clients may be carried.
         public var carriers = Carriers.all
         /// When a client of a raw WebSocket has to say who it is.
@@ -37,10 +41,28 @@ extension DevServer {
         ///
         /// Default 16 MiB.
         public var maximumWaitingBytes = 16 << 20
-        /// The most TCP connections, and the most sessions of Socket.IO; further ones are refused.
+        /// The most TCP connections, and the most sessions of Socket.IO.
+        ///
+        /// Default 2,000. When there are so many, a further one takes the place of the one that has been unused for the
+        /// longest: a connection between two requests, or one that has joined neither a namespace nor the hub. When all
+        /// are used, it is refused.
+        public var maximumConnections = 2_000
+        /// The most of them that come from one address.
         ///
         /// Default 1,000.
-        public var maximumConnections = 1_000
+        public var maximumPerAddress = 1_000
+
+        /// The web pages that may use the server besides its own, by their origins, such as `https://app.example`.
+        ///
+        /// Default none: pages of `localhost` and of loopback addresses may use it, at any port; all others are refused
+        /// with 403. Requests without an `Origin` field, which are those of apps, are not concerned. Files and sandboxed
+        /// frames have the origin `null`.
+        public var allowedOrigins: Set<String> = []
+        /// The names under which the server answers besides `localhost`, without a port.
+        ///
+        /// Default none: requests with another name in their `Host` field are refused with 403, so that no page can reach
+        /// the server under a name of its own (DNS rebinding). Numeric addresses are always allowed.
+        public var allowedHosts: Set<String> = []
 
         private init() {}
 

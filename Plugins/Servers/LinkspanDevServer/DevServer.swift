@@ -28,6 +28,10 @@ internal import LinkspanNetwork
 /// Socket.IO gets CONNECT_ERROR with the error's message, and its details or its code as data; a WebSocket is closed
 /// with 4401.
 ///
+/// A browser lets any page that a developer visits send requests to this machine. The server refuses the pages of other
+/// sites, and requests under names that are not its own; see ``Configuration/allowedOrigins`` and
+/// ``Configuration/allowedHosts``. Pages that are allowed get the CORS fields that let them read the answers.
+///
 /// It is no server for the open network: there is no TLS, and one thread.
 public final class DevServer: Sendable {
     /// Where it listens, how it beats, and how much it takes.
@@ -61,14 +65,15 @@ public final class DevServer: Sendable {
     /// A server that was stopped comes back at the port that it had.
     ///
     /// - Returns: the port.
-    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when the address or port is not to be had, and with
-    ///   `wrongState` unless the server is stopped.
+    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when the address or port is not to be had, or an allowed
+    ///   origin or host is none, and with `wrongState` unless the server is stopped.
     @discardableResult
     public func start() async throws(LinkspanError) -> Int {
+        let rules = try AccessRules(self.configuration)
         guard let port = self.condition.beginStart() else {
             throw LinkspanError(.wrongState, "the server is not stopped")
         }
-        let run = ServerRun(self.configuration, hubs: self.hubs, condition: self.condition)
+        let run = ServerRun(self.configuration, rules: rules, hubs: self.hubs, condition: self.condition)
         do {
             let port = try await run.start(port: port)
             self.condition.started(run, port: port)

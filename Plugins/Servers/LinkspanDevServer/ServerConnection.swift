@@ -2,8 +2,10 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
-/// What speaks over a WebSocket that a connection has become.
-protocol WebSocketOwner: AnyObject {
+/// What uses a connection: it speaks over the WebSocket that it has become, or keeps its request waiting for an answer.
+protocol ConnectionOwner: AnyObject {
+    /// Since when the owner has joined nothing; nil once it has.
+    var unusedSince: ContinuousClock.Instant? { get }
     func received(_ message: WebSocketMessage, on connection: ServerConnection)
     /// It has ended, in whichever way; called once.
     func ended(_ connection: ServerConnection)
@@ -16,17 +18,26 @@ final class ServerConnection: ByteStreamHandler {
     fileprivate enum Phase {
         case idle
         /// A request is being served.
-        case busy(isPersistent: Bool, onLost: (() -> Void)?)
-        case webSocket(WebSocketSession, any WebSocketOwner)
+        case busy(Exchange)
+        case webSocket(WebSocketSession, any ConnectionOwner)
         case ended
+    }
+
+    /// A request that has come and is not answered.
+    fileprivate struct Exchange {
+        let isPersistent: Bool
+        /// The page that may read the answer.
+        var origin: String?
+        /// The session that the request waits for.
+        weak var owner: (any ConnectionOwner)?
     }
 
     fileprivate struct State {
         var phase = Phase.idle
         var parser: HTTPRequestParser
         var isPumping = false
-        /// How many requests have come, for the time each may take.
-        var requests = 0
+        /// When the connection came in, or its last request was answered.
+        var restingSince = ContinuousClock.now
     }
 
     /// How much more is read of a client that is being turned away.
@@ -37,6 +48,8 @@ final class ServerConnection: ByteStreamHandler {
     let stream: any ByteStream
     private let run: ServerRun
     private var state: State
+    /// How long it may take to the next whole request.
+    private lazy var deadline = ServerDeadline(self.run) { [weak self] in self?.restedEnough() }
 
     init(stream: any ByteStream, run: ServerRun) {
         self.stream = stream
@@ -48,7 +61,7 @@ final class ServerConnection: ByteStreamHandler {
     private func withState<Result>(_ body: (inout State) throws -> Result) rethrows -> Result { try body(&self.state) }
 
     /// Begins to count the time to the first request.
-    func begin() { self.limit(run.configuration.requestTimeout) }
+    func begin() { self.deadline.set(self.state.restingSince + self.run.configuration.requestTimeout) }
 
     // MARK: The stream's events
 
@@ -60,12 +73,13 @@ final class ServerConnection: ByteStreamHandler {
 
     func closed(_ reason: ByteStreamError) {
         self.run.remove(self)
+        self.deadline.set(nil)
         let phase = self.withState { state in
             defer { state.phase = .ended }
             return state.phase
         }
         switch phase {
-        case .busy(_, let onLost): onLost?()
+        case .busy(let exchange): exchange.owner?.ended(self)
         case .webSocket(_, let owner): owner.ended(self)
         case .idle, .ended: ()
         }
@@ -88,15 +102,20 @@ final class ServerConnection: ByteStreamHandler {
         }
     }
 
-    private func limit(_ limit: Duration) {
-        let requests = self.withState { $0.requests }
-        self.run.schedule(after: limit) { [weak self] in
-            guard let self else { return }
-            let isOverdue = self.withState { state in
-                guard case .idle = state.phase else { return false }
-                return state.requests == requests
-            }
-            if isOverdue { self.stream.abort() }
+    private func restedEnough() {
+        if case .idle = self.state.phase { self.stream.abort() }
+    }
+}
+
+extension ServerConnection: PlaceHolder {
+    var placeKey: ObjectIdentifier { ObjectIdentifier(self) }
+    var address: String { self.stream.peerAddress ?? "" }
+
+    var unusedSince: ContinuousClock.Instant? {
+        switch self.state.phase {
+        case .idle, .ended: self.state.restingSince
+        case .busy(let exchange): exchange.owner?.unusedSince
+        case .webSocket(_, let owner): owner.unusedSince
         }
     }
 }
@@ -117,30 +136,33 @@ extension ServerConnection {
     }
 
     private func refuse(_ error: HTTPRequestError) {
-        self.withState { $0.phase = .busy(isPersistent: false, onLost: nil) }
+        self.withState { $0.phase = .busy(Exchange(isPersistent: false)) }
         self.respond(.refusal(status: error.status, error.message))
     }
 
     /// Answers the request that is being served.
     func respond(_ response: HTTPResponse) {
-        let isPersistent = self.withState { state -> Bool? in
-            guard case .busy(let isPersistent, _) = state.phase else { return nil }
-            state.phase = isPersistent ? .idle : .ended
-            return isPersistent
-        }
-        guard let isPersistent else { return }
-        self.write { response.append(to: &$0, isPersistent: isPersistent) }
-        guard isPersistent else { return self.stream.finish(readingAtMost: Self.farewellBytes) }
-        self.limit(Self.restTimeout)
+        guard case .busy(let exchange) = self.state.phase else { return }
+        self.state.phase = exchange.isPersistent ? .idle : .ended
+        var response = response
+        if let origin = exchange.origin { response.allow(origin) }
+        self.write { response.append(to: &$0, isPersistent: exchange.isPersistent) }
+        guard exchange.isPersistent else { return self.stream.finish(readingAtMost: Self.farewellBytes) }
+        self.state.restingSince = .now
+        self.deadline.set(self.state.restingSince + Self.restTimeout)
         self.pump()
     }
 
-    /// Says what is to happen when the connection ends before the request is answered.
-    func onLost(_ onLost: @escaping () -> Void) {
-        self.withState { state in
-            guard case .busy(let isPersistent, _) = state.phase else { return }
-            state.phase = .busy(isPersistent: isPersistent, onLost: onLost)
-        }
+    /// Lets a page of this origin read the answer to the request that is being served.
+    func allow(_ origin: String?) { self.changeExchange { $0.origin = origin } }
+
+    /// Keeps the request waiting for its owner's answer; the owner hears when the connection ends before that.
+    func wait(for owner: any ConnectionOwner) { self.changeExchange { $0.owner = owner } }
+
+    private func changeExchange(_ change: (inout Exchange) -> Void) {
+        guard case .busy(var exchange) = self.state.phase else { return }
+        change(&exchange)
+        self.state.phase = .busy(exchange)
     }
 
     /// Drops the connection.
@@ -156,12 +178,13 @@ extension ServerConnection {
 
 extension ServerConnection {
     /// Accepts the upgrade that the request asks for, or refuses it; returns whether it was accepted.
-    func upgrade(_ request: HTTPRequest, owner: any WebSocketOwner) -> Bool {
+    func upgrade(_ request: HTTPRequest, owner: any ConnectionOwner) -> Bool {
         do throws(WebSocketProtocolError) {
             let answer = try ServerHandshake().accept(method: request.method, headers: request.values)
             let limits = WebSocketLimits.defaults { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
             let session = WebSocketSession(role: .server, limits: limits)
             self.withState { $0.phase = .webSocket(session, owner) }
+            self.deadline.set(nil)
             self.write {
                 HTTPResponse(status: answer.status, fields: answer.headers).append(to: &$0, isPersistent: true)
             }
@@ -226,7 +249,7 @@ extension ServerConnection {
         }
     }
 
-    private func nextEvent() -> (WebSocketSession.Event, any WebSocketOwner)? {
+    private func nextEvent() -> (WebSocketSession.Event, any ConnectionOwner)? {
         var event: WebSocketSession.Event?
         self.withSession { session, output in event = session.next(into: &output) }
         return self.withState { state in
@@ -247,8 +270,7 @@ extension ServerConnection.State {
         guard case .idle = self.phase else { return nil }
         do throws(HTTPRequestError) {
             guard let request = try self.parser.next() else { return nil }
-            self.requests += 1
-            self.phase = .busy(isPersistent: request.isPersistent, onLost: nil)
+            self.phase = .busy(ServerConnection.Exchange(isPersistent: request.isPersistent))
             return .success(request)
         } catch {
             return .failure(error)

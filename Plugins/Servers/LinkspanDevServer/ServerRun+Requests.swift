@@ -2,11 +2,20 @@ internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanSocketIO
 
-/// Who serves a request: Engine.IO at `/socket.io/`, the JSON envelope at any other path.
+/// Who serves a request: Engine.IO at `/socket.io/` and at the echo's path, the JSON envelope at any other path.
 extension ServerRun {
     func serve(_ request: HTTPRequest, on connection: ServerConnection) {
-        if request.path == "/socket.io/" || request.path == "/socket.io" {
-            if let refusal = self.serveEngine(request, on: connection) { connection.respond(.refusal(refusal)) }
+        let origin: String?
+        do throws(HTTPRequestError) {
+            origin = try self.rules.origin(of: request)
+        } catch {
+            return connection.respond(.refusal(status: error.status, error.message))
+        }
+        connection.allow(origin)
+        if request.method == "OPTIONS", origin != nil {
+            connection.respond(.preflight(request))
+        } else if let use = self.use(ofPath: request.path) {
+            if let refusal = self.serveEngine(request, use, on: connection) { connection.respond(.refusal(refusal)) }
         } else if request.isUpgrade {
             EnvelopeConnection(request, run: self).begin(on: connection)
         } else {
@@ -14,7 +23,19 @@ extension ServerRun {
         }
     }
 
-    private func serveEngine(_ request: HTTPRequest, on connection: ServerConnection) -> EngineRefusal? {
+    /// What Engine.IO carries at a path, with or without the slash at its end; nil when it is not there.
+    private func use(ofPath path: String) -> EngineUse? {
+        let path = path.hasSuffix("/") ? path : "\(path)/"
+        if path == "/socket.io/" { return .socketIO }
+        guard let echo = self.configuration.echoPath, path == (echo.hasSuffix("/") ? echo : "\(echo)/") else {
+            return nil
+        }
+        return .echo
+    }
+
+    private func serveEngine(
+        _ request: HTTPRequest, _ use: EngineUse, on connection: ServerConnection
+    ) -> EngineRefusal? {
         let carriers = self.configuration.carriers
         let overWebSocket = request.isUpgrade
         switch request.parameter("transport") {
@@ -24,9 +45,9 @@ extension ServerRun {
         }
         guard request.parameter("EIO") == "4" else { return .unsupportedVersion }
         guard let sid = request.parameter("sid") else {
-            return self.beginEngine(request, overWebSocket, on: connection)
+            return self.beginEngine(request, use, on: connection)
         }
-        guard let session = self.session(sid) else { return .unknownSession }
+        guard let session = self.session(sid), session.use == use else { return .unknownSession }
         if overWebSocket { return session.tryWebSocket(request, on: connection) }
         switch request.method {
         case "GET": return session.poll(on: connection)
@@ -36,10 +57,10 @@ extension ServerRun {
     }
 
     private func beginEngine(
-        _ request: HTTPRequest, _ overWebSocket: Bool, on connection: ServerConnection
+        _ request: HTTPRequest, _ use: EngineUse, on connection: ServerConnection
     ) -> EngineRefusal? {
         guard request.method == "GET" else { return .badMethod }
-        let session = EngineConnection(request, overWebSocket: overWebSocket, run: self)
+        let session = EngineConnection(request, use, from: connection.address, run: self)
         guard self.add(session) else {
             connection.respond(.refusal(status: 503, "there are too many sessions"))
             return nil

@@ -8,8 +8,8 @@ internal import LinkspanWebSocketProtocol
 final class ServerRun: Sendable {
     fileprivate struct State {
         var listener: (any ByteListener)?
-        var connections: [ObjectIdentifier: ServerConnection] = [:]
-        var sessions: [String: EngineConnection] = [:]
+        var connections: Places<ServerConnection>
+        var sessions: Places<EngineConnection>
         /// What is to be done when the server is no longer stalled.
         var held: [() -> Void] = []
         /// What is done with bytes that arrived and are looked at later, and when that is for the last of them.
@@ -17,6 +17,12 @@ final class ServerRun: Sendable {
         var delayedUntil = ContinuousClock.now
         var isStopping = false
         var onEmpty: CheckedContinuation<Void, Never>?
+
+        init(_ configuration: DevServer.Configuration) {
+            let (limit, limitPerAddress) = (configuration.maximumConnections, configuration.maximumPerAddress)
+            self.connections = Places(limit: limit, limitPerAddress: limitPerAddress)
+            self.sessions = Places(limit: limit, limitPerAddress: limitPerAddress)
+        }
     }
 
     /// The most jobs that a stalled server keeps; then it drops everybody.
@@ -24,17 +30,23 @@ final class ServerRun: Sendable {
     /// How long clients may take to hear that the server goes.
     private static let farewell = Duration.milliseconds(500)
 
-    let loop: any NetworkLoop = ServerLoop.make()
+    let loop: any NetworkLoop
     let configuration: DevServer.Configuration
     let hubs: [String: InMemoryHub]
     let condition: ServerCondition
+    let rules: AccessRules
     private let state: Confined<State>
 
-    init(_ configuration: DevServer.Configuration, hubs: [String: InMemoryHub], condition: ServerCondition) {
+    init(
+        _ configuration: DevServer.Configuration, rules: AccessRules, hubs: [String: InMemoryHub],
+        condition: ServerCondition, loop: any NetworkLoop = ServerLoop.make()
+    ) {
+        self.loop = loop
         self.configuration = configuration
         self.hubs = hubs
         self.condition = condition
-        self.state = Confined(State(), to: self.loop)
+        self.rules = rules
+        self.state = Confined(State(configuration), to: self.loop)
     }
 
     /// Changes the state in place.
@@ -70,8 +82,11 @@ final class ServerRun: Sendable {
         await blocking { self.loop.shutdown() }
         self.loop.execute {
             // The hub is to hear of those who were there to the end.
-            for session in self.withState({ $0.sessions.values }) { session.drop() }
-            self.withState { $0 = State(isStopping: true) }
+            for session in self.withState({ $0.sessions.all }) { session.drop() }
+            self.withState { state in
+                state = State(self.configuration)
+                state.isStopping = true
+            }
         }
     }
 
@@ -98,7 +113,7 @@ final class ServerRun: Sendable {
     func perform(_ job: @escaping () -> Void) { self.loop.executeLocally { self.performNow(job) } }
 
     /// Does something later.
-    func schedule(after delay: Duration, _ job: @escaping () -> Void) {
+    func schedule(after delay: Duration, _ job: @escaping () -> Void) -> any ScheduledWork {
         self.loop.scheduleLocally(after: delay) { [weak self] in self?.performNow(job) }
     }
 
@@ -137,7 +152,7 @@ final class ServerRun: Sendable {
             let isStalled = self.condition.isStalled
             let (connections, held) = self.withState { state in
                 defer { if !isStalled { state.held = [] } }
-                return (Array(state.connections.values), isStalled ? [] : state.held)
+                return (state.connections.all, isStalled ? [] : state.held)
             }
             for job in held { job() }
             for connection in connections {
@@ -150,14 +165,11 @@ final class ServerRun: Sendable {
 
     private func accept(_ stream: any ByteStream) -> ServerConnection? {
         let connection = ServerConnection(stream: stream, run: self)
-        let isTaken = self.withState { state in
-            guard !state.isStopping, state.connections.count < self.configuration.maximumConnections else {
-                return false
-            }
-            state.connections[ObjectIdentifier(connection)] = connection
-            return true
+        switch self.withState({ $0.isStopping ? .refused : $0.connections.add(connection) }) {
+        case .taken: ()
+        case .takenFrom(let other): other.abort()
+        case .refused: return nil
         }
-        guard isTaken else { return nil }
         if self.condition.isStalled { stream.pauseReading() }
         connection.begin()
         return connection
@@ -165,39 +177,41 @@ final class ServerRun: Sendable {
 
     func remove(_ connection: ServerConnection) {
         let waiter = self.withState { state in
-            state.connections[ObjectIdentifier(connection)] = nil
+            state.connections.remove(connection)
             return state.takeWaiter()
         }
         waiter?.resume()
     }
 
-    /// Adds a session; false when there are too many.
+    /// Adds a session; false when all places are used.
     func add(_ session: EngineConnection) -> Bool {
-        self.withState { state in
-            guard state.sessions.count < self.configuration.maximumConnections else { return false }
-            state.sessions[session.sid] = session
+        switch self.withState({ $0.sessions.add(session) }) {
+        case .taken: return true
+        case .takenFrom(let other):
+            other.drop()
             return true
+        case .refused: return false
         }
     }
 
     func session(_ sid: String) -> EngineConnection? { self.withState { $0.sessions[sid] } }
 
     func remove(_ session: EngineConnection) {
-        self.withState { _ = $0.sessions.removeValue(forKey: session.sid) }
+        self.withState { $0.sessions.remove(session) }
     }
 
     /// Drops every connection and forgets every session, as if the process had died.
     func drop() {
         let (connections, sessions) = self.withState { state in
             state.held = []
-            return (Array(state.connections.values), Array(state.sessions.values))
+            return (state.connections.all, state.sessions.all)
         }
         for session in sessions { session.drop() }
         for connection in connections { connection.abort() }
     }
 
     private func sayGoodbye() {
-        let connections = self.withState { Array($0.connections.values) }
+        let connections = self.withState { $0.connections.all }
         for connection in connections { connection.close(.goingAway, reason: "the server is going away") }
     }
 

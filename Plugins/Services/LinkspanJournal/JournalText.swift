@@ -1,9 +1,12 @@
+internal import Linkspan
 internal import LinkspanLifecycle
 internal import LinkspanMessaging
 
 /// Says in one line what an event tells, without what is nobody's business.
 enum JournalText {
-    static func line(_ event: any LifecycleEvent) -> String {
+    static func line(_ event: any LifecycleEvent) -> String { ForeignText.line(Self.text(event), limit: 1_000) }
+
+    private static func text(_ event: any LifecycleEvent) -> String {
         switch event {
         case let event as AppEvent: "app \(Self.app(event))"
         case let event as NetworkEvent: "network \(Self.network(event))"

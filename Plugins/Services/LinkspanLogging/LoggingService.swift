@@ -59,6 +59,8 @@ extension LoggingService {
         if let cause = event.cause { metadata["cause"] = "\(cause)" }
         if event.replayed { metadata["replayed"] = "true" }
         if event.gap > 0 { metadata["gap"] = "\(event.gap)" }
+        // What a server, a hub or a provider said may stand in any of them.
+        metadata = metadata.mapValues { "\(ForeignText.line("\($0)", limit: 1_000))" }
         self.logger.log(level: line.level, line.sentence, metadata: metadata)
     }
 }

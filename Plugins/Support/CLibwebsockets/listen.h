@@ -75,6 +75,18 @@ static inline int clws_bound_port(int descriptor) {
   return ntohs(((struct sockaddr_in *)&storage)->sin_port);
 }
 
+#define CLWS_ADDRESS_SIZE INET6_ADDRSTRLEN
+
+// Writes the numeric address of the other side of an accepted connection; false when there is none any more.
+static inline bool clws_peer_address(int descriptor, char text[CLWS_ADDRESS_SIZE]) {
+  struct sockaddr_storage storage;
+  socklen_t size = sizeof storage;
+  if (getpeername(descriptor, (struct sockaddr *)&storage, &size) != 0) return false;
+  const void *address = storage.ss_family == AF_INET6 ? (const void *)&((struct sockaddr_in6 *)&storage)->sin6_addr
+                                                      : (const void *)&((struct sockaddr_in *)&storage)->sin_addr;
+  return inet_ntop(storage.ss_family, address, text, CLWS_ADDRESS_SIZE) != NULL;
+}
+
 // What the system says about the last failure. C, because `errno` is a macro.
 static inline const char *clws_problem(void) { return strerror(errno); }
 

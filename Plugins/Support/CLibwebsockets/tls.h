@@ -69,13 +69,29 @@ static inline const char *clws_certificate_text(const struct clws_certificate *c
   return X509_verify_cert_error_string(certificate->error);
 }
 
-// Whether the certificate in hand was issued to `host`, a name or (`is_address`) a numeric address without brackets.
+// Whether the certificate in hand was issued to `host`, a name or (`is_address`) a numeric address without brackets. The
+// common name does not count (RFC 9525 section 2).
 static inline bool clws_certificate_is_for(const struct clws_certificate *certificate, const char *host,
                                            bool is_address) {
   X509 *subject = X509_STORE_CTX_get_current_cert(certificate->store);
   if (!subject) return false;
   if (is_address) return X509_check_ip_asc(subject, host, 0) == 1;
-  return X509_check_host(subject, host, 0, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS, NULL) == 1;
+  unsigned int rules = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+  return X509_check_host(subject, host, 0, rules, NULL) == 1;
+}
+
+// Whether the certificate in hand has the name or the address of any host in its subjectAltName. Only to say why it was
+// rejected.
+static inline bool clws_certificate_names_hosts(const struct clws_certificate *certificate) {
+  X509 *subject = X509_STORE_CTX_get_current_cert(certificate->store);
+  GENERAL_NAMES *names = subject ? (GENERAL_NAMES *)X509_get_ext_d2i(subject, NID_subject_alt_name, NULL, NULL) : NULL;
+  bool found = false;
+  for (int index = 0; names && index < sk_GENERAL_NAME_num(names); index++) {
+    int type = sk_GENERAL_NAME_value(names, index)->type;
+    found = found || type == GEN_DNS || type == GEN_IPADD;
+  }
+  GENERAL_NAMES_free(names);
+  return found;
 }
 
 // Overrules a complaint about the name; only after `clws_certificate_is_for` said yes. Version 4.1 of the library cuts

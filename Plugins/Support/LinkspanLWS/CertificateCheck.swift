@@ -47,6 +47,11 @@ struct CertificateCheck {
     }
 
     private func mismatch(_ certificate: UnsafeMutablePointer<clws_certificate>) -> ByteStreamError {
+        guard clws_certificate_names_hosts(certificate) else {
+            return ByteStreamError(
+                .tls(.noSubjectAltName),
+                "the certificate has no host in its subjectAltName; a common name alone does not count (RFC 9525)")
+        }
         if self.isAddress { return ByteStreamError(.tls(.wrongAddress), "the certificate is not for this address") }
         guard clws_certificate_misuses_wildcard(certificate, self.host) else {
             return ByteStreamError(.tls(.wrongHost), "the certificate is for another host")

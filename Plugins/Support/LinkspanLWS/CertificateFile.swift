@@ -1,30 +1,25 @@
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#endif
-
 internal import LinkspanNetwork
+internal import LinkspanRuntime
 
-/// Reads a file of certificates.
+/// Reads the files that a TLS policy names.
 enum CertificateFile {
     /// More than any bundle of authorities has, in bytes.
-    private static let limit = 16 * 1024 * 1024
+    private static let limit = 16 << 20
 
     static func read(_ path: String) throws(ByteStreamError) -> [UInt8] {
-        guard let file = fopen(path, "rb") else {
-            throw ByteStreamError(.tlsUnusable, "a file of certificates cannot be opened")
+        do throws(RegularFile.Failure) {
+            return try RegularFile.read(path, limit: Self.limit)
+        } catch {
+            throw ByteStreamError(.tlsUnusable, "a file of certificates cannot be read: \(error.reason)")
         }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 * 1024)
-        while bytes.count <= Self.limit {
-            let count = fread(&piece, 1, piece.count, file)
-            guard count > 0 else { return bytes }
-            bytes += piece[..<count]
+    }
+
+    /// Checks a file that OpenSSL is to read itself.
+    static func check(_ path: String) throws(ByteStreamError) {
+        do throws(RegularFile.Failure) {
+            try RegularFile.check(path)
+        } catch {
+            throw ByteStreamError(.tlsUnusable, "the file of a key cannot be read: \(error.reason)")
         }
-        throw ByteStreamError(.tlsUnusable, "a file of certificates is over 16 MiB")
     }
 }

@@ -91,10 +91,18 @@ final class LoopCore {
         _ descriptor: CInt, lowWaterMark: Int, accept: (any ByteStream) -> (any ByteStreamHandler)?
     ) {
         guard let host = try? self.host(tls: nil, proxy: nil) else { return clws_discard(descriptor) }
-        let stream = LoopStream(acceptedWith: lowWaterMark, core: self)
+        let stream = LoopStream(
+            acceptedFrom: Self.peerAddress(of: descriptor), lowWaterMark: lowWaterMark, core: self)
         guard let handler = accept(stream), stream.machine.isOpen else { return clws_discard(descriptor) }
         self.streams[ObjectIdentifier(stream)] = stream
         stream.begin(descriptor, on: host, handler: handler)
+    }
+
+    private static func peerAddress(of descriptor: CInt) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(CLWS_ADDRESS_SIZE)) { buffer in
+            guard let start = buffer.baseAddress, clws_peer_address(descriptor, start) else { return nil }
+            return String(cString: start)
+        }
     }
 
     func remove(_ stream: LoopStream) {

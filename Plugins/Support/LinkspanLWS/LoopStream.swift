@@ -32,6 +32,8 @@ final class LoopStream: ByteStream {
     var isPaused = false
     private var isChunked = false
     private var probe: (any ByteStream)?
+    /// The numeric address of the peer, if it opened the stream.
+    let peerAddress: String?
     /// How much more is read and dropped before a stream that is being finished is given up.
     var dropRoom = Int.max
 
@@ -40,13 +42,15 @@ final class LoopStream: ByteStream {
         self.machine = StateMachine(isExchange: request.isExchange)
         self.handler = handler
         self.core = core
+        self.peerAddress = nil
         self.outbox = Outbox(lowWaterMark: request.lowWaterMark)
     }
 
     /// Makes a stream that the other side opened, which asks for nothing.
-    init(acceptedWith lowWaterMark: Int, core: LoopCore) {
+    init(acceptedFrom peerAddress: String?, lowWaterMark: Int, core: LoopCore) {
         self.request = UpgradeRequest(host: "", port: 0, isSecure: false)
         self.machine = .accepted
+        self.peerAddress = peerAddress
         self.core = core
         self.outbox = Outbox(lowWaterMark: lowWaterMark)
     }

@@ -54,7 +54,9 @@ enum TLSContext {
         }
         let isUsable: Bool
         switch identity.key {
-        case .file(let path): isUsable = clws_tls_use_key_file(tls, path)
+        case .file(let path):
+            try CertificateFile.check(path)
+            isUsable = clws_tls_use_key_file(tls, path)
         case .pem:
             var text = identity.key.exposed ?? ""
             isUsable = text.withUTF8 { clws_tls_use_key(tls, $0.baseAddress, $0.count) }

@@ -28,9 +28,15 @@ public protocol ByteStream: AnyObject {
 
     /// Reads on.
     func resumeReading()
+
+    /// The numeric address of the peer of an accepted stream, when the back end knows it; nil for others.
+    var peerAddress: String? { get }
 }
 
 extension ByteStream {
+    /// No address.
+    public var peerAddress: String? { nil }
+
     /// Sends what waits, says that it was all, and ends when the peer does, within 5 seconds.
     public func finish() { self.finish(readingAtMost: .max) }
 }

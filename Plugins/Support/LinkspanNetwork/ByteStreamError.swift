@@ -58,6 +58,8 @@ extension ByteStreamError {
         public static let redirected = Self(rawValue: "redirected")
         /// The server answered with another status than 101; see ``ByteStreamError/status``.
         public static let refused = Self(rawValue: "refused")
+        /// The server agreed to the upgrade, and then refused it in HTTP; see ``ByteStreamError/status``.
+        public static let refusedAfterUpgrade = Self(rawValue: "refusedAfterUpgrade")
         /// The server's answer breaks the rules of HTTP or of the upgrade.
         public static let handshakeMalformed = Self(rawValue: "handshakeMalformed")
         /// The server, or the network, ended the connection.

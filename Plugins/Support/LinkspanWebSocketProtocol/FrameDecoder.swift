@@ -55,6 +55,8 @@ public struct FrameDecoder: Sendable {
     private var inflater: MessageInflater?
     /// The reserved bits that a message's first frame may have set.
     private var reservedBits: UInt8 = 0
+    /// How many bytes were made of compressed messages so far.
+    private(set) var inflatedBytes = 0
 
     /// Makes a decoder for the frames that the end with `role` receives.
     public init(
@@ -157,10 +159,12 @@ public struct FrameDecoder: Sendable {
     private func admit(_ header: FrameHeader) throws(WebSocketProtocolError) -> PartialFrame {
         if !header.opcode.isControl {
             guard header.length <= self.room(for: header) else {
-                throw WebSocketProtocolError(.messageTooBig, "a message exceeds the limit of bytes")
+                throw WebSocketProtocolError.tooBig(limit: self.limits.maxMessageBytes)
             }
             guard self.message.fragments < self.limits.maxFragments else {
-                throw WebSocketProtocolError(.tooManyFragments, "a message exceeds the limit of fragments")
+                throw WebSocketProtocolError(
+                    .tooManyFragments,
+                    "a message has more than the \(self.limits.maxFragments) frames that are accepted here")
             }
         }
         return PartialFrame(
@@ -234,6 +238,8 @@ public struct FrameDecoder: Sendable {
     private mutating func inflate(
         _ piece: ArraySlice<UInt8>, of frame: PartialFrame
     ) throws(WebSocketProtocolError) {
+        let before = self.message.byteCount
+        defer { self.inflatedBytes += self.message.byteCount - before }
         guard let mask = frame.mask else {
             try self.inflater?.inflate(piece, into: &self.message)
             return

@@ -2,17 +2,13 @@ private import CZlib
 
 /// Decompresses the payloads of messages (RFC 7692 section 7.2.2), a piece at a time and never more than is allowed.
 struct MessageInflater: Sendable {
-    /// What each call of zlib may give at most, and how often the ratio is judged.
+    /// What each call of zlib may give at most.
     private static let step = 16 * 1024
-
-    /// From how many bytes on the ratio is judged.
-    private static let ratioFloor = 64 * 1024
 
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
 
     private let windowBits: Int
     private let forgets: Bool
-    private let maximumRatio: Int
     private let maximumBytes: Int
     private var stream: ZlibStream?
     /// How many bytes of the message have come, and been made of them.
@@ -24,7 +20,6 @@ struct MessageInflater: Sendable {
     /// Makes what the end with `role` receives with.
     init(_ agreement: CompressionAgreement, role: WebSocketRole, maximumBytes: Int) {
         (self.windowBits, self.forgets) = agreement.sending(role == .client ? .server : .client)
-        self.maximumRatio = agreement.options.maximumRatio
         self.maximumBytes = maximumBytes
     }
 
@@ -85,10 +80,9 @@ struct MessageInflater: Sendable {
     private mutating func step(
         _ stream: ZlibStream, _ room: UnsafeMutableBufferPointer<UInt8>, into message: inout PartialMessage
     ) throws(WebSocketProtocolError) -> Bool {
-        // Ends at a multiple of the step, so that the ratio is judged at the same places however the message was cut;
-        // and one byte beyond the limit, to see whether it is exceeded.
+        // One byte beyond the limit, to see whether it is exceeded.
         let left = self.maximumBytes - self.produced
-        let capacity = min(Self.step - self.produced % Self.step, left < Self.step ? left + 1 : Self.step)
+        let capacity = left < Self.step ? left + 1 : Self.step
         let available = stream.raw.pointee.avail_in
         stream.raw.pointee.next_out = room.baseAddress
         stream.raw.pointee.avail_out = UInt32(capacity)
@@ -97,8 +91,10 @@ struct MessageInflater: Sendable {
         let count = capacity - Int(stream.raw.pointee.avail_out)
         self.consumed += Int(available - rest)
         self.produced += count
-        try self.judge(isFull: count == capacity)
-        try message.append(UnsafeBufferPointer(rebasing: room[..<count]))
+        guard self.produced <= self.maximumBytes else {
+            throw WebSocketProtocolError.tooBig(limit: self.maximumBytes)
+        }
+        try message.append(UnsafeBufferPointer(rebasing: room[..<count]), limit: self.maximumBytes)
         switch status {
         case Z_OK:
             return rest > 0 || count == capacity
@@ -109,16 +105,6 @@ struct MessageInflater: Sendable {
             return rest > 0
         default:
             throw .notInflatable
-        }
-    }
-
-    private func judge(isFull: Bool) throws(WebSocketProtocolError) {
-        guard self.produced <= self.maximumBytes else {
-            throw WebSocketProtocolError(.messageTooBig, "a message exceeds the limit of bytes")
-        }
-        guard isFull, self.produced >= Self.ratioFloor else { return }
-        guard self.produced / self.maximumRatio <= self.consumed else {
-            throw WebSocketProtocolError(.ratioTooHigh, "a message is compressed more than the limit")
         }
     }
 

@@ -60,9 +60,13 @@ struct PartialMessage: Sendable {
         guard isValid else { throw .invalidText }
     }
 
-    /// Takes bytes that were decompressed.
-    mutating func append(_ inflated: UnsafeBufferPointer<UInt8>) throws(WebSocketProtocolError) {
+    /// Takes bytes that were decompressed; with them the message has at most `limit` bytes.
+    mutating func append(_ inflated: UnsafeBufferPointer<UInt8>, limit: Int) throws(WebSocketProtocolError) {
         guard self.kind != .text || self.utf8.accept(inflated) else { throw .invalidText }
+        let count = self.bytes.count + inflated.count
+        if count > self.bytes.capacity {
+            self.bytes.reserveCapacity(max(count, min(self.bytes.capacity * Self.growth, limit)))
+        }
         self.bytes.append(contentsOf: inflated)
     }
 

@@ -52,13 +52,6 @@ public struct WebSocketCompression: Sendable, Hashable {
         didSet { Self.check(self.threshold, in: 0...Int.max, "threshold") }
     }
 
-    /// How many times its size on the wire a received message may have; above it the peer gets 1009.
-    ///
-    /// Default 100. It is judged from 64 KiB on: small messages are harmless, and some of them repeat a lot.
-    public var maximumRatio = 100 {
-        didSet { Self.check(self.maximumRatio, in: 1...Int.max, "ratio") }
-    }
-
     private init() {}
 
     /// The defaults named at the properties, changed by `configure`.
@@ -78,7 +71,7 @@ extension WebSocketCompression: CustomStringConvertible {
     public var description: String {
         func window(_ bits: Int, _ isFresh: Bool) -> String { "\(bits) bits\(isFresh ? " for each message" : "")" }
         return "level \(self.level), memory \(self.memoryLevel), from \(self.threshold) bytes, "
-            + "ratio up to \(self.maximumRatio), client \(window(self.clientMaxWindowBits, self.clientNoContextTakeover)), "
+            + "client \(window(self.clientMaxWindowBits, self.clientNoContextTakeover)), "
             + "server \(window(self.serverMaxWindowBits, self.serverNoContextTakeover))"
     }
 }

@@ -13,6 +13,18 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
         self.message = message
     }
 
+    static func tooBig(limit: Int) -> Self {
+        Self(.messageTooBig, "a message is larger than the \(limit) bytes that are accepted here")
+    }
+
+    /// Whether the peer broke no rule of RFC 6455, but asked for more than this end gives.
+    public var isLimit: Bool {
+        switch self.code {
+        case .messageTooBig, .tooManyFragments, .controlFlood, .messageOverdue: true
+        default: false
+        }
+    }
+
     /// The code and the message.
     public var description: String { "\(self.code): \(self.message)" }
 
@@ -22,7 +34,7 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
     public var closeCode: CloseCode {
         switch self.code {
         case .invalidUTF8, .invalidCompressedData: .invalidPayload
-        case .messageTooBig, .tooManyFragments, .ratioTooHigh: .messageTooBig
+        case .messageTooBig, .tooManyFragments: .messageTooBig
         case .controlFlood, .messageOverdue: .policyViolation
         default: .protocolError
         }
@@ -45,7 +57,7 @@ extension WebSocketProtocolError {
             case reservedBits, reservedOpcode, fragmentedControl, oversizedControl
             case unexpectedContinuation, interruptedMessage, maskMissing, maskForbidden
             case lengthNotMinimal, lengthOutOfRange, closePayloadTooShort, closeCodeInvalid
-            case invalidUTF8, invalidCompressedData, messageTooBig, tooManyFragments, ratioTooHigh
+            case invalidUTF8, invalidCompressedData, messageTooBig, tooManyFragments
             case controlFlood, messageOverdue
             case unexpectedStatus, upgradeMissing, connectionMissing, acceptMismatch
             case extensionNotOffered, extensionMalformed, extensionRepeated, extensionParameterInvalid
@@ -113,9 +125,6 @@ extension WebSocketProtocolError {
 
         /// A message exceeds ``WebSocketLimits/maxFragments``.
         public static let tooManyFragments = Self(.tooManyFragments)
-
-        /// A message exceeds ``WebSocketCompression/maximumRatio``.
-        public static let ratioTooHigh = Self(.ratioTooHigh)
 
         /// More pings, pongs and Close frames in a second than are borne.
         public static let controlFlood = Self(.controlFlood)

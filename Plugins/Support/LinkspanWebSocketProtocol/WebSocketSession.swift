@@ -101,6 +101,12 @@ public struct WebSocketSession: Sendable {
         return isAny ? bytes : nil
     }
 
+    /// How many bytes were made of compressed messages so far.
+    ///
+    /// A few bytes may become a message of any size up to the limit: an owner that shares its thread may let some time pass
+    /// between calls of ``next(into:)`` when much was made.
+    public var inflatedBytes: Int { self.decoder.inflatedBytes }
+
     // MARK: Receiving
 
     /// Takes a chunk of received bytes; call ``next(into:)`` until it returns nil before the next.

@@ -36,6 +36,9 @@ public struct SocketIOTransport: Transport {
     /// The loop.
     public var executor: any JobExecutor { self.engines.loop }
 
+    /// The path.
+    public var endpoint: String { self.configuration.path }
+
     /// Everything in the configuration, as text.
     public var options: [String: String] {
         [
@@ -74,8 +77,11 @@ extension SocketIOTransport {
     public struct Configuration: Sendable, Hashable {
         /// The path of the Engine.IO endpoint on the server.
         ///
-        /// Default `/socket.io/`.
-        public var path = "/socket.io/"
+        /// Default `/socket.io/`. It ends with a slash, which is added where there is none, as the reference does. Connections
+        /// to one URL with different paths are two connections.
+        public var path = "/socket.io/" {
+            didSet { if !self.path.hasSuffix("/") { self.path += "/" } }
+        }
         /// Which servers it speaks to.
         ///
         /// Default ``Version/v4``.
@@ -171,8 +177,9 @@ extension SocketIOTransport {
         ///
         /// What the reference client does.
         case upgrade
-        /// A WebSocket, and long polling where none can be opened; what worked is remembered for the server for an
-        /// hour.
+        /// A WebSocket, and long polling where none can be opened.
+        ///
+        /// When the failure was about WebSockets, and not about a busy or absent server, polling comes first for ten minutes.
         case fallback
     }
 }

@@ -58,7 +58,9 @@ package struct EnvelopeAssembly: Sendable {
         partial.missing -= 1
         partial.bytes += attachment.count
         guard partial.bytes <= self.maximumBytes else {
-            throw LinkspanError(.protocolViolation, "a message with its attachments is larger than the limit")
+            throw LinkspanError(
+                .protocolViolation,
+                "a message with its attachments is larger than the \(self.maximumBytes) bytes that are accepted here")
         }
         guard partial.missing == 0 else {
             self.partial = partial

@@ -86,6 +86,9 @@ struct ChatEntry: Sendable {
             guard let elements = rooms.elements else {
                 throw ChatRequest.Problem("bad_request", "rooms must be a list")
             }
+            guard elements.count <= ChatRooms.maximumJoined else {
+                throw ChatRequest.Problem("bad_request", "a connection may be in \(ChatRooms.maximumJoined) rooms")
+            }
             for room in elements {
                 try ChatRequest.checkLabel(room, "bad_room", "room")
                 if let room = room.string { self.rooms.append(room) }

@@ -16,13 +16,28 @@ struct ChatRooms: Sendable {
         /// Connections and the names of their people, in the order in which they came.
         var members: [(id: UInt64, name: String)] = []
         var history = RoomHistory()
+        /// Counts the rooms that were left by everybody; nil while somebody is in it.
+        var emptied: Int?
 
         func has(_ id: UInt64) -> Bool { self.members.contains { $0.id == id } }
 
         var names: [String] { Set(self.members.map(\.name)).sorted() }
     }
 
+    /// The most rooms that one connection may be in.
+    static let maximumJoined = 64
+    /// The most rooms whose lines are kept while nobody is in them.
+    static let maximumEmpty = 1_000
+    /// The most bytes that the lines of all rooms take, roughly.
+    static let maximumBytes = 32 << 20
+
     private var rooms: [String: Room] = [:]
+    /// The rooms that each connection is in.
+    private var joined: [UInt64: Set<String>] = [:]
+    /// How many rooms were left by everybody so far, and how many of them are kept.
+    private var emptied = (count: 0, kept: 0)
+    /// The bytes that the lines of all rooms take, roughly.
+    private(set) var bytes = 0
 
     /// Lets a connection in, and into the rooms it asks for.
     mutating func enter(_ entry: ChatEntry, as id: UInt64) -> [News] {
@@ -31,7 +46,7 @@ struct ChatRooms: Sendable {
 
     /// Takes a connection that has ended out of all its rooms.
     mutating func depart(_ id: UInt64, _ name: String) -> [News] {
-        let rooms = self.rooms.filter { $0.value.has(id) }.keys.sorted()
+        let rooms = (self.joined[id] ?? []).sorted()
         return rooms.flatMap { self.leave(id, name, $0) }
     }
 
@@ -42,6 +57,10 @@ struct ChatRooms: Sendable {
         var answer = ChatVocabulary.Answer(ok: true)
         switch request {
         case .join(let room, let seen):
+            let joined = self.joined[id] ?? []
+            guard joined.contains(room) || joined.count < Self.maximumJoined else {
+                throw ChatRequest.Problem("bad_request", "a connection may be in \(Self.maximumJoined) rooms")
+            }
             let news = self.join(id, name, room, seen: seen)
             answer.members = self.rooms[room]?.names
             answer.seq = self.rooms[room]?.history.last
@@ -56,9 +75,12 @@ struct ChatRooms: Sendable {
                 return (answer, [])
             }
             try self.requireMember(id, of: room)
+            let before = self.rooms[room]?.history.bytes ?? 0
             guard let line = self.rooms[room]?.history.add(text, id: key, from: name, in: room) else {
                 return (answer, [])
             }
+            self.bytes += (self.rooms[room]?.history.bytes ?? 0) - before
+            self.forgetLines()
             answer.seq = line.seq
             return (answer, self.news("message", line, to: room, except: id))
         case .who(let room):
@@ -90,7 +112,10 @@ extension ChatRooms {
         }
         news += Self.catchUp(id, label, room.history, seen: seen)
         room.members.append((id, name))
+        if room.emptied != nil { self.emptied.kept -= 1 }
+        room.emptied = nil
         self.rooms[label] = room
+        self.joined[id, default: []].insert(label)
         return news
     }
 
@@ -110,8 +135,38 @@ extension ChatRooms {
 
     private mutating func leave(_ id: UInt64, _ name: String, _ label: String) -> [News] {
         self.rooms[label]?.members.removeAll { $0.id == id }
+        self.joined[id]?.remove(label)
+        if self.joined[id]?.isEmpty == true { self.joined[id] = nil }
+        if self.rooms[label]?.members.isEmpty == true { self.close(label) }
         guard let room = self.rooms[label], !room.members.contains(where: { $0.name == name }) else { return [] }
         return self.news("left", ChatVocabulary.Presence(room: label, name: name), to: label, except: id)
+    }
+
+    /// Keeps the lines of a room that everybody has left, because they may come back, unless too many are kept.
+    private mutating func close(_ label: String) {
+        guard self.rooms[label]?.history.last != 0 else { return self.forget(label) }
+        self.emptied.count += 1
+        self.emptied.kept += 1
+        self.rooms[label]?.emptied = self.emptied.count
+        guard self.emptied.kept > Self.maximumEmpty else { return }
+        let empty = self.rooms.lazy.compactMap { label, room in room.emptied.map { (label, since: $0) } }
+        guard let (oldest, _) = empty.min(by: { $0.since < $1.since }) else { return }
+        self.emptied.kept -= 1
+        self.forget(oldest)
+    }
+
+    private mutating func forget(_ label: String) {
+        self.bytes -= self.rooms.removeValue(forKey: label)?.history.bytes ?? 0
+    }
+
+    /// Has the rooms that take the most forget their oldest lines, until all rooms together take no more than they may.
+    private mutating func forgetLines() {
+        while self.bytes > Self.maximumBytes,
+            let (label, room) = self.rooms.max(by: { $0.value.history.bytes < $1.value.history.bytes })
+        {
+            self.rooms[label]?.history.forgetOldest()
+            self.bytes -= room.history.bytes - (self.rooms[label]?.history.bytes ?? 0)
+        }
     }
 
     private func news(_ event: String, _ value: some Encodable, to room: String, except sender: UInt64) -> [News] {

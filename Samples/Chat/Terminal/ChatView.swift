@@ -138,8 +138,8 @@ struct ChatView: Sendable {
     }
 
     private mutating func move(_ name: String, in room: String, isHere: Bool) {
-        let place = room == self.room ? "" : " \(room)"
-        self.list.add(.news("\(name) \(isHere ? "joined" : "left")\(place)"))
+        let place = room == self.room ? "" : " \(VisibleText.name(room))"
+        self.list.add(.news("\(VisibleText.name(name)) \(isHere ? "joined" : "left")\(place)"))
         if room == self.room { self.marks.remove(name) }
         // Who came before is told by the first list.
         guard let others = self.people[room]?.filter({ $0 != name }) else { return }
@@ -154,6 +154,6 @@ struct ChatView: Sendable {
         }
         if let sentence = self.marks.sentence(now: now) { return [Span(sentence, .hint)] }
         guard let room = self.room, let people = self.people[room], !people.isEmpty else { return [] }
-        return [Span("here: \(VisibleText.of(people.joined(separator: ", ")))", .hint)]
+        return [Span("here: \(people.map { VisibleText.name($0) }.joined(separator: ", "))", .hint)]
     }
 }

@@ -133,9 +133,9 @@ struct MessageList: Sendable {
 
     private func spans(_ line: ChatFloorLine) -> [Span] {
         var spans: [Span] = []
-        if let room = self.room, room != line.room { spans.append(Span("[\(VisibleText.of(line.room))] ", .hint)) }
+        if let room = self.room, room != line.room { spans.append(Span("[\(VisibleText.name(line.room))] ", .hint)) }
         let role: Role = line.isOwn ? .own : .person(Style.number(of: line.from))
-        spans += [Span(VisibleText.of(line.from), role), Span(": ", .plain)]
+        spans += [Span(VisibleText.name(line.from), role), Span(": ", .plain)]
         switch line.state {
         case .confirmed: spans.append(Span(VisibleText.of(line.text)))
         case .pending: spans += [Span(VisibleText.of(line.text), .pending), Span(" …", .pending)]

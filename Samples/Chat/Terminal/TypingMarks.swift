@@ -20,7 +20,7 @@ struct TypingMarks: Sendable {
 
     /// The sentence that tells it, or nil.
     func sentence(now: ContinuousClock.Instant) -> String? {
-        let names = self.ends.filter { $0.value > now }.keys.sorted().map { VisibleText.of($0) }
+        let names = self.ends.filter { $0.value > now }.keys.sorted().map { VisibleText.name($0) }
         return switch names.count {
         case 0: nil
         case 1: "\(names[0]) is typing …"

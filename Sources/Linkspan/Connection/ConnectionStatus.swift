@@ -72,7 +72,7 @@ public struct ConnectionStatus: Sendable {
             }
         }
         if let error = self.lastError {
-            return "The reason: \(OneLine(error.message)) (\(OneLine(error.code.rawValue)))."
+            return "The reason: \(ForeignText.line(error.message)) (\(ForeignText.line(error.code.rawValue)))."
         }
         guard self.state == .reconnecting, case .requested? = self.history.last?.reason else { return nil }
         return "The app asked for another try."
@@ -137,7 +137,7 @@ extension ConnectionStatus: CustomStringConvertible {
     private var historyLines: [String] {
         self.history.map { change in
             let error = change.reason.error.map {
-                ": \(OneLine($0.code.rawValue)), \(OneLine($0.message))"
+                ": \(ForeignText.line($0.code.rawValue)), \(ForeignText.line($0.message))"
             }
             let mark: String? =
                 switch change.continuity {

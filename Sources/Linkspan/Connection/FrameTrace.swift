@@ -112,31 +112,16 @@ extension TracedFrame: CustomStringConvertible {
         switch self.kind {
         case .opened(let isContinuous): return "link opened" + (isContinuous ? ", session resumed" : "")
         case .message(let event, let id):
-            return "\(arrow) \(OneLine(event))\(id.map { " (\($0))" } ?? ""), \(self.size)"
+            return "\(arrow) \(ForeignText.line(event))\(id.map { " (\($0))" } ?? ""), \(self.size)"
         case .reply(let id): return "\(arrow) reply to (\(id)), \(self.size)"
-        case .refused(let event): return "\(arrow) \(OneLine(event)) was not taken, \(self.size)"
+        case .refused(let event): return "\(arrow) \(ForeignText.line(event)) was not taken, \(self.size)"
         case .writable: return "link has room again"
-        case .closed(let code): return "link closed: \(OneLine(code.rawValue))"
+        case .closed(let code): return "link closed: \(ForeignText.line(code.rawValue))"
         }
     }
 
     private var size: String {
         let bytes = "\(self.byteCount) \(self.byteCount == 1 ? "byte" : "bytes")"
         return self.attachmentCount == 0 ? bytes : "\(bytes) with \(self.attachmentCount) binary"
-    }
-}
-
-/// Foreign text that cannot pass for a line of its own, and has an end.
-struct OneLine: CustomStringConvertible {
-    let description: String
-
-    init(_ text: String, limit: Int = 200) {
-        let scalars = text.unicodeScalars.prefix(limit).map { scalar -> Character in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator: " "
-            default: Character(scalar)
-            }
-        }
-        self.description = String(scalars) + (text.unicodeScalars.count > limit ? "…" : "")
     }
 }

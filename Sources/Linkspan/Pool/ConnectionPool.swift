@@ -1,4 +1,4 @@
-/// The connections of a manager by URL and identity, and how many hold each.
+/// The connections of a manager by endpoint and identity, and how many hold each.
 ///
 /// A value: ``SharedPool`` keeps it under its lock. It only looks at what is its own: connections and transports
 /// of third parties are asked outside, and what is removed is returned, so that the last reference to it goes outside,
@@ -7,10 +7,13 @@ struct ConnectionPool: Sendable {
     /// What connections are told apart by.
     struct Key: Sendable, Hashable {
         var url: ConnectionURL
+        /// What else tells the endpoint; see ``Transport/endpoint``.
+        var endpoint: String
         var identity: ConnectionIdentity
 
         init(_ configuration: ConnectionConfiguration) {
             self.url = configuration.url
+            self.endpoint = configuration.transport.endpoint
             self.identity = configuration.identity
         }
     }
@@ -119,7 +122,8 @@ extension ConnectionPool {
     private func checkStore(_ store: (any DeliveryStore)?, _ key: Key) throws(LinkspanError) {
         guard let store else { return }
         let other = self.entries.values.first { entry in
-            entry.holders > 0 && entry.options.store === store && entry.key.url != key.url
+            entry.holders > 0 && entry.options.store === store
+                && (entry.key.url, entry.key.endpoint) != (key.url, key.endpoint)
                 && entry.key.identity.source.account == key.identity.source.account
         }
         guard let other else { return }

@@ -31,6 +31,11 @@ public protocol Transport: Sendable {
     /// Connections that differ in one of them are never shared, and share nothing below the pool. Empty by default.
     var identity: [String: Secret] { get }
 
+    /// What besides the URL tells one endpoint of a server from another, such as the path of Socket.IO.
+    ///
+    /// Connections that differ in it are two connections. Empty by default.
+    var endpoint: String { get }
+
     /// Makes a link that has not begun to open.
     ///
     /// The core calls ``Link/open()`` afterwards, once. Making a link must be cheap and must not call the receiver.
@@ -43,6 +48,9 @@ extension Transport {
 
     /// No such settings.
     public var identity: [String: Secret] { [:] }
+
+    /// Nothing: the URL is the endpoint.
+    public var endpoint: String { "" }
 }
 
 /// What a link is asked to connect to.

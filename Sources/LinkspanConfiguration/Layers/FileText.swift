@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#endif
+internal import LinkspanRuntime
 
 /// The bytes of a file, if it is a text of sensible size.
 struct FileText: Sendable, Hashable {
@@ -13,27 +7,13 @@ struct FileText: Sendable, Hashable {
 
     let bytes: [UInt8]
 
-    init(path: String) throws(Failure) {
-        guard let file = fopen(path, "rb") else { throw Failure(reason: Self.lastFailure()) }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 16 << 10)
-        while bytes.count <= Self.limit {
-            let count = fread(&chunk, 1, chunk.count, file)
-            bytes += chunk[..<count]
-            guard count == chunk.count else { break }
-        }
-        // Directories can be opened, but not read.
-        guard ferror(file) == 0 else { throw Failure(reason: Self.lastFailure()) }
-        guard bytes.count <= Self.limit else {
-            throw Failure(reason: "it is larger than \(Self.limit >> 10) KiB")
-        }
-        try self.init(bytes: bytes)
+    init(path: String) throws(RegularFile.Failure) {
+        try self.init(bytes: try RegularFile.read(path, limit: Self.limit))
     }
 
-    init(bytes: [UInt8]) throws(Failure) {
+    init(bytes: [UInt8]) throws(RegularFile.Failure) {
         guard !bytes.contains(0), String(decoding: bytes, as: UTF8.self).utf8.elementsEqual(bytes) else {
-            throw Failure(reason: "it is not UTF-8 text")
+            throw RegularFile.Failure(reason: "it is not UTF-8 text")
         }
         self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }
@@ -57,15 +37,5 @@ struct FileText: Sendable, Hashable {
             let code = String(0x1_0000 + (high - 0xD800) << 10 + (low - 0xDC00), radix: 16)
             return "\\U" + String(repeating: "0", count: 8 - code.count) + code
         }
-    }
-
-    /// Why a file was not read.
-    struct Failure: Error {
-        var reason: String
-    }
-
-    private static func lastFailure() -> String {
-        guard let text = strerror(errno) else { return "error \(errno)" }
-        return String(cString: text)
     }
 }

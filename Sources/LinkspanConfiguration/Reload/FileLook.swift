@@ -6,6 +6,8 @@ private import Glibc
 private import Musl
 #endif
 
+internal import LinkspanRuntime
+
 /// What a file was like at one moment.
 struct FileLook: Sendable, Hashable {
     /// What was read, or why nothing was.

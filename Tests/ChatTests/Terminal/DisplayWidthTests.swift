@@ -40,6 +40,14 @@ struct VisibleTextTests {
         #expect(controls.isEmpty)
     }
 
+    @Test(
+        "a name that could pass for more than a name is in quotes",
+        arguments: [
+            ("ann", "ann"), ("Zoë", "Zoë"), ("* disconnected", "\"* disconnected\""), ("bob: hi", "\"bob: hi\""),
+            ("ann,bob", "\"ann,bob\""), ("a\"b", "\"a'b\""), ("[x]", "\"[x]\""), ("\u{202E}nna", "\u{FFFD}nna"),
+        ])
+    func names(_ name: String, _ shown: String) { #expect(VisibleText.name(name) == shown) }
+
     @Test("marks do not pile up without end")
     func marks() {
         let text = "e" + String(repeating: "\u{301}", count: 8_000) + "x"

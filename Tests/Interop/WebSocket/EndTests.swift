@@ -111,14 +111,14 @@ extension Interop {
             }
         }
 
-        @Test("a path that the server does not have is tried again, because it may be on its way")
-        func retriesUnknownPath() async throws {
+        @Test("a path that the server does not have is final, and said to be what is wrong")
+        func unknownPath() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(server, "/nowhere")
-                let reason = try await client.lost()
-                #expect(reason.isLoss)
-                #expect(reason.error?.code == .serverUnavailable)
+                let change = try await client.states.first { $0.to == .disconnected }
+                #expect(change.reason.error?.code == .refused)
+                #expect(change.reason.error?.message.contains("there is nothing at this path") == true)
             }
         }
 

@@ -12,7 +12,8 @@ internal import Testing
 final class RawClient: Sendable {
     private let descriptor: Int32
 
-    init(port: Int) throws {
+    /// Connects from an address of the loopback network.
+    init(port: Int, from source: String = "127.0.0.1") throws {
         #if canImport(Glibc)
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
@@ -20,6 +21,13 @@ final class RawClient: Sendable {
         #endif
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr(source)
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(self.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        try #require(isBound)
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         let code = withUnsafePointer(to: &address) { pointer in
@@ -68,5 +76,47 @@ final class RawClient: Sendable {
             bytes.append(byte)
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// So many bytes; nil when the connection ends before, or they do not come in time.
+    func read(_ count: Int) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            var chunk = [UInt8](repeating: 0, count: count - bytes.count)
+            let received = recv(self.descriptor, &chunk, chunk.count, 0)
+            guard received > 0 else { return nil }
+            bytes += chunk.prefix(received)
+        }
+        return bytes
+    }
+
+    /// Sends a request on a connection of its own, and returns the status and the body of the answer.
+    static func exchange(
+        port: Int, _ method: String, _ target: String, body: String = ""
+    ) throws -> (status: Int, body: String) {
+        let client = try RawClient(port: port)
+        client.ask(method, target, body: body)
+        return try client.answer()
+    }
+
+    /// Returns when the server has accepted the connection: what is sent next is read before what any later connection
+    /// brings.
+    func settle() {
+        self.write("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        _ = self.read(until: "any other path\n")
+    }
+
+    /// Sends a request that is the last of this connection.
+    func ask(_ method: String, _ target: String, body: String = "") {
+        self.write(
+            "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    }
+
+    /// The status and the body of the answer to the last request.
+    func answer() throws -> (status: Int, body: String) {
+        let text = String(decoding: try #require(self.readToEnd()), as: UTF8.self)
+        let status = try #require(Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)))
+        return (status, String(text.split(separator: "\r\n\r\n", maxSplits: 1).dropFirst().first ?? ""))
     }
 }

@@ -20,12 +20,30 @@ struct HTTPResponse: Sendable {
         Self(status: status, fields: [("Content-Type", "text/plain; charset=UTF-8")], body: Array("\(message)\n".utf8))
     }
 
+    /// The answer to a browser that asks, ahead of a request, whether the page may send it.
+    static func preflight(_ request: HTTPRequest) -> Self {
+        var fields = [("Access-Control-Allow-Methods", "GET, POST")]
+        for names in request.values("access-control-request-headers") {
+            fields.append(("Access-Control-Allow-Headers", names))
+        }
+        return Self(status: 204, fields: fields)
+    }
+
+    /// Lets a page of this origin read the answer.
+    mutating func allow(_ origin: String) {
+        self.fields += [
+            ("Access-Control-Allow-Origin", origin), ("Access-Control-Allow-Credentials", "true"), ("Vary", "Origin"),
+        ]
+    }
+
     /// Appends the bytes.
     func append(to output: inout [UInt8], isPersistent: Bool) {
         var head = "HTTP/1.1 \(self.status) \(Self.reason(self.status))\r\n"
         for field in self.fields { head += "\(field.name): \(field.value)\r\n" }
         if self.status != 101 {
-            head += "Content-Length: \(self.body.count)\r\nCache-Control: no-store\r\n"
+            // A 204 has no body, and says nothing of one (RFC 9110 §8.6).
+            if self.status != 204 { head += "Content-Length: \(self.body.count)\r\n" }
+            head += "Cache-Control: no-store\r\n"
             head += isPersistent ? "Connection: keep-alive\r\n" : "Connection: close\r\n"
         }
         output.append(contentsOf: "\(head)\r\n".utf8)
@@ -36,7 +54,9 @@ struct HTTPResponse: Sendable {
         switch status {
         case 101: "Switching Protocols"
         case 200: "OK"
+        case 204: "No Content"
         case 400: "Bad Request"
+        case 403: "Forbidden"
         case 404: "Not Found"
         case 405: "Method Not Allowed"
         case 408: "Request Timeout"

@@ -4,10 +4,17 @@ internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocketProtocol
 
+/// What an Engine.IO session is used for.
+enum EngineUse: Sendable, Hashable {
+    case socketIO
+    /// Messages are sent back as they are.
+    case echo
+}
+
 /// One Engine.IO session, with what carries it and the links of its namespaces.
 ///
 /// Lives on the loop.
-final class EngineConnection: WebSocketOwner {
+final class EngineConnection: ConnectionOwner {
     fileprivate struct State {
         var engine: EngineServerSession
         var socketIO: SocketIOServerSession
@@ -15,18 +22,32 @@ final class EngineConnection: WebSocketOwner {
         /// What carries the session, or is tried for it.
         var webSocket: ServerConnection?
         var relays: [String: HubRelay] = [:]
-        var isTimed = false
+        /// Whether the echo has had something to say.
+        var hasEchoed = false
+
+        /// Whether it would be missed: some namespace is joined, or the echo is used.
+        var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
     }
 
     let sid: String
+    let use: EngineUse
+    /// The address of the connection that began it.
+    let address: String
+    private let began = ContinuousClock.now
     private let request: HTTPRequest
     private let run: ServerRun
     private var state: State
+    /// When the engine looks at the clock.
+    private lazy var timer = ServerDeadline(self.run) { [weak self] in self?.act { $0.engine.timer(now: .now) } }
+    /// How long it may be without a namespace.
+    private lazy var admission = ServerDeadline(self.run) { [weak self] in self?.admissionOverdue() }
 
-    init(_ request: HTTPRequest, overWebSocket: Bool, run: ServerRun) {
+    init(_ request: HTTPRequest, _ use: EngineUse, from address: String, run: ServerRun) {
         let configuration = run.configuration
         self.sid =
             String(UInt64.random(in: .min ... .max), radix: 36) + String(UInt64.random(in: .min ... .max), radix: 36)
+        self.use = use
+        self.address = address
         self.request = request
         self.run = run
         let timing = EngineServerSession.Timing(
@@ -36,7 +57,7 @@ final class EngineConnection: WebSocketOwner {
         limits.maximumMessageBytes = configuration.maximumMessageBytes
         self.state = State(
             engine: EngineServerSession(
-                timing: timing, overWebSocket: overWebSocket, maximumWaiting: configuration.maximumWaitingBytes,
+                timing: timing, overWebSocket: request.isUpgrade, maximumWaiting: configuration.maximumWaitingBytes,
                 now: .now),
             socketIO: SocketIOServerSession(known: Set(run.hubs.keys), limits: limits))
     }
@@ -54,10 +75,11 @@ final class EngineConnection: WebSocketOwner {
             connection.respond(.text(self.openPacket))
         }
         self.watch()
-        self.run.schedule(after: self.run.configuration.connectTimeout) { [weak self] in
-            guard let self, !self.withState({ $0.socketIO.isInUse }) else { return }
-            self.act { $0.engine.close() }
-        }
+        self.admission.set(self.began + self.run.configuration.connectTimeout)
+    }
+
+    private func admissionOverdue() {
+        if !self.state.isInUse { self.act { $0.engine.close() } }
     }
 
     private var openPacket: [UInt8] {
@@ -77,17 +99,9 @@ final class EngineConnection: WebSocketOwner {
             if result.isTaken { state.poll = connection }
             return result
         }
-        if isTaken { connection.onLost { [weak self] in self?.pollLost(connection) } }
+        if isTaken { connection.wait(for: self) }
         self.perform(effects)
         return isTaken ? nil : .badRequest
-    }
-
-    private func pollLost(_ connection: ServerConnection) {
-        self.act { state in
-            guard state.poll === connection else { return [] }
-            state.poll = nil
-            return state.engine.pollLost()
-        }
     }
 
     func post(_ body: [UInt8], on connection: ServerConnection) -> EngineRefusal? {
@@ -97,12 +111,17 @@ final class EngineConnection: WebSocketOwner {
             return .badRequest
         }
         for packet in packets { self.act { $0.engine.posted([packet], now: .now) } }
+        guard self.state.engine.ending != .violation else { return .badRequest }
         connection.respond(.text(Array("ok".utf8)))
         return nil
     }
 
     func tryWebSocket(_ request: HTTPRequest, on connection: ServerConnection) -> EngineRefusal? {
-        guard self.withState({ $0.engine.tryWebSocket(now: .now) }) else { return .badRequest }
+        guard self.withState({ $0.engine.tryWebSocket(now: .now) }) else {
+            // One that is tried beside another, or after the upgrade, is opened and closed, as the reference does.
+            if connection.upgrade(request, owner: SpareWebSocket()) { connection.close(.normal, reason: "") }
+            return nil
+        }
         guard connection.upgrade(request, owner: self) else {
             self.act { $0.engine.webSocketLost() }
             return nil
@@ -112,7 +131,7 @@ final class EngineConnection: WebSocketOwner {
         return nil
     }
 
-    // MARK: The WebSocket
+    // MARK: The connections
 
     func received(_ message: WebSocketMessage, on connection: ServerConnection) {
         self.act { state in
@@ -123,6 +142,10 @@ final class EngineConnection: WebSocketOwner {
 
     func ended(_ connection: ServerConnection) {
         self.act { state in
+            if state.poll === connection {
+                state.poll = nil
+                return state.engine.pollLost()
+            }
             guard state.webSocket === connection else { return [] }
             state.webSocket = nil
             return state.engine.webSocketLost()
@@ -144,9 +167,8 @@ final class EngineConnection: WebSocketOwner {
     }
 
     private func end(_ ending: EngineServerSession.Ending) {
-        let (poll, webSocket, relays) = self.withState { $0.takeAll() }
+        let (_, webSocket, relays) = self.withState { $0.takeAll() }
         self.run.remove(self)
-        poll?.respond(.refusal(.badRequest))
         switch ending {
         case .closedByClient: webSocket?.close(.normal, reason: "")
         case .violation: webSocket?.close(.policyViolation, reason: "the protocol was broken")
@@ -202,25 +224,21 @@ extension EngineConnection {
 
     /// Looks at the clock when something is due.
     private func watch() {
-        let deadline = self.withState { state -> ContinuousClock.Instant? in
-            guard !state.isTimed, let deadline = state.engine.nextDeadline else { return nil }
-            state.isTimed = true
-            return deadline
-        }
-        guard let deadline else { return }
-        self.run.schedule(after: max(.zero, ContinuousClock.now.duration(to: deadline))) { [weak self] in
-            self?.act { state in
-                state.isTimed = false
-                return state.engine.timer(now: .now)
-            }
-        }
+        self.timer.set(self.state.engine.nextDeadline)
+        if self.state.engine.isEnded { self.admission.set(nil) }
     }
+}
+
+extension EngineConnection: PlaceHolder {
+    var placeKey: String { self.sid }
+    var unusedSince: ContinuousClock.Instant? { self.state.isInUse ? nil : self.began }
 }
 
 // MARK: - Socket.IO
 
 extension EngineConnection {
     private func deliver(_ message: WebSocketMessage) {
+        guard self.use == .socketIO else { return self.echo(message) }
         switch self.withState({ $0.socketIO.receive(message) }) {
         case nil: ()
         case .answer(let frames)?: self.send { _ in frames }
@@ -229,6 +247,16 @@ extension EngineConnection {
         case .message(let name, let message)?: self.say(.message(message), in: name)
         case .reply(let name, let id, let payload)?: self.say(.reply(id: id, payload), in: name)
         case .violation?: self.act { $0.engine.close() }
+        }
+    }
+
+    private func echo(_ message: WebSocketMessage) {
+        self.act { state in
+            state.hasEchoed = true
+            guard case .text(let text) = message else { return state.engine.send([message]) }
+            var frame: [UInt8] = []
+            EngineIOPacket.message(text).append(to: &frame)
+            return state.engine.send([.text(frame[...])])
         }
     }
 
@@ -265,6 +293,14 @@ extension EngineConnection {
             return frames.isEmpty ? [] : state.engine.send(frames)
         }
     }
+}
+
+/// The owner of a WebSocket that nobody needs.
+private final class SpareWebSocket: ConnectionOwner {
+    let unusedSince: ContinuousClock.Instant? = .now
+
+    func received(_ message: WebSocketMessage, on connection: ServerConnection) {}
+    func ended(_ connection: ServerConnection) {}
 }
 
 extension Duration {

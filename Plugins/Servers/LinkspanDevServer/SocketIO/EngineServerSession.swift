@@ -39,7 +39,10 @@ struct EngineServerSession: Sendable {
     /// The most packets that answer a poll: python-engineio's clients take no more (its `Payload.max_decode_packets`).
     private static let packetsAPoll = 16
 
-    private enum Carrier: Sendable { case polling, trying, probed, webSocket, ended }
+    private enum Carrier: Sendable {
+        case polling, trying, probed, webSocket
+        case ended(Ending)
+    }
 
     private let timing: Timing
     private let maximumWaiting: Int
@@ -73,7 +76,10 @@ struct EngineServerSession: Sendable {
         }
     }
 
-    var isEnded: Bool { if case .ended = self.carrier { true } else { false } }
+    /// How it has ended; nil while it lives.
+    var ending: Ending? { if case .ended(let ending) = self.carrier { ending } else { nil } }
+
+    var isEnded: Bool { self.ending != nil }
 
     /// When ``timer(now:)`` is to be called.
     var nextDeadline: ContinuousClock.Instant? {
@@ -83,9 +89,11 @@ struct EngineServerSession: Sendable {
 
     // MARK: Polling
 
-    /// A GET has come; false when it is one too many, after which the session has ended.
+    /// A GET has come; false when it is none of this session's: it has been upgraded, or this GET is one too many, after
+    /// which the session has ended.
     mutating func poll() -> (isTaken: Bool, effects: [Effect]) {
-        guard self.isPolling, !self.isPolled else { return (false, self.end(.violation)) }
+        guard self.isPolling else { return (false, []) }
+        guard !self.isPolled else { return (false, self.end(.violation)) }
         self.isPolled = true
         return (true, self.flush())
     }
@@ -171,6 +179,7 @@ struct EngineServerSession: Sendable {
 
 extension EngineServerSession {
     private static let noop = WebSocketMessage.text(Array("6".utf8)[...])
+    private static let close = WebSocketMessage.text(Array("1".utf8)[...])
 
     private static func packet(_ frame: WebSocketMessage) -> EngineIOPacket? {
         switch frame {
@@ -229,12 +238,12 @@ extension EngineServerSession {
 
     private mutating func end(_ ending: Ending) -> [Effect] {
         guard !self.isEnded else { return [] }
-        self.carrier = .ended
+        self.carrier = .ended(ending)
         var effects: [Effect] = []
         if self.isPolled {
             self.isPolled = false
-            // A client that says goodbye has its last poll answered.
-            if ending == .closedByClient { effects.append(.answerPoll([Self.noop])) }
+            // A client that says goodbye has its last poll answered; others are told that the session is over.
+            effects.append(.answerPoll([ending == .closedByClient ? Self.noop : Self.close]))
         }
         _ = self.takeWaiting()
         return effects + [.end(ending)]

@@ -6,17 +6,22 @@ internal import LinkspanWebSocketProtocol
 /// One client of a raw WebSocket, with its link to the hub.
 ///
 /// Lives on the loop.
-final class EnvelopeConnection: WebSocketOwner {
+final class EnvelopeConnection: ConnectionOwner {
     private struct State {
         var session: EnvelopeServerSession
         var connection: ServerConnection?
         var relay: HubRelay?
         var hasEntered = false
+        /// Whether a ping was sent, and its answer is looked for next.
+        var isPinged = false
     }
 
     private let request: HTTPRequest
     private let run: ServerRun
+    private let began = ContinuousClock.now
     private var state: State
+    private lazy var introduction = ServerDeadline(self.run) { [weak self] in self?.introductionOverdue() }
+    private lazy var heartbeat = ServerDeadline(self.run) { [weak self] in self?.beat() }
 
     init(_ request: HTTPRequest, run: ServerRun) {
         self.request = request
@@ -31,12 +36,16 @@ final class EnvelopeConnection: WebSocketOwner {
     func begin(on connection: ServerConnection) {
         guard connection.upgrade(self.request, owner: self) else { return }
         self.withState { $0.connection = connection }
-        let introduction = self.run.configuration.introduction
-        self.run.schedule(after: introduction.limit) { [weak self] in
-            self?.act { $0.credentialsOverdue(isRequired: introduction.isRequired) }
-        }
-        self.beat()
+        self.introduction.set(self.began + self.run.configuration.introduction.limit)
+        self.heartbeat.set(self.began + self.run.configuration.pingInterval)
     }
+
+    private func introductionOverdue() {
+        let isRequired = self.run.configuration.introduction.isRequired
+        self.act { $0.credentialsOverdue(isRequired: isRequired) }
+    }
+
+    var unusedSince: ContinuousClock.Instant? { self.state.hasEntered ? nil : self.began }
 
     func received(_ message: WebSocketMessage, on connection: ServerConnection) { self.act { $0.receive(message) } }
 
@@ -95,7 +104,9 @@ final class EnvelopeConnection: WebSocketOwner {
     }
 
     private func take() -> (connection: ServerConnection?, relay: HubRelay?) {
-        self.withState { state in
+        self.introduction.set(nil)
+        self.heartbeat.set(nil)
+        return self.withState { state in
             defer { (state.connection, state.relay) = (nil, nil) }
             return (state.connection, state.relay)
         }
@@ -103,15 +114,13 @@ final class EnvelopeConnection: WebSocketOwner {
 
     /// Pings, and looks after a while whether that was answered.
     private func beat() {
-        let configuration = self.run.configuration
-        self.run.schedule(after: configuration.pingInterval) { [weak self] in
-            guard let self, let connection = self.withState({ $0.connection }) else { return }
-            connection.ping()
-            self.run.schedule(after: configuration.pingTimeout) { [weak self] in
-                guard let self, let connection = self.withState({ $0.connection }) else { return }
-                guard !connection.isAwaitingPong else { return self.close(.internalError, "pings were not answered") }
-                self.beat()
-            }
+        guard let connection = self.state.connection else { return }
+        if self.state.isPinged, connection.isAwaitingPong {
+            return self.close(.internalError, "pings were not answered")
         }
+        self.state.isPinged.toggle()
+        if self.state.isPinged { connection.ping() }
+        let configuration = self.run.configuration
+        self.heartbeat.set(.now + (self.state.isPinged ? configuration.pingTimeout : configuration.pingInterval))
     }
 }

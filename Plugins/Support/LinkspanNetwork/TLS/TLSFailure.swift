@@ -19,6 +19,9 @@ public struct TLSFailure: Error, RawRepresentable, Sendable, Hashable {
     public static let notYetValid = Self(rawValue: "notYetValid")
     /// The certificate is for another host.
     public static let wrongHost = Self(rawValue: "wrongHost")
+    /// The certificate names no host by a subjectAltName, perhaps one by its common name, which does not count (RFC 9525
+    /// section 2).
+    public static let noSubjectAltName = Self(rawValue: "noSubjectAltName")
     /// The certificate has a wildcard that looks like the host but does not cover it (RFC 6125 section 6.4.3).
     public static let wildcardMisuse = Self(rawValue: "wildcardMisuse")
     /// The URL has a numeric address, and the certificate does not have it.

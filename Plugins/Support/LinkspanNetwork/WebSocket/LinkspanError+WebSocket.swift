@@ -37,27 +37,29 @@ extension LinkspanError {
                 isFinal ? .proxyRefused : .connectionLost, error.message, cause: error, retryAfter: error.retryAfter)
             return
         }
-        let code = error.code == .refused ? Self.code(ofStatus: error.status) : codes[error.code] ?? .connectionLost
-        self.init(code, error.message, cause: error, retryAfter: error.retryAfter)
+        let isRefusal = error.code == .refused || error.code == .refusedAfterUpgrade
+        let code = isRefusal ? Self.code(ofStatus: error.status) : codes[error.code] ?? .connectionLost
+        let hint = isRefusal && error.status == 404 ? ": there is nothing at this path" : ""
+        self.init(code, error.message + hint, cause: error, retryAfter: error.retryAfter)
     }
 
     /// What an HTTP status in place of 101 means for the next attempt (RFC 9110 §15).
     private static func code(ofStatus status: Int?) -> Code {
         switch status {
         case 401, 407: .credentialsRefused
-        case 400, 403, 405, 410: .refused
+        case 400, 403, 404, 405, 410: .refused
         case 426: .unsupportedVersion
-        // 404 as well: while servers are replaced one by one, a path may be unknown for a moment.
         default: .serverUnavailable
         }
     }
 
     /// What a Close frame means for the next attempt (RFC 6455 §7.4, and the usual private codes).
     private init(_ event: CloseEvent) {
-        let text = event.reason.isEmpty ? "" : ": \(event.reason)"
+        let text = event.reason.isEmpty ? "" : ": \(ForeignText.line(event.reason))"
         let message = "the server closed the connection with code \(event.code.rawValue)\(text)"
         if let violation = event.violation {
-            self.init(.protocolViolation, "the server broke the WebSocket protocol", cause: violation)
+            let message = violation.isLimit ? violation.message : "the server broke the WebSocket protocol"
+            self.init(.protocolViolation, message, cause: violation)
             return
         }
         switch event.code.rawValue {

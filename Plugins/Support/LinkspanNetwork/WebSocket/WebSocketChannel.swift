@@ -20,6 +20,10 @@ public final class WebSocketChannel {
     private static let farewellBytes = 1 << 20
     /// How long what has arrived is read when an answer to a ping is overdue.
     private static let lastLook = Duration.milliseconds(10)
+    /// How many bytes are made of compressed messages in one turn; what is behind them waits for the next one.
+    private static let inflationPerTurn = 1 << 20
+    /// The pause before that turn, in which others are served: decompressing takes a fifth of a core at most.
+    private static let inflationPause = Duration.milliseconds(5)
 
     private let request: WebSocketRequest
     private let handshake: ClientHandshake
@@ -48,6 +52,11 @@ public final class WebSocketChannel {
     private var latestCount = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false
+    /// Whether bytes that were read wait to be decompressed in a later turn.
+    private var isBehind = false
+    private var nextTurn: (any ScheduledWork)?
+    /// How the stream ended while messages waited.
+    private var heldEnd: ByteStreamError?
     /// How far things were when the watch over an unfinished message began; nil when there is none.
     private var watch: (messages: Int, bytes: Int, timer: any ScheduledWork)?
     /// The bytes that may still come after our Close frame; nil before it.
@@ -121,6 +130,7 @@ public final class WebSocketChannel {
     public func abort() {
         self.isOpen = false
         if self.end == nil { self.end = .aborted }
+        if let heldEnd { return self.loop.executeLocally { self.streamClosed(heldEnd) } }
         self.stream?.abort()
     }
 
@@ -133,7 +143,7 @@ public final class WebSocketChannel {
     /// Reads on.
     public func resumeReading() {
         self.isPaused = false
-        self.stream?.resumeReading()
+        if self.isBehind { self.awaitTurn() } else { self.stream?.resumeReading() }
     }
 
     private func finishAfterDeadline() {
@@ -170,6 +180,12 @@ extension WebSocketChannel {
         }
         self.isAlive = true
         self.lastHeard = .now
+        self.session.receive(chunk[...])
+        if !self.isBehind { self.take(chunk) }
+    }
+
+    /// Hands over what the session makes of the bytes that were read, the last of which are `chunk`.
+    private func take(_ chunk: [UInt8]) {
         var output: [UInt8] = []
         var messages: [WebSocketMessage] = []
         // As many as last time, which saves growing step by step.
@@ -193,24 +209,62 @@ extension WebSocketChannel {
         if !messages.isEmpty { self.handler.received(messages) }
         if let (end, streamEnd) = ending { return self.finish(end, streamEnd) }
         if isUnfinished { self.watchMessage() }
+        if self.isBehind { self.awaitTurn() }
+    }
+
+    /// Reads nothing more, and goes on after a pause with what was read.
+    private func awaitTurn() {
+        self.stream?.pauseReading()
+        guard self.nextTurn == nil, self.takesTurns else { return }
+        self.nextTurn = self.loop.scheduleLocally(after: Self.inflationPause) { self.turnCame() }
+    }
+
+    /// An owner that wants nothing has to be told of the end all the same.
+    private var takesTurns: Bool { !self.isPaused || self.heldEnd != nil }
+
+    private func turnCame() {
+        self.nextTurn = nil
+        guard self.isBehind, self.takesTurns else { return }
+        self.take([])
+        guard !self.isBehind else { return }
+        if let heldEnd { return self.streamClosed(heldEnd) }
+        if !self.isPaused { self.stream?.resumeReading() }
     }
 
     private func decode(
         _ chunk: [UInt8], to messages: inout [WebSocketMessage], output: inout [UInt8]
     ) -> (WebSocketEnd, WebSocketSession.StreamEnd)? {
         let controlFrames = self.session.controlFrames
-        self.session.receive(chunk[...])
+        let limit = self.session.inflatedBytes + Self.inflationPerTurn
+        self.isBehind = false
         while let event = self.session.next(into: &output) {
             switch consume event {
             case .text(let text): messages.append(.text(text))
             case .binary(let bytes): messages.append(.binary(bytes))
             case .pong: ()
-            case .closed(let event, let stream): return (.closed(event), stream)
+            case .closed(let event, let stream):
+                return (event.violation == nil ? nil : self.lateRefusal(chunk)).map { ($0, .drop) }
+                    ?? (.closed(event), stream)
+            }
+            if self.session.inflatedBytes >= limit {
+                self.isBehind = true
+                break
             }
         }
         let newControlFrames = self.session.controlFrames - controlFrames
         guard newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) else { return nil }
         return self.session.fail(.controlFlood, into: &output).map { (.closed($0), .drop) }
+    }
+
+    /// What the server means that agrees to the upgrade and then answers in HTTP all the same, as engine.io does.
+    private func lateRefusal(_ chunk: [UInt8]) -> WebSocketEnd? {
+        guard self.messages == 0, chunk.starts(with: "HTTP/1.1 ".utf8),
+            let status = Int(String(decoding: chunk.dropFirst(9).prefix(3), as: UTF8.self))
+        else { return nil }
+        return .stream(
+            ByteStreamError(
+                .refusedAfterUpgrade, "the server answered with status \(status) behind its agreement to the upgrade",
+                status: status))
     }
 
     /// Whether so many bytes more are read: not without end from a server that has been told to close.
@@ -228,7 +282,10 @@ extension WebSocketChannel {
             // let that take its time; the handler need not wait for it.
             self.stream?.finish(readingAtMost: Self.farewellBytes)
             self.tell(end)
-        case .awaitPeer: self.finishAfterDeadline()
+        case .awaitPeer:
+            // Both have said goodbye: nothing more comes, whenever the server closes the connection below.
+            self.finishAfterDeadline()
+            self.tell(end)
         }
     }
 
@@ -245,6 +302,12 @@ extension WebSocketChannel {
 
     fileprivate func streamClosed(_ error: ByteStreamError) {
         self.isOpen = false
+        if self.isBehind, self.end == nil {
+            // What came before the end is still to be heard.
+            (self.heldEnd, self.stream) = (error, nil)
+            return self.awaitTurn()
+        }
+        self.nextTurn?.cancel()
         let end = self.end ?? .stream(error)
         self.end = end
         self.deadline?.cancel()
@@ -274,7 +337,7 @@ extension WebSocketChannel {
         self.watch = nil
         guard self.end == nil, let bytes = self.session.unfinishedBytes else { return }
         // What is not read is not the server's fault.
-        if let former, !self.isPaused, former.messages == self.messages,
+        if let former, !self.isPaused, !self.isBehind, former.messages == self.messages,
             bytes - former.bytes < WebSocketRequest.messageProgress
         {
             var output: [UInt8] = []

@@ -21,12 +21,14 @@ struct CarrierMemory: Sendable {
         var identity: Int
     }
 
-    /// How long polling is stayed with: networks change, and proxies are repaired.
-    static let memory = Duration.seconds(3600)
+    /// How long polling is stayed with before a WebSocket is tried again: networks change, and proxies are repaired.
+    static let memory = Duration.seconds(600)
     /// The most servers that are remembered.
     static let maximumPlaces = 1000
 
     private var polled: [Place: ContinuousClock.Instant] = [:]
+    /// Where a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
+    private var suspected: Set<Place> = []
 
     /// What to begin with.
     func choice(
@@ -52,14 +54,30 @@ struct CarrierMemory: Sendable {
             self.polled[place] = nil
             return nil
         }
-        return Self.mayDifferForPolling(error) ? .polling : nil
+        guard Self.mayDifferForPolling(error) else { return nil }
+        if self.suspected.count >= Self.maximumPlaces { self.suspected = [] }
+        if Self.tellsOfCarrier(error) { self.suspected.insert(place) } else { self.suspected.remove(place) }
+        return .polling
     }
 
     /// A choice has brought a session about.
     mutating func worked(_ choice: CarrierChoice, for place: Place, now: ContinuousClock.Instant) {
-        guard choice == .polling else { return }
+        guard choice == .polling, self.suspected.remove(place) != nil else { return }
         if self.polled.count >= Self.maximumPlaces { self.polled = [:] }
         self.polled[place] = now.advanced(by: Self.memory)
+    }
+
+    /// Whether a failure is about WebSockets, and not about a server that is busy, restarts or is gone.
+    private static func tellsOfCarrier(_ error: LinkspanError) -> Bool {
+        guard let failure = error.cause as? ByteStreamError else { return error.code != .connectionLost }
+        switch failure.code {
+        case .refused, .refusedAfterUpgrade:
+            // Not implemented (501) is said of the upgrade; any other 5xx, 408 and 429 of the moment.
+            let status = failure.status ?? 0
+            return status != 408 && status != 429 && (status < 500 || status == 501)
+        case .timedOut, .handshakeMalformed: return true
+        default: return false
+        }
     }
 
     /// Whether HTTP could succeed where a WebSocket failed with this error.

@@ -116,6 +116,16 @@ extension WebSocketCarrier: WebSocketChannelHandler {
 
     func closed(_ end: WebSocketEnd) {
         self.channel = nil
-        self.handler.carrierClosed(LinkspanError(end))
+        self.handler.carrierClosed(Self.error(end))
+    }
+
+    /// A reference server agrees to the upgrade before it looks at the version, and then answers 400.
+    static func error(_ end: WebSocketEnd) -> LinkspanError {
+        guard case .stream(let error) = end, error.code == .refusedAfterUpgrade, error.status == 400 else {
+            return LinkspanError(end)
+        }
+        return LinkspanError(
+            .unsupportedVersion, "the server does not speak this version of Engine.IO: \(PollingAnswer.advice)",
+            cause: error)
     }
 }

@@ -299,12 +299,10 @@ extension NamespaceSession {
             details: details)
     }
 
-    /// The server's own words as the end of a sentence, unless they could spoil a log.
+    /// The server's own words as the end of a sentence.
     private static func reason(_ text: String?) -> String {
-        guard let text, !text.isEmpty,
-            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else { return "" }
-        return ": \(text.prefix(200))"
+        guard let text, !text.isEmpty else { return "" }
+        return ": \(ForeignText.line(text))"
     }
 
     /// Servers may make ids of their own, so only what could spoil a log is refused.

@@ -40,7 +40,7 @@ package struct SocketIODecoder: Sendable {
             self.state = .idle
             throw SocketIOProtocolError(.outOfTurn, "a text packet came while attachments were due")
         }
-        guard text.count - type <= self.limits.maximumMessageBytes else { throw Self.tooLarge }
+        guard text.count - type <= self.limits.maximumMessageBytes else { throw self.tooLarge }
         return try text.withUnsafeBufferPointer { frame throws(SocketIOProtocolError) in
             let buffer = UnsafeBufferPointer(rebasing: frame[type...])
             return try SocketIOBody(buffer, maximumAttachments: self.limits.maximumAttachments)
@@ -69,7 +69,7 @@ package struct SocketIODecoder: Sendable {
         }
         // Taken out of the state, so that appending does not copy; and so that an error below leaves nothing behind.
         self.state = .idle
-        guard binary.count <= self.limits.maximumMessageBytes - half.byteCount else { throw Self.tooLarge }
+        guard binary.count <= self.limits.maximumMessageBytes - half.byteCount else { throw self.tooLarge }
         half.append(binary)
         guard half.isComplete else {
             self.state = .collecting(half)
@@ -81,7 +81,11 @@ package struct SocketIODecoder: Sendable {
     /// Forgets a half packet.
     mutating func reset() { self.state = .idle }
 
-    private static let tooLarge = SocketIOProtocolError(.tooLarge, "a packet exceeds the limit of bytes")
+    private var tooLarge: SocketIOProtocolError {
+        let limit = self.limits.maximumMessageBytes
+        return SocketIOProtocolError(
+            .tooLarge, "a message is larger than the \(limit) bytes that are accepted here")
+    }
 }
 
 /// A binary packet whose attachments are still coming.

@@ -19,7 +19,8 @@ enum PollingAnswer {
         case .success(let answer):
             throw Self.error(answer, isFirst: isFirst)
         case .failure(let error) where error.code == .answerTooLong:
-            throw LinkspanError(.protocolViolation, "the answer to a poll exceeds the limit of bytes", cause: error)
+            throw LinkspanError(
+                .protocolViolation, "the answer to a poll is larger than is accepted here", cause: error)
         case .failure(let error):
             throw LinkspanError(WebSocketEnd.stream(error))
         }
@@ -44,6 +45,10 @@ enum PollingAnswer {
         case (400, _) where !isFirst:
             // Unknown session, or two requests at once: gone is this session, not the server.
             return LinkspanError(.connectionLost, "the server does not know the session any more", cause: refusal)
+        case (404, _) where !isFirst:
+            // Another server may have taken its place; whether there is one shows at the next handshake.
+            return LinkspanError(
+                .connectionLost, "the server does not have the session's path any more", cause: refusal)
         case (413, _):
             return LinkspanError(.messageRefused, "the server refuses the size of a message", cause: refusal)
         default:

@@ -74,7 +74,7 @@ struct PollingDecoder: Sendable {
     private mutating func keep(_ part: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
         // The text of a binary packet is longer than the packet, and decoded before it grows.
         let isBinary = self.isDecoding || (self.text.first ?? part.first) == Self.binary
-        guard isBinary || part.count <= self.maximumBytes - self.text.count else { throw Self.tooLarge }
+        guard isBinary || part.count <= self.maximumBytes - self.text.count else { throw self.tooLarge }
         Self.append(part, to: &self.text, most: self.maximumBytes)
         guard isBinary, self.text.count > Self.portion else { return }
         if !self.isDecoding {
@@ -92,7 +92,10 @@ struct PollingDecoder: Sendable {
         bytes.append(contentsOf: part)
     }
 
-    private static let tooLarge = SocketIOProtocolError(.tooLarge, "a packet of a poll exceeds the limit of bytes")
+    private var tooLarge: SocketIOProtocolError {
+        SocketIOProtocolError(
+            .tooLarge, "a packet of a poll is larger than the \(self.maximumBytes) bytes that are accepted here")
+    }
 
     /// Decodes all but the last group, which alone may be padded.
     private mutating func decodeGroups() throws(SocketIOProtocolError) {
@@ -105,7 +108,7 @@ struct PollingDecoder: Sendable {
     private mutating func decode(_ text: ArraySlice<UInt8>) throws(SocketIOProtocolError) {
         guard let decoded = Base64.decode(text) else { throw PollingPayload.notBase64 }
         let room = self.maximumBytes - self.bytes.count
-        guard decoded.count <= room else { throw Self.tooLarge }
+        guard decoded.count <= room else { throw self.tooLarge }
         Self.append(decoded[...], to: &self.bytes, most: self.maximumBytes)
     }
 }

@@ -1,0 +1,49 @@
+internal import LinkspanNetwork
+
+/// The host and port of a `Host` field or of an origin.
+struct Authority: Sendable, Hashable {
+    /// In lower case, without brackets and without the dot that may end a name.
+    let host: String
+    let port: Int?
+
+    init(host: String) { (self.host, self.port) = (host, nil) }
+
+    /// Reads `host`, `host:port`, `[address]` or `[address]:port`; nil for anything else.
+    init?(_ text: some StringProtocol) {
+        let text = text.lowercased()
+        let end: String.Index
+        if text.hasPrefix("[") {
+            guard let bracket = text.firstIndex(of: "]") else { return nil }
+            self.host = String(text[..<bracket].dropFirst())
+            guard NumericAddress.isIPv6(self.host) else { return nil }
+            end = text.index(after: bracket)
+        } else {
+            end = text.firstIndex(of: ":") ?? text.endIndex
+            let name = text[..<end]
+            self.host = String(name.hasSuffix(".") ? name.dropLast() : name)
+            guard !self.host.isEmpty, self.host.utf8.allSatisfy(Self.isNameByte) else { return nil }
+        }
+        guard end < text.endIndex else {
+            self.port = nil
+            return
+        }
+        guard text[end] == ":", let port = UInt16(text[text.index(after: end)...]) else { return nil }
+        self.port = Int(port)
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "-._".utf8.contains(byte)
+        }
+    }
+
+    /// Whether the host is an address and not a name.
+    var isNumeric: Bool { NumericAddress.isIPv4(self.host) || NumericAddress.isIPv6(self.host) }
+
+    /// Whether the host is this machine: RFC 6761 §6.3 reserves `localhost` and all names below it.
+    var isLoopback: Bool {
+        if NumericAddress.isIPv4(self.host) { return self.host.hasPrefix("127.") }
+        return self.host == "::1" || self.host == "localhost" || self.host.hasSuffix(".localhost")
+    }
+}

@@ -1,0 +1,40 @@
+/// The origin of a web page: its scheme, host and port (RFC 6454).
+struct Origin: Sendable, Hashable {
+    private let scheme: String
+    /// Nil for `null`, the origin of files and of sandboxed frames.
+    private let authority: Authority?
+    private let port: Int?
+
+    /// Reads an `Origin` field or a configured origin; nil when it is none.
+    init?(_ text: String) {
+        let parts = text.lowercased().split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        self.scheme = String(parts[0])
+        guard text != "null" else {
+            (self.authority, self.port) = (nil, nil)
+            return
+        }
+        guard parts.count == 2, parts[1].hasPrefix("//"), let authority = Authority(parts[1].dropFirst(2)) else {
+            return nil
+        }
+        self.port = authority.port ?? Self.defaultPort(self.scheme)
+        self.authority = Authority(host: authority.host)
+    }
+
+    /// Whether it is a page of this machine.
+    var isLoopback: Bool { self.authority?.isLoopback ?? false }
+
+    /// Whether a page of this origin was served under the name and port that `host` says.
+    ///
+    /// The scheme is not compared: in front of a server without TLS there may be a proxy that has it.
+    func isServed(by host: Authority) -> Bool {
+        self.authority?.host == host.host && self.port == host.port ?? Self.defaultPort(self.scheme)
+    }
+
+    private static func defaultPort(_ scheme: String) -> Int? {
+        switch scheme {
+        case "http": 80
+        case "https": 443
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,80 @@
+#if canImport(Darwin)
+private import Darwin
+#elseif canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+
+/// Reads files whose names come from a configuration: regular files of limited size, and nothing that could block.
+///
+/// Opening a FIFO waits for a writer, and a device may have bytes without end. What is open is judged, so that it cannot be
+/// exchanged between a look and the reading.
+public enum RegularFile {
+    /// Why a file was not read.
+    public struct Failure: Error, Sendable, Hashable {
+        /// The reason, as the end of a sentence.
+        public var reason: String
+
+        /// Makes a failure with its reason.
+        public init(reason: String) { self.reason = reason }
+    }
+
+    /// The bytes of a file.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - limit: the most bytes that it may have.
+    /// - Throws: ``Failure`` when it cannot be opened or read, is not a regular file, or is larger than `limit`.
+    public static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
+        // Without O_NONBLOCK the opening of a FIFO would wait; on a regular file it means nothing.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.lastFailure() }
+        defer { close(descriptor) }
+        try Self.check(descriptor)
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 64 << 10)
+        while bytes.count <= limit {
+            let room = min(chunk.count, limit + 1 - bytes.count)
+            let count = systemRead(descriptor, &chunk, room)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Self.lastFailure() }
+            guard count > 0 else { return bytes }
+            bytes += chunk[..<count]
+        }
+        throw Failure(reason: "it is larger than \(limit >> 10) KiB")
+    }
+
+    /// Throws unless there is a regular file, for those who have others read it.
+    public static func check(_ path: String) throws(Failure) {
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.lastFailure() }
+        defer { close(descriptor) }
+        try Self.check(descriptor)
+    }
+
+    private static func check(_ descriptor: CInt) throws(Failure) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Self.lastFailure() }
+        let kind: String
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFDIR: kind = "a directory"
+        case S_IFIFO: kind = "a FIFO"
+        case S_IFCHR, S_IFBLK: kind = "a device"
+        default: kind = "something else"
+        }
+        throw Failure(reason: "it is \(kind), not a regular file")
+    }
+
+    private static func lastFailure() -> Failure {
+        let number = errno
+        guard let text = strerror(number) else { return Failure(reason: "error \(number)") }
+        return Failure(reason: String(cString: text))
+    }
+}
+
+/// The system's `read`, which the type's own hides.
+private func systemRead(_ descriptor: CInt, _ buffer: inout [UInt8], _ count: Int) -> Int {
+    read(descriptor, &buffer, count)
+}

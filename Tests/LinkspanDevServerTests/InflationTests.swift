@@ -1,0 +1,86 @@
+internal import EventJournal
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@testable import LinkspanDevServer
+
+/// A server whose compressed messages are a thousand times as large as what it sends.
+@Suite(.timeLimit(.minutes(1)))
+struct InflationTests {
+    /// What one connection hears, by the turns in which it does.
+    private final class Ears: WebSocketChannelHandler {
+        let turns = Journal<Int>("turns")
+        let ends = Journal<WebSocketEnd>("the end")
+
+        func opened(subprotocol: String?) {}
+        func received(_ messages: [WebSocketMessage]) {
+            self.turns.append(
+                messages.reduce(0) { sum, message in
+                    switch message {
+                    case .text(let bytes), .binary(let bytes): sum + bytes.count
+                    }
+                })
+        }
+        func drained() {}
+        func closed(_ end: WebSocketEnd) { self.ends.append(end) }
+    }
+
+    @Test("what is made of one read is handed over in turns of a megabyte, whole and in order, and then the end")
+    func turns() async throws {
+        let loop = EventLoop(name: "inflation")
+        defer { loop.shutdown() }
+        let port = await loop.perform {
+            (try? loop.listen(ListenRequest()) { Compressing($0) })?.port ?? 0
+        }
+        let ears = Confined(Ears(), to: loop)
+        let journals = await loop.perform { () -> (Journal<Int>, Journal<WebSocketEnd>) in
+            let upgrade = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: false)
+            let request = WebSocketRequest(upgrade: upgrade, compression: .defaults())
+            try? WebSocketChannel(request, on: loop, handler: ears.value).open()
+            return (ears.value.turns, ears.value.ends)
+        }
+        let end = try await journals.1.first(1)[0]
+        guard case .closed(let event) = end else {
+            Issue.record("\(end)")
+            return
+        }
+        #expect(event.code == .normal)
+        let turns = journals.0.entries
+        #expect(turns.reduce(0, +) == 500 * 60 << 10)
+        #expect(turns.allSatisfy { $0 <= (1 << 20) + (60 << 10) })
+    }
+}
+
+/// Agrees to compression, and sends 500 messages of 60 KiB in some 40 KiB, a Close frame, and the end of the stream.
+private final class Compressing: ByteStreamHandler {
+    private let stream: any ByteStream
+    private var parser = HTTPRequestParser(limits: .init(bodyBytes: 1 << 20))
+
+    init(_ stream: any ByteStream) { self.stream = stream }
+
+    func opened(_ head: ResponseHead) {}
+    func readTurnEnded() {}
+    func drained() {}
+    func closed(_ reason: ByteStreamError) {}
+
+    func received(_ bytes: [UInt8]) {
+        self.parser.receive(bytes)
+        guard let request = try? self.parser.next(),
+            let answer = try? ServerHandshake(compression: .defaults()).accept(
+                method: request.method, headers: request.values)
+        else { return }
+        var session = WebSocketSession(role: .server, compression: answer.compression)
+        var output: [UInt8] = []
+        HTTPResponse(status: answer.status, fields: answer.headers).append(to: &output, isPersistent: true)
+        let zeros = [UInt8](repeating: 0, count: 60 << 10)
+        for _ in 0..<500 { _ = session.send(.binary, payload: zeros[...], into: &output) }
+        _ = session.close(.normal, reason: "", into: &output)
+        self.stream.write { $0 += output }
+        // The end of the stream comes before all has been decompressed.
+        self.stream.finish()
+    }
+}

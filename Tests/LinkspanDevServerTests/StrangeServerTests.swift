@@ -1,0 +1,112 @@
+internal import EventJournal
+internal import Linkspan
+internal import LinkspanLWS
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import LinkspanSocketIO
+internal import LinkspanWebSocket
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+@testable import LinkspanDevServer
+
+/// Our clients at servers that do what none should: they are understood, or given up.
+@Suite(.timeLimit(.minutes(1)))
+struct StrangeServerTests {
+    /// Runs a server that answers each request head with these bytes, behind `{accept}` the key's answer, and never closes.
+    private func withServer(
+        _ answer: String, open: Journal<Int> = Journal("open streams"), _ body: (Int, EventLoop) async throws -> Void
+    ) async throws {
+        let loop = EventLoop(name: "strange")
+        defer { loop.shutdown() }
+        let port = await loop.perform {
+            (try? loop.listen(ListenRequest()) { StrangeHandler($0, answer: answer, open: open) })?.port ?? 0
+        }
+        try await body(port, loop)
+    }
+
+    private func client(_ url: String, _ transport: any Transport, _ loop: EventLoop) async throws -> Client {
+        let configuration = try ConnectionBuilder(url).transport(any: transport).build()
+        return try await Client(configuration, by: ConnectionManager(), on: loop)
+    }
+
+    private static let agreement =
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        + "Sec-WebSocket-Accept: {accept}\r\n\r\n"
+
+    @Test("a connection is down from the Close frame on, though the server leaves the stream open")
+    func closeFrame() async throws {
+        let open = Journal<Int>("a connection beside the former")
+        // A Close frame with code 1012.
+        try await self.withServer(Self.agreement + "\u{88}\u{02}\u{03}\u{F4}", open: open) { port, loop in
+            let client = try await self.client("ws://127.0.0.1:\(port)/", WebSocketTransport(loop: loop), loop)
+            let change = try await client.states.first { $0.to == .reconnecting && $0.reason.error != nil }
+            #expect(change.reason.error?.code == .serverUnavailable)
+            // The next connection comes while the former's stream is still there.
+            try await open.first { $0 == 2 }
+            client.handler.release()
+        }
+    }
+
+    @Test("a 400 behind the 101 is another version of Engine.IO, and final", arguments: [true, false])
+    func lateRefusal(_ isLegacy: Bool) async throws {
+        let refusal =
+            "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-type: text/html\r\nContent-Length: 45\r\n\r\n"
+            + #"{"code":5,"message":"Unsupported protocol version"}"#
+        try await self.withServer(Self.agreement + refusal) { port, loop in
+            let transport = SocketIOTransport(.defaults { $0.protocol = isLegacy ? .v2 : .v4 }, loop: loop)
+            let client = try await self.client("http://127.0.0.1:\(port)/", transport, loop)
+            let change = try await client.states.first { $0.to == .disconnected }
+            #expect(change.reason.error?.code == .unsupportedVersion)
+            #expect(change.reason.error?.message.contains("choose protocol v2") == true)
+            client.handler.release()
+        }
+    }
+
+    @Test("a 404 is final, and says that nothing is at the path", arguments: SocketIOTransport.Carriers.allCases)
+    func notFound(_ carriers: SocketIOTransport.Carriers) async throws {
+        let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+        try await self.withServer(answer) { port, loop in
+            let transport = SocketIOTransport(.defaults { $0.carriers = carriers }, loop: loop)
+            let client = try await self.client("http://127.0.0.1:\(port)/", transport, loop)
+            let change = try await client.states.first { $0.to == .disconnected }
+            #expect(change.reason.error?.code == .refused)
+            #expect(change.reason.error?.message.contains("404: there is nothing at this path") == true)
+            client.handler.release()
+        }
+    }
+}
+
+/// Answers each request with what the test wants.
+private final class StrangeHandler: ByteStreamHandler {
+    private let stream: any ByteStream
+    private let answer: String
+    private let open: Journal<Int>
+    private var parser = HTTPRequestParser(limits: .init(bodyBytes: 1 << 20))
+    private var isUpgraded = false
+
+    /// Makes a handler, and notes how many streams are open with it.
+    init(_ stream: any ByteStream, answer: String, open: Journal<Int>) {
+        self.stream = stream
+        self.answer = answer
+        self.open = open
+        open.append((open.entries.last ?? 0) + 1)
+    }
+
+    func opened(_ head: ResponseHead) {}
+    func readTurnEnded() {}
+    func drained() {}
+    func closed(_ reason: ByteStreamError) { self.open.append((self.open.entries.last ?? 0) - 1) }
+
+    func received(_ bytes: [UInt8]) {
+        guard !self.isUpgraded else { return }
+        self.parser.receive(bytes)
+        guard let request = try? self.parser.next() else { return }
+        let handshake = try? ServerHandshake().accept(method: request.method, headers: request.values)
+        let accept = handshake?.headers.first { $0.name.lowercased() == "sec-websocket-accept" }?.value ?? ""
+        self.isUpgraded = handshake != nil
+        // One byte a scalar: frames are written as text.
+        let text = self.answer.replacing("{accept}", with: accept)
+        self.stream.write { $0 += text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } }
+    }
+}

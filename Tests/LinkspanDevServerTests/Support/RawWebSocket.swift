@@ -1,0 +1,72 @@
+internal import Testing
+
+/// A WebSocket of which each frame is the test's own.
+final class RawWebSocket {
+    enum Frame: Equatable {
+        case text(String)
+        case binary([UInt8])
+        case close
+    }
+
+    private let client: RawClient
+    /// Whether the server agreed.
+    let isOpen: Bool
+
+    init(port: Int, _ target: String) throws {
+        self.client = try RawClient(port: port)
+        self.client.write(
+            "GET \(target) HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+        self.isOpen = self.client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 101 ")
+    }
+
+    func send(_ text: String) { self.send(0x81, Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) { self.send(0x82, bytes) }
+
+    /// Sends a frame of less than 126 bytes with an empty mask.
+    private func send(_ opcode: UInt8, _ bytes: [UInt8]) {
+        self.client.write([opcode, 0x80 | UInt8(bytes.count), 0, 0, 0, 0] + bytes)
+    }
+
+    /// The next frame; nil at the end.
+    func next() -> Frame? {
+        guard let head = self.client.read(2) else { return nil }
+        var length = Int(head[1])
+        if length == 126 {
+            guard let more = self.client.read(2) else { return nil }
+            length = Int(more[0]) << 8 | Int(more[1])
+        }
+        guard let body = self.client.read(length) else { return nil }
+        switch head[0] {
+        case 0x81: return .text(String(decoding: body, as: UTF8.self))
+        case 0x82: return .binary(body)
+        default: return .close
+        }
+    }
+
+    /// The next frame that is no ping of Engine.IO; pings are answered.
+    func nextMessage() -> Frame? {
+        while let frame = self.next() {
+            guard frame == .text("2") else { return frame }
+            self.send("3")
+        }
+        return nil
+    }
+
+    /// The text of the next frame, which has to be text.
+    func text() throws -> String {
+        guard case .text(let text) = self.next() else { throw NoText() }
+        return text
+    }
+
+    /// Whether the server closes it, whatever it sends before.
+    func isClosed() -> Bool {
+        while let frame = self.next() {
+            if frame == .close { return true }
+        }
+        return true
+    }
+
+    private struct NoText: Error {}
+}

@@ -1,0 +1,34 @@
+internal import Linkspan
+internal import LinkspanNetwork
+internal import LinkspanWebSocketProtocol
+internal import Testing
+
+/// What the end of a channel says in an error.
+@Suite struct WebSocketEndTests {
+    @Test("the reason of a Close frame is quoted in one line, in which nothing is hidden")
+    func hostileReason() {
+        let reason = "\u{1B}[2J\u{1B}[H\nconnected\u{202E}\u{2028}"
+        let event = CloseEvent(code: .normal, reason: reason, wasClean: true)
+        let error = LinkspanError(WebSocketEnd.closed(event))
+        #expect(
+            error.message
+                == "the server closed the connection with code 1000: "
+                + "\\u{1b}[2J\\u{1b}[H\\u{a}connected\\u{202e}\\u{2028}")
+    }
+
+    @Test("more than this side accepts is told as its limit, and a broken rule as the server's fault")
+    func limits() throws {
+        var decoder = FrameDecoder(role: .client, limits: .defaults { $0.maxMessageBytes = 4 })
+        decoder.append([0x81, 5, 1, 2, 3, 4, 5])
+        let tooBig = try #require(throws: WebSocketProtocolError.self) { try decoder.next() }
+        let limit = CloseEvent(code: .messageTooBig, reason: "", wasClean: false, violation: tooBig)
+        #expect(
+            LinkspanError(WebSocketEnd.closed(limit)).message
+                == "a message is larger than the 4 bytes that are accepted here")
+        var other = FrameDecoder(role: .client)
+        other.append([0xF1, 0])
+        let broken = try #require(throws: WebSocketProtocolError.self) { try other.next() }
+        let violation = CloseEvent(code: .protocolError, reason: "", wasClean: false, violation: broken)
+        #expect(LinkspanError(WebSocketEnd.closed(violation)).message == "the server broke the WebSocket protocol")
+    }
+}

@@ -1,0 +1,44 @@
+internal import Foundation
+internal import LinkspanRuntime
+internal import Testing
+
+@Suite struct RegularFileTests {
+    private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
+        let path = NSTemporaryDirectory() + "linkspan-\(UUID().uuidString)"
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try body(path)
+    }
+
+    @Test("a file is read whole up to its limit, and not beyond it", arguments: [0, 1, 65_536, 200_000])
+    func limit(_ count: Int) throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+        try self.withFile(bytes) { path in
+            let read = try RegularFile.read(path, limit: count)
+            #expect(read == bytes)
+            guard count > 0 else { return }
+            #expect(throws: RegularFile.Failure.self) { try RegularFile.read(path, limit: count - 1) }
+        }
+    }
+
+    @Test(
+        "what is no regular file is refused with what it is", .timeLimit(.minutes(1)),
+        arguments: [
+            ("/dev/zero", "it is a device, not a regular file"), ("/", "it is a directory, not a regular file"),
+            ("/nowhere/at/all", "No such file or directory"),
+        ])
+    func others(_ path: String, _ reason: String) {
+        let failure = #expect(throws: RegularFile.Failure.self) { try RegularFile.read(path, limit: 10) }
+        #expect(failure?.reason == reason)
+        #expect(throws: RegularFile.Failure.self) { try RegularFile.check(path) }
+    }
+
+    @Test("a FIFO is refused without a writer", .timeLimit(.minutes(1)))
+    func fifo() throws {
+        let path = NSTemporaryDirectory() + "linkspan-\(UUID().uuidString)"
+        try #require(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        let failure = #expect(throws: RegularFile.Failure.self) { try RegularFile.read(path, limit: 10) }
+        #expect(failure?.reason == "it is a FIFO, not a regular file")
+    }
+}
