@@ -81,9 +81,6 @@ public struct LinkScript: Sendable {
     /// A server that never answers.
     public static let hanging = Self.defaults { $0.opening = .hangs }
 
-    /// A link that looks open and carries nothing.
-    public static let halfOpen = Self.defaults { $0.isHalfOpenAfter = .zero }
-
     /// A server that refuses the link.
     public static func refusing(_ error: LinkspanError) -> Self { .defaults { $0.opening = .refuses(error) } }
 

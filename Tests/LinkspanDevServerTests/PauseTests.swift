@@ -3,6 +3,7 @@ internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanTesting
 internal import LinkspanWebSocket
+internal import LinkspanNetwork
 internal import Testing
 
 /// Sequences that are read more slowly than the server sends, on every wire and in memory.
@@ -37,7 +38,7 @@ struct PauseTests {
         try await Bench.run(hub: Self.hub()) { bench in
             let (url, transport) = place.transport(bench)
             let manager = ConnectionManager()
-            let handler = try ConnectionBuilder(url).transport(any: transport).connect(by: manager)
+            let handler = try ConnectionBuilder(url).transport(transport).connect(by: manager)
             let outcome: Result<Void, any Error>
             do { outcome = .success(try await body(handler)) } catch { outcome = .failure(error) }
             await manager.shutdown()
@@ -130,7 +131,7 @@ struct PauseTests {
                     loop: bench.loop)
             }
             let manager = ConnectionManager()
-            let handler = try ConnectionBuilder(url).transport(any: transport).connect(by: manager)
+            let handler = try ConnectionBuilder(url).transport(transport).connect(by: manager)
             let numbers = try handler.events("number", capacity: 10, overflow: .pause)
             #expect(try await Self.firstEnd(of: handler, after: "count") == "slowConsumer")
             withExtendedLifetime(numbers) {}

@@ -45,8 +45,11 @@ struct RenewalTests {
                 return try Credentials(auth: ["token": "token \(call)"], validFor: .seconds(100))
             }
             let (url, transport) = self.transport(way, bench, renewalEvent: "renew")
-            let manager = ConnectionManager(scheduler: clock)
-            let handler = try ConnectionBuilder(url).transport(any: transport).credentials(source)
+            let manager = ConnectionManager(
+                options: .init {
+                    $0.scheduler = clock
+                })
+            let handler = try ConnectionBuilder(url).transport(transport).credentials(source)
                 .connect(by: manager)
             for await change in handler.stateChanges where change.to == .connected { break }
             await self.endOfTurn(of: transport)

@@ -80,7 +80,6 @@ private final class EchoHandler: ByteStreamHandler {
     init(_ stream: any ByteStream) { self.stream = stream }
 
     func opened(_ head: ResponseHead) {}
-    func readTurnEnded() {}
     func closed(_ reason: ByteStreamError) {}
     func drained() { self.stream.resumeReading() }
 

@@ -73,7 +73,7 @@ struct LoggingServiceTests {
             registry.emit(
                 FaultEvent(path: "presence", code: .handlerFailed, message: "gone", severity: .error, hint: "wait"))
             registry.emit(
-                BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .highWater))
+                BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
         }
         #expect(lines.map { $0.sentence } == ["fault", "queue nearly full"])
         #expect(lines.map { $0.level } == [.error, .notice])
@@ -95,7 +95,7 @@ struct LoggingServiceTests {
             try await service.reconfigure(OptionValues(["level": .text("error"), "families": .list(["weather"])]))
         }
         await registry.barrier(self.connection(.released))
-        try await service.reconfigure(.none)
+        try await service.reconfigure(OptionValues())
         #expect(await service.families == LoggingService.Family.standard)
         await registry.stop()
         #expect(recorder.lines.map { $0.sentence }.prefix(2) == ["connection created", "connection released"])
@@ -141,7 +141,7 @@ struct LoggingServiceTests {
             ]) { $1 }
         let service = try #require(try loader.load(environment: on).plan.services.first?.service)
         let lines = try await self.lines(service, recorder) { registry in
-            registry.emit(BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .highWater))
+            registry.emit(BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
             registry.emit(self.connection(.created))
         }
         #expect(lines.map { $0.sentence } == ["connection created"])

@@ -187,14 +187,14 @@ struct RecoveryOffsetTests {
         var offset = RecoveryOffset()
         offset.note("Q7xWgm-")
         let recovery = SocketIORecovery(pid: "P\"1", offset: offset)
-        let exported = try #require(recovery.exported?.exported)
-        let restored = try #require(SocketIORecovery(Resumption(exported: exported)))
+        let exported = try #require(recovery.exported?.state)
+        let restored = try #require(SocketIORecovery(Resumption(state: exported)))
         #expect(restored == recovery)
         #expect(SocketIORecovery(pid: "P", offset: RecoveryOffset()).exported == nil)
         for text in ["", "x", "\"P\"", "\"P\",\"\"", "\"P\",1", "\"P\",\"o\",1", "{},\"o\"", "[", "\"\",\"o\""] {
-            #expect(SocketIORecovery(Resumption(exported: text)) == nil)
+            #expect(SocketIORecovery(Resumption(state: Secret(text))) == nil)
         }
-        #expect(!"\(Resumption(exported: exported))".contains("P"))
+        #expect(!"\(Resumption(state: exported))".contains("P"))
     }
 }
 

@@ -1,6 +1,7 @@
 internal import Linkspan
 internal import LinkspanWebSocket
 internal import LinkspanWebSocketProtocol
+internal import LinkspanNetwork
 internal import Testing
 
 @Suite("Options of a configuration file")

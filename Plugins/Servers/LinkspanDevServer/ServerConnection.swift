@@ -53,7 +53,6 @@ final class ServerConnection: ByteStreamHandler {
     // MARK: The stream's events
 
     func opened(_ head: ResponseHead) {}
-    func readTurnEnded() {}
     func drained() {}
 
     func received(_ bytes: [UInt8]) { self.run.arrive { self.process(bytes) } }

@@ -1,7 +1,5 @@
 internal import CLibwebsockets
 internal import LinkspanNetwork
-internal import LinkspanRuntime
-
 // MARK: - Calls of its owner
 
 extension LoopStream {

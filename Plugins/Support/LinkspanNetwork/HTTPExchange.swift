@@ -114,8 +114,6 @@ private final class AnswerCollector: ByteStreamHandler {
         self.stream?.abort()
     }
 
-    func readTurnEnded() {}
-
     func drained() {}
 
     func closed(_ reason: ByteStreamError) {

@@ -10,7 +10,7 @@ public enum NetworkIdentity {
     ///   - headers: header fields that are sent with every request.
     /// - Returns: the settings by name; empty when they tell nothing.
     public static func settings(
-        _ tls: TLSPolicy, _ proxy: HTTPProxy?, headers: [(name: String, value: String)] = []
+        _ tls: TLSPolicy, _ proxy: HTTPProxy?, headers: [Credentials.Field] = []
     ) -> [String: Secret] {
         var settings: [String: Secret] = [:]
         if let own = tls.clientCertificate {
@@ -28,7 +28,9 @@ public enum NetworkIdentity {
             let parts = [proxy.host, "\(proxy.port)", user, proxy.password?.exposed ?? ""]
             settings["proxy"] = Secret(Self.join(parts))
         }
-        if !headers.isEmpty { settings["headers"] = Secret(Self.join(headers.flatMap { [$0.name, $0.value] })) }
+        if !headers.isEmpty {
+            settings["headers"] = Secret(Self.join(headers.flatMap { [$0.name, $0.value.exposed] }))
+        }
         return settings
     }
 

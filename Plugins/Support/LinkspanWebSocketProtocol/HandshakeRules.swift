@@ -24,20 +24,9 @@ enum HandshakeRules {
 
     /// Checks the names of sub-protocols that are to be offered, which also keeps line breaks out of the headers.
     static func check(subprotocols: [String]) throws(WebSocketProtocolError) {
-        guard subprotocols.allSatisfy(Self.isToken), Set(subprotocols).count == subprotocols.count else {
+        guard subprotocols.allSatisfy({ HTTPToken.isValid($0.utf8) }), Set(subprotocols).count == subprotocols.count
+        else {
             throw WebSocketProtocolError(.subprotocolInvalid, "a sub-protocol is no HTTP token or is given twice")
-        }
-    }
-
-    /// Whether `text` is a token of RFC 9110 section 5.6.2.
-    private static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(Self.isTokenByte) }
-
-    /// Whether a token may contain `byte`.
-    static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 

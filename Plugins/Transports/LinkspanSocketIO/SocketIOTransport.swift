@@ -38,19 +38,13 @@ public struct SocketIOTransport: Transport {
 
     /// Everything in the configuration, as text.
     public var options: [String: String] {
-        [
+        self.configuration.described(with: [
             "path": self.configuration.path,
             "protocol": self.configuration.protocol.rawValue,
             "carriers": self.configuration.carriers.rawValue,
             "codec": self.configuration.codec.map { Self.describe($0) } ?? "json",
             "multiplex": "\(self.configuration.isMultiplexed)",
-            "tls": self.configuration.tls.description,
-            "proxy": self.configuration.proxy?.description ?? "none",
-            "compression": self.configuration.compression?.description ?? "none",
-            "renewalEvent": self.configuration.renewalEvent ?? "none",
-            "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
-            "highWaterMark": "\(self.configuration.highWaterMark)",
-        ]
+        ])
     }
 
     /// Which codec it is, as text that is the same for equal codecs alone.
@@ -71,7 +65,7 @@ public struct SocketIOTransport: Transport {
 
 extension SocketIOTransport {
     /// How the transport behaves.
-    public struct Configuration: Sendable, Hashable {
+    public struct Configuration: Sendable, Hashable, NetworkConfiguration {
         /// The path of the Engine.IO endpoint on the server.
         ///
         /// Default `/socket.io/`.

@@ -1,26 +1,23 @@
-/// Deadlines of commands, earliest first: a binary heap.
+internal import HeapModule
+
+/// Deadlines of commands, earliest first.
 ///
 /// Commands that end early stay in the heap until their time comes or until the heap is mostly made of them.
 struct DeadlineQueue: Sendable {
-    struct Entry: Sendable {
-        var instant: ContinuousClock.Instant
-        var id: Command.ID
+    private struct Entry: Sendable, Comparable {
+        let instant: ContinuousClock.Instant
+        let id: Command.ID
+
+        static func < (left: Self, right: Self) -> Bool { left.instant < right.instant }
     }
 
-    private var heap: [Entry] = []
+    private var heap = Heap<Entry>()
 
-    var earliest: ContinuousClock.Instant? { self.heap.first?.instant }
+    var earliest: ContinuousClock.Instant? { self.heap.min?.instant }
     var count: Int { self.heap.count }
 
     mutating func insert(_ id: Command.ID, at instant: ContinuousClock.Instant) {
-        self.heap.append(Entry(instant: instant, id: id))
-        var child = self.heap.count - 1
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard self.heap[child].instant < self.heap[parent].instant else { return }
-            self.heap.swapAt(child, parent)
-            child = parent
-        }
+        self.heap.insert(Entry(instant: instant, id: id))
     }
 
     /// Adds a deadline, after those of former commands were forgotten if most are.
@@ -42,29 +39,12 @@ struct DeadlineQueue: Sendable {
 
     /// Takes the earliest deadline that has passed.
     mutating func popExpired(now: ContinuousClock.Instant) -> Command.ID? {
-        guard let first = self.heap.first, first.instant <= now else { return nil }
-        self.heap.swapAt(0, self.heap.count - 1)
-        self.heap.removeLast()
-        self.siftDown(from: 0)
-        return first.id
+        guard let earliest = self.earliest, earliest <= now else { return nil }
+        return self.heap.removeMin().id
     }
 
     /// Forgets every deadline whose command is gone.
     mutating func compact(keeping isAlive: (Command.ID) -> Bool) {
-        self.heap.removeAll { !isAlive($0.id) }
-        for index in stride(from: self.heap.count / 2 - 1, through: 0, by: -1) { self.siftDown(from: index) }
-    }
-
-    private mutating func siftDown(from start: Int) {
-        var parent = start
-        while true {
-            var smallest = parent
-            for child in [2 * parent + 1, 2 * parent + 2] where child < self.heap.count {
-                if self.heap[child].instant < self.heap[smallest].instant { smallest = child }
-            }
-            guard smallest != parent else { return }
-            self.heap.swapAt(parent, smallest)
-            parent = smallest
-        }
+        self.heap = Heap(self.heap.unordered.filter { isAlive($0.id) })
     }
 }

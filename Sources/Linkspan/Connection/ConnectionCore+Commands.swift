@@ -79,10 +79,7 @@ extension ConnectionCore {
     private func sent(_ command: Command, _ message: OutboundMessage) {
         if self.isTraced { self.trace(TracedFrame(message, at: self.now)) }
         self.probe?.sent(command)
-        if !self.outgoingListeners.isEmpty {
-            self.effects.append(
-                .tellOutgoing(OutgoingMessage(event: command.event, payload: command.payload, kind: command.kind)))
-        }
+        if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(command)) }
         guard command.kind == .send else { return }
         if command.completion != nil || self.probe != nil || !self.drains.isEmpty {
             self.effects.append(.finish(command, .success(.empty)))

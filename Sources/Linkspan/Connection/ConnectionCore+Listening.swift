@@ -9,9 +9,9 @@ extension ConnectionCore {
     }
 
     /// Tells those that listen to outgoing messages at the moment of their turn.
-    func tellOutgoing(_ message: OutgoingMessage) {
+    func tellOutgoing(_ command: Command) {
         for (id, handler) in self.outgoingListeners where self.outgoingListeners.contains(where: { $0.id == id }) {
-            handler(message)
+            handler(command)
         }
     }
 

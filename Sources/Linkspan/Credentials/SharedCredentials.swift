@@ -21,10 +21,6 @@ final class SharedCredentials: Sendable {
         self.machine = Lock(StateMachine(isForAllServers: isForAllServers))
     }
 
-    convenience init(provider: any CredentialProvider) {
-        self.init { request, _ in try await provider.credentials(for: request) }
-    }
-
     /// Asks for credentials.
     ///
     /// - Parameters:

@@ -51,9 +51,6 @@ public struct EventStream: AsyncSequence, Sendable {
         case end
     }
 
-    /// What the messages that wait may weigh unless it is said otherwise: 16 MiB.
-    public static let standardBytes = 16 << 20
-
     let queue: EventQueue
 
     /// Why the stream ended, when it did so because it was full (``Overflow/end``): code `overflowed`.

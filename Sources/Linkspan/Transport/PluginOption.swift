@@ -1,20 +1,20 @@
 /// An option that a plug-in understands: declared once, and from then on checked, documented and explained.
 public struct PluginOption: Sendable, Hashable {
     /// The name in configuration files: lower camel case.
-    public var name: String
+    package var name: String
     /// What values look like.
-    public var kind: Kind
+    package var kind: Kind
     /// What happens without it, in words or as a value; nil when it must be given.
-    public var fallback: String?
+    package var fallback: String?
     /// One sentence for a person.
-    public var summary: String
+    package var summary: String
     /// Whether it must be kept out of files and logs.
-    public var isSecret: Bool
+    package var isSecret: Bool
     /// What a change of the value does to what runs.
     ///
     /// Counts for services, whose options restart them unless they are ``ReloadClass/hot``. A transport's always
     /// reconnect.
-    public var reload: ReloadClass?
+    package var reload: ReloadClass?
 
     /// Declares an option.
     public init(
@@ -65,13 +65,10 @@ public enum OptionValue: Sendable, Hashable {
 /// Whoever makes them has checked them against the declarations.
 public struct OptionValues: Sendable, Hashable {
     /// The given values by name.
-    public var values: [String: OptionValue]
+    package var values: [String: OptionValue]
 
-    /// No option was given.
-    public static let none = Self([:])
-
-    /// Wraps values.
-    public init(_ values: [String: OptionValue]) { self.values = values }
+    /// Wraps values; none were given by default.
+    public init(_ values: [String: OptionValue] = [:]) { self.values = values }
 
     /// A text or a choice, when given.
     public func text(_ name: String) -> String? {
@@ -100,7 +97,7 @@ public struct OptionValues: Sendable, Hashable {
 }
 
 /// What a changed option does to what runs.
-public enum ReloadClass: String, Sendable, Hashable {
+public enum ReloadClass: Sendable, Hashable {
     /// It is taken over while everything runs on.
     case hot
     /// The connection moves to a new link; what waits and who listens stays.

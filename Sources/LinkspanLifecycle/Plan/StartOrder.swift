@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 /// The order in which services would start, and why.
 ///
 /// A registry of the same services starts them in just this order.

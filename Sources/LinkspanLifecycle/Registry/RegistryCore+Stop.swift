@@ -113,16 +113,9 @@ extension RegistryCore {
         _ = await self.each(ids) { id in
             let reply = Promise<Void>()
             if self.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
-                await self.wait(for: reply, until: deadline)
+                await reply.wait(until: deadline, by: self.scheduler)
             }
         }
-    }
-
-    /// Waits for a reply, and not past `deadline`.
-    private func wait(for reply: Promise<Void>, until deadline: ContinuousClock.Instant) async {
-        let timer = self.scheduler.schedule(at: deadline) { reply.fulfill() }
-        await reply.value
-        timer.cancel()
     }
 }
 
@@ -159,7 +152,7 @@ extension RegistryCore {
         self.fanout { $0.seal(id) }
         let reply = Promise<Void>()
         if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
-            await self.wait(for: reply, until: deadline)
+            await reply.wait(until: deadline, by: self.scheduler)
         }
         let removed = self.close(id)
         tearDown.undelivered = removed.lost
@@ -251,7 +244,7 @@ extension RegistryCore {
     func idle(_ id: ServiceID, within limit: Duration) async {
         let reply = Promise<Void>()
         if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
-            await self.wait(for: reply, until: self.later(limit))
+            await reply.wait(until: self.later(limit), by: self.scheduler)
         }
     }
 

@@ -1,6 +1,7 @@
 internal import EventJournal
 internal import Foundation
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanWebSocket
 internal import Testing
 

@@ -45,7 +45,7 @@ final class Bench: Sendable {
             case .webSocket: (self.server.webSocketURL, WebSocketTransport(loop: self.loop))
             }
         let configuration = try ConnectionBuilder(url + path)
-            .transport(any: transport)
+            .transport(transport)
             .credentials(.fixed(try Credentials(auth: auth)))
             .options {
                 $0.retry = .backoff(

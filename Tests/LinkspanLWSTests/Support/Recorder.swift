@@ -8,7 +8,6 @@ final class Recorder: ByteStreamHandler, Sendable {
     enum Event: Sendable {
         case opened(ResponseHead)
         case received([UInt8])
-        case readTurnEnded
         case drained
         case closed(ByteStreamError)
     }
@@ -34,7 +33,6 @@ final class Recorder: ByteStreamHandler, Sendable {
 
     func opened(_ head: ResponseHead) { self.note(.opened(head)) }
     func received(_ bytes: [UInt8]) { self.note(.received(bytes)) }
-    func readTurnEnded() { self.note(.readTurnEnded) }
     func drained() { self.note(.drained) }
 
     func closed(_ reason: ByteStreamError) {
@@ -55,7 +53,7 @@ extension Recorder {
             switch event {
             case .opened(let head): return head
             case .closed(let reason): throw reason
-            case .received, .readTurnEnded, .drained: ()
+            case .received, .drained: ()
             }
         }
         throw ByteStreamError(.closedByUs, "the test was cancelled")
@@ -69,7 +67,7 @@ extension Recorder {
             switch event {
             case .received(let more): bytes += more
             case .closed(let reason): throw reason
-            case .opened, .readTurnEnded, .drained: ()
+            case .opened, .drained: ()
             }
             if bytes.count >= count { break }
         }

@@ -141,7 +141,8 @@ struct DeliveryContractTests {
     @Test(.timeLimit(.minutes(1)))
     func `5.4 token expires while connected: one renewal, and nothing on its way is disturbed`() async throws {
         let provider = GatedProvider()
-        let harness = try Harness(credentials: .provider(provider), script: Traffic.script)
+        let harness = try Harness(
+            credentials: .provider { try await provider.credentials(for: $0) }, script: Traffic.script)
         try harness.connection.connect()
         try await provider.called(1, harness.scheduler)
         provider.answer(1, token: "1", validFor: .seconds(20))

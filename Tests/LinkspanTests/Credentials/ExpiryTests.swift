@@ -16,7 +16,9 @@ struct ExpiryTests {
         var due: Duration? { self.connection.renewalDeadline.map { self.scheduler.start.duration(to: $0) } }
 
         init(script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }) async throws {
-            self.harness = try Harness(credentials: .provider(self.provider), script: script)
+            self.harness = try Harness(
+                credentials: .provider { [provider = self.provider] in try await provider.credentials(for: $0) },
+                script: script)
             try self.connection.connect()
             try await self.provider.called(1, self.scheduler)
             self.provider.answer(1, token: "1", validFor: .seconds(1_000))
@@ -183,7 +185,7 @@ struct ExpiryTests {
     @Test
     func `connections that share a provider have them renewed by one call`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(100, .provider(provider))
+        let fleet = try Fleet(100, .provider { try await provider.credentials(for: $0) })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "1", validFor: .seconds(1_000))

@@ -188,10 +188,13 @@ struct ContinuityTests {
             }
             for number in 0..<3 { peer.emit("event", .json("\(epoch * 1_000 + number)")) }
         }
-        let manager = ConnectionManager(random: { 0 })
+        let manager = ConnectionManager(
+            options: .init {
+                $0.random = { 0 }
+            })
         let seen = Lock<[EventItem]>([])
         let handler = try ConnectionBuilder("memory://order").transport(.inMemory(hub))
-            .options { $0.retry = RetryPolicy { _ in .retry(after: .zero) } }.connect(by: manager)
+            .options { $0.retry = RetryPolicy { _ in .zero } }.connect(by: manager)
         try handler.onItems("event") { item in seen.withLock { $0.append(item) } }
         for await change in handler.stateChanges where change.to == .connected { break }
         await withDiscardingTaskGroup { group in

@@ -8,7 +8,7 @@ struct OutgoingTests {
     @Test
     func `every command is heard when the link takes it, with what is promised about it`() throws {
         let harness = try Harness.connected()
-        let heard = Lock<[OutgoingMessage]>([])
+        let heard = Lock<[Command]>([])
         let subscription = try harness.connection.onAnyOutgoing { message in heard.withLock { $0.append(message) } }
         try harness.connection.send("a", 1)
         try harness.perform(.request, "b")
@@ -102,8 +102,7 @@ struct OutgoingTests {
         try other.send("b")
         #expect(recorder.notes == ["one a", "other a", "other b"])
         let connection = try #require(other.connection as? PooledConnection)
-        connection.retire()
-        try connection.release()
+        connection.end(nil)
         #expect(witness.count == 0)
         #expect(throws: LinkspanError.self) { try connection.onAnyOutgoing { _ in } }
     }

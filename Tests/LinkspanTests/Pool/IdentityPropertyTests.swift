@@ -58,9 +58,12 @@ private struct IdentityWorld {
                 }
         }
         self.manager = ConnectionManager(
-            scheduler: self.scheduler, random: { chance.fraction() },
-            attempts: AttemptLimits(perSecond: 100, burst: 100),
-            logger: Logger(label: "identity", factory: { _ in SwiftLogNoOpLogHandler() }))
+            options: .init { [scheduler = self.scheduler] in
+                $0.scheduler = scheduler
+                $0.random = { chance.fraction() }
+                $0.attempts = AttemptLimits(perSecond: 100, burst: 100)
+                $0.logger = Logger(label: "identity", factory: { _ in SwiftLogNoOpLogHandler() })
+            })
         var sources: [(name: String, source: CredentialSource)] = [
             ("", .none), ("ann", .fixed(.auth("ann"))), ("bob", .fixed(.auth("bob"))),
         ]

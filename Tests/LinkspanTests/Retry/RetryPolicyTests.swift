@@ -36,7 +36,7 @@ struct RetryPolicyTests {
     ])
     func `permanent causes stop`(code: LinkspanError.Code) {
         let error = LinkspanError(code, "permanent")
-        #expect(RetryPolicy.standard.decide(self.question(1, error: error)) == .stop)
+        #expect(RetryPolicy.standard.delay(for: self.question(1, error: error)) == nil)
     }
 
     @Test(arguments: [
@@ -45,23 +45,23 @@ struct RetryPolicyTests {
     ])
     func `passing causes are tried again for ever`(code: LinkspanError.Code) {
         let error = LinkspanError(code, "passing")
-        #expect(RetryPolicy.standard.decide(self.question(1_000_000, error: error)) != .stop)
+        #expect(RetryPolicy.standard.delay(for: self.question(1_000_000, error: error)) != nil)
     }
 
     @Test
     func `what the server asks for is a lower bound`() {
         let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(20))
-        #expect(RetryPolicy.standard.decide(self.question(1, error: busy)) == .retry(after: .seconds(20)))
+        #expect(RetryPolicy.standard.delay(for: self.question(1, error: busy)) == .seconds(20))
         let soon = LinkspanError(.serverUnavailable, "busy", retryAfter: .milliseconds(1))
-        #expect(RetryPolicy.standard.decide(self.question(1, random: 0.5, error: soon)) == .retry(after: .seconds(1)))
+        #expect(RetryPolicy.standard.delay(for: self.question(1, random: 0.5, error: soon)) == .seconds(1))
     }
 
     @Test
     func `a limit ends it`() {
         let policy = RetryPolicy.backoff(Backoff(), limit: 3)
-        #expect(policy.decide(self.question(3)) != .stop)
-        #expect(policy.decide(self.question(4)) == .stop)
-        #expect(RetryPolicy.never.decide(self.question(1)) == .stop)
+        #expect(policy.delay(for: self.question(3)) != nil)
+        #expect(policy.delay(for: self.question(4)) == nil)
+        #expect(RetryPolicy.never.delay(for: self.question(1)) == nil)
     }
 
     struct Herd: Sendable, CustomTestStringConvertible {
@@ -87,7 +87,7 @@ struct RetryPolicyTests {
             while true {
                 let question = self.question(
                     failures, outage: .seconds(now), random: Double.random(in: 0..<1, using: &generator))
-                guard case .retry(let delay) = RetryPolicy.standard.decide(question) else { break }
+                guard let delay = RetryPolicy.standard.delay(for: question) else { break }
                 now += self.seconds(delay)
                 attempts.append(now)
                 if now >= herd.outage { break }

@@ -1,8 +1,8 @@
-public import Linkspan
+internal import Linkspan
 
 extension TLSPolicy {
     /// The options of a configuration that make a policy; the same for every transport.
-    public static let options: [PluginOption] = [
+    static let options: [PluginOption] = [
         PluginOption("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
         PluginOption("systemRoots", .flag, fallback: "false", "Whether to trust the system's authorities besides ca."),
         PluginOption(
@@ -18,7 +18,7 @@ extension TLSPolicy {
     ///
     /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for a pin that is none, and for a certificate without
     ///   its key or the reverse.
-    public init(_ values: OptionValues) throws(LinkspanError) {
+    init(_ values: OptionValues) throws(LinkspanError) {
         self.init()
         if let file = values.text("ca") { self.roots = .file(file) }
         if let adds = values.flag("systemRoots") { self.addsSystemRoots = adds }

@@ -305,7 +305,6 @@ private final class StreamBridge: ByteStreamHandler {
 
     func opened(_ head: ResponseHead) { self.channel.streamOpened(head) }
     func received(_ bytes: [UInt8]) { self.channel.streamReceived(bytes) }
-    func readTurnEnded() {}
     func drained() { self.channel.streamDrained() }
     func closed(_ reason: ByteStreamError) { self.channel.streamClosed(reason) }
 }

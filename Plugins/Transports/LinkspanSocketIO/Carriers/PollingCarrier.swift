@@ -257,10 +257,8 @@ extension PollingCarrier {
             throw LinkspanError(.unsupportedVersion, "the server speaks Engine.IO v3: \(PollingAnswer.advice)")
         }
         do throws(SocketIOProtocolError) {
-            switch self.request.version {
-            case .v3: return try LegacyPollingPayload.decode(body[...])
-            case .v4: return try PollingPayload.decode(body[...])
-            }
+            var decoder = PollingDecoder(for: self.request)
+            return try decoder.receive(body) + decoder.finish()
         } catch {
             throw LinkspanError(error)
         }

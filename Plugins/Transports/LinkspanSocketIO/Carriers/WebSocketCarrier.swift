@@ -61,16 +61,7 @@ final class WebSocketCarrier: EngineCarrier {
 
     /// Sends frames in this order; whoever calls sees to it that nothing comes between.
     func takeOver(_ frames: [WebSocketMessage]) {
-        guard let channel = self.channel else { return }
-        for packet in frames {
-            switch packet {
-            case .text(let text):
-                _ = channel.send(.text, expectedLength: text.count) { $0 += text }
-            case .binary(let bytes):
-                let bytes = self.typed(bytes)
-                _ = channel.send(.binary, expectedLength: bytes.count) { $0 += bytes }
-            }
-        }
+        for packet in frames { _ = self.send([packet]) }
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {}
