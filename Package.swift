@@ -79,10 +79,10 @@ let sources: [Target] = [
     .systemLibrary(name: "CLinkspanRuntime"),
     sdk("LinkspanRuntime", ["CLinkspanRuntime", heap]),
     sdk("LinkspanLifecycle", ["LinkspanRuntime", deque]),
-    sdk("Linkspan", ["LinkspanRuntime", logging, deque, heap]),
+    sdk("Linkspan", ["LinkspanRuntime", "CLinkspanRuntime", logging, deque, heap]),
     sdk("LinkspanMessaging", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
     sdk("LinkspanConfiguration", ["LinkspanMessaging", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime", yams]),
-    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime", deque]),
+    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime", "CLinkspanRuntime", deque]),
 ]
 
 let plugins: [Target] = [
@@ -128,9 +128,12 @@ let plugins: [Target] = [
     .systemLibrary(
         name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanNetwork", "LinkspanRuntime"], packageAccess: true),
+    plugin(
+        "Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanNetwork", "LinkspanRuntime", "CLinkspanRuntime"],
+        packageAccess: true),
     plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"]),
-    plugin("Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime"]),
+    plugin(
+        "Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime", "CLinkspanRuntime"]),
 ]
 
 /// The README's first program; its top level needs macOS 15, which a package of one's own would say.

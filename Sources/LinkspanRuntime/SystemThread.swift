@@ -1,10 +1,3 @@
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#endif
 private import CLinkspanRuntime
 
 /// Starts threads of the system.

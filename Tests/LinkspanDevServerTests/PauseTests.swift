@@ -119,7 +119,7 @@ struct PauseTests {
 
     @Test("for longer than the heartbeat ends the link as slow consumer", arguments: Way.allCases)
     func heartbeat(_ way: Way) async throws {
-        let server = DevServer.Configuration.defaults {
+        let server = DevServer.Configuration {
             $0.pingInterval = .milliseconds(300)
             $0.pingTimeout = .milliseconds(300)
         }
@@ -127,7 +127,7 @@ struct PauseTests {
             var (url, transport) = Place.way(way).transport(bench)
             if case .webSocket = way {
                 transport = WebSocketTransport(
-                    .defaults { $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(300)) },
+                    .init { $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(300)) },
                     loop: bench.loop)
             }
             let manager = ConnectionManager()

@@ -15,13 +15,13 @@ struct RenewalTests {
         switch way {
         case .socketIO(let carriers):
             let transport = SocketIOTransport(
-                .defaults {
+                .init {
                     $0.carriers = carriers
                     $0.renewalEvent = renewalEvent
                 }, loop: bench.loop)
             return (bench.server.socketIOURL, transport)
         case .webSocket:
-            let transport = WebSocketTransport(.defaults { $0.renewalEvent = renewalEvent }, loop: bench.loop)
+            let transport = WebSocketTransport(.init { $0.renewalEvent = renewalEvent }, loop: bench.loop)
             return (bench.server.webSocketURL, transport)
         }
     }

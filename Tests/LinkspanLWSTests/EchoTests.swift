@@ -222,7 +222,7 @@ struct EchoTests {
                     guard case .received = event else { return }
                     if isPaused.withLock({ $0 }) { violations.withLock { $0 += 1 } }
                     isPaused.withLock { $0 = true }
-                    stream?.pauseReading()
+                    stream?.setReadingPaused(true)
                 }
                 let stream = recorder.connect(server.request(), on: loop)
                 var bytes: [UInt8] = []
@@ -231,7 +231,7 @@ struct EchoTests {
                     // Several turns of the loop while paused, each a chance to deliver what must not be delivered.
                     for _ in 0..<4 { await hop(loop) }
                     isPaused.withLock { $0 = false }
-                    stream.resumeReading()
+                    stream.setReadingPaused(false)
                 }
                 #expect(bytes == pattern(size))
                 #expect(violations.withLock { $0 } == 0)

@@ -89,10 +89,10 @@ struct LoggingServiceTests {
         try registry.register(service).keep()
         try await registry.start()
         await registry.barrier(self.connection(.created))
-        try await service.reconfigure(OptionValues(["level": .text("debug"), "families": .list(["connection"])]))
+        try await service.reconfigure(OptionValues(["level": "debug", "families": ["connection"]]))
         await registry.barrier(self.connection(.created))
         await #expect(throws: LinkspanError.self) {
-            try await service.reconfigure(OptionValues(["level": .text("error"), "families": .list(["weather"])]))
+            try await service.reconfigure(OptionValues(["level": "error", "families": ["weather"]]))
         }
         await registry.barrier(self.connection(.released))
         try await service.reconfigure(OptionValues())

@@ -121,7 +121,7 @@ struct CarrierMemoryTests {
         func key(_ credentials: Credentials) throws -> SocketIOEngines.Key {
             let request = LinkRequest(url: try ConnectionURL("http://h/"), credentials: credentials)
             return SocketIOLink(
-                request: request, configuration: .defaults(), engines: .shared, receiver: NobodyListens()
+                request: request, configuration: .init(), engines: .shared, receiver: NobodyListens()
             ).key
         }
         let (ann, bob) = (try key(Credentials(auth: ["name": "ann"])), try key(Credentials(auth: ["name": "bob"])))

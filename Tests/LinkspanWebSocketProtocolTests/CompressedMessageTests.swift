@@ -71,7 +71,7 @@ struct CompressedMessageTests {
     @Test("are written as RFC 7692 writes them, shorter while the window is shared")
     func writesExamples() throws {
         func written(_ configure: (inout WebSocketCompression) -> Void) throws -> [[UInt8]] {
-            let agreement = try CompressionAgreement.pair(client: .defaults(configure)).client
+            let agreement = try CompressionAgreement.pair(client: .init(configure)).client
             var compressor = MessageCompressor(agreement, role: .client)
             return (0..<2).map { _ in
                 var output: [UInt8] = []
@@ -108,7 +108,7 @@ struct CompressedMessageTests {
 
     static let settings: [Setting] = [9, 12, 15].flatMap { bits in
         [false, true].map { forgets in
-            let options = WebSocketCompression.defaults {
+            let options = WebSocketCompression {
                 $0.clientMaxWindowBits = bits
                 $0.serverMaxWindowBits = bits
                 $0.clientNoContextTakeover = forgets
@@ -118,7 +118,7 @@ struct CompressedMessageTests {
                 $0.level = forgets ? 1 : 9
                 $0.maximumRatio = 2000
             }
-            return Setting(client: options, server: .defaults { $0.threshold = 1 }, testDescription: options.offer)
+            return Setting(client: options, server: .init { $0.threshold = 1 }, testDescription: options.offer)
         }
     }
 
@@ -158,7 +158,7 @@ struct CompressedMessageTests {
 
     @Test("a copy of a session goes on by itself")
     func copies() throws {
-        let agreed = try CompressionAgreement.pair(client: .defaults { $0.threshold = 1 })
+        let agreed = try CompressionAgreement.pair(client: .init { $0.threshold = 1 })
         var sender = WebSocketSession(role: .client, compression: agreed.client)
         var receiver = WebSocketSession(role: .server, compression: agreed.server)
         func exchange(_ text: String, _ sender: inout WebSocketSession, _ receiver: inout WebSocketSession) -> Bool {
@@ -178,7 +178,7 @@ struct CompressedMessageTests {
 
     @Test("who would have to compress with a window of 8 bits sends everything as it is")
     func sendsPlainWithoutWindow() throws {
-        let options = WebSocketCompression.defaults { $0.threshold = 0 }
+        let options = WebSocketCompression { $0.threshold = 0 }
         let answer = try WebSocketExtension.parse(["permessage-deflate; client_max_window_bits=8"])
         var compressor = MessageCompressor(try options.agreement(answer: answer[0]), role: .client)
         let payload = [UInt8](repeating: 7, count: 100)

@@ -10,7 +10,7 @@ struct WebSocketSessionTests {
         var output: [UInt8] = []
         let role: WebSocketRole
 
-        init(_ role: WebSocketRole, limits: WebSocketLimits = .defaults()) {
+        init(_ role: WebSocketRole, limits: WebSocketLimits = .init()) {
             self.role = role
             let masks = MaskSource(generator: SeededGenerator(seed: 7))
             self.session = WebSocketSession(role: role, limits: limits, masks: masks)
@@ -89,7 +89,7 @@ struct WebSocketSessionTests {
 
     @Test("of a flood of pings in one chunk the first few and the newest are answered")
     func pingFlood() {
-        var client = End(.client, limits: .defaults { $0.maxPongsPerChunk = 4 })
+        var client = End(.client, limits: .init { $0.maxPongsPerChunk = 4 })
         let flood = (0..<100).flatMap { Wire.frame(0x89, [UInt8($0)]) }
         #expect(client.receive(flood).isEmpty)
         #expect(client.written() == [.pong([0]), .pong([1]), .pong([2]), .pong([99])])
@@ -221,7 +221,7 @@ struct WebSocketSessionTests {
 
     @Test("a message over the limit is told 1009")
     func tooBig() {
-        var client = End(.client, limits: .defaults { $0.maxMessageBytes = 10 })
+        var client = End(.client, limits: .init { $0.maxMessageBytes = 10 })
         #expect(client.receive(Wire.frame(0x82, [UInt8](repeating: 0, count: 11))).count == 1)
         #expect(client.written() == [.close(.messageTooBig, reason: "a message exceeds the limit of bytes")])
     }
@@ -230,7 +230,7 @@ struct WebSocketSessionTests {
     func noise() {
         var random = SeededGenerator(seed: 8)
         for round in 0..<20_000 {
-            var end = End(round.isMultiple(of: 2) ? .client : .server, limits: .defaults { $0.maxPongsPerChunk = 2 })
+            var end = End(round.isMultiple(of: 2) ? .client : .server, limits: .init { $0.maxPongsPerChunk = 2 })
             var ends = 0
             for _ in 0..<4 {
                 var bytes = random.bytes(Int.random(in: 1...12, using: &random))

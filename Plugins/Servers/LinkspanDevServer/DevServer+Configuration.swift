@@ -42,14 +42,8 @@ extension DevServer {
         /// Default 1,000.
         public var maximumConnections = 1_000
 
-        private init() {}
-
         /// The defaults named at the properties, changed by `configure`.
-        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-            var configuration = Self()
-            configure(&configuration)
-            return configuration
-        }
+        public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
     }
 
     /// What may carry a session of Socket.IO.

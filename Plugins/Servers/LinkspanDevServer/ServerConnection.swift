@@ -158,7 +158,7 @@ extension ServerConnection {
     func upgrade(_ request: HTTPRequest, owner: any WebSocketOwner) -> Bool {
         do throws(WebSocketProtocolError) {
             let answer = try ServerHandshake().accept(method: request.method, headers: request.values)
-            let limits = WebSocketLimits.defaults { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
+            let limits = WebSocketLimits { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
             let session = WebSocketSession(role: .server, limits: limits)
             self.withState { $0.phase = .webSocket(session, owner) }
             self.write {

@@ -140,9 +140,7 @@ final class ServerRun: Sendable {
                 return (Array(state.connections.values), isStalled ? [] : state.held)
             }
             for job in held { job() }
-            for connection in connections {
-                if isStalled { connection.stream.pauseReading() } else { connection.stream.resumeReading() }
-            }
+            for connection in connections { connection.stream.setReadingPaused(isStalled) }
         }
     }
 
@@ -158,7 +156,7 @@ final class ServerRun: Sendable {
             return true
         }
         guard isTaken else { return nil }
-        if self.condition.isStalled { stream.pauseReading() }
+        if self.condition.isStalled { stream.setReadingPaused(true) }
         connection.begin()
         return connection
     }

@@ -104,28 +104,22 @@ extension MetricsService {
     }
 }
 
-extension MetricsService: ConnectionObserving {
+extension MetricsService: ConnectionObserving, MessageObserving, BufferObserving, FaultObserving {
     /// Counts connects, reconnects and disconnects, and times handshakes.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event, isReplayed: event.replayed) }
     }
-}
 
-extension MetricsService: MessageObserving {
     /// Counts messages by what became of them, and times round trips.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event) }
     }
-}
 
-extension MetricsService: BufferObserving {
     /// Follows the depth of queues.
     public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event) }
     }
-}
 
-extension MetricsService: FaultObserving {
     /// Counts faults.
     public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event) }

@@ -17,7 +17,7 @@ extension LoopStream {
         case .flush:
             self.dropRoom = limit
             self.setDeadline(Self.finishDeadline)
-            self.setPaused(false)
+            self.setReadingPaused(false)
             self.requestFlush()
         case .end(let error): self.endLater(error)
         case .ignore: ()
@@ -26,11 +26,7 @@ extension LoopStream {
 
     func abort() { self.abortLater(ByteStreamError(.closedByUs, "the stream was aborted")) }
 
-    func pauseReading() { self.setPaused(true) }
-
-    func resumeReading() { self.setPaused(false) }
-
-    private func setPaused(_ isPaused: Bool) {
+    func setReadingPaused(_ isPaused: Bool) {
         self.isPaused = isPaused
         self.applyPause()
     }

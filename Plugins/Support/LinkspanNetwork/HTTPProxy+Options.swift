@@ -14,8 +14,8 @@ extension HTTPProxy {
     /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when it is not understood, and for a name or password
     ///   without a proxy.
     static func make(_ values: OptionValues) throws(LinkspanError) -> Self? {
-        let (user, password) = (values.text("proxyUser"), values.text("proxyPassword"))
-        guard let text = values.text("proxy") else {
+        let (user, password) = (values["proxyUser"] as String?, values["proxyPassword"] as String?)
+        guard let text: String = values["proxy"] else {
             guard user == nil, password == nil else {
                 throw LinkspanError(.invalidConfiguration, "name and password of a proxy need the option proxy")
             }

@@ -38,9 +38,9 @@ extension NetworkConfiguration {
     public mutating func take(_ values: OptionValues) throws(LinkspanError) {
         self.tls = try TLSPolicy(values)
         self.proxy = try HTTPProxy.make(values)
-        if values.flag("compression") == true { self.compression = .defaults() }
-        self.renewalEvent = values.text("renewalEvent")
-        if let bytes = values.number("maximumMessageBytes") { self.maximumMessageBytes = bytes }
+        if values["compression"] == true { self.compression = .init() }
+        self.renewalEvent = values["renewalEvent"] as String?
+        if let bytes: Int = values["maximumMessageBytes"] { self.maximumMessageBytes = bytes }
     }
 
     /// The settings as text, for `Transport.options`, beside `others`.

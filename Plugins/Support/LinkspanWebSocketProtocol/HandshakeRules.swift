@@ -22,6 +22,16 @@ enum HandshakeRules {
         fields.count == 1 ? fields.first.map { Self.trim($0[...]) } : nil
     }
 
+    /// Checks the fields of both messages by which the protocol is upgraded.
+    static func checkUpgrade(by sender: String, _ headers: (String) -> [String]) throws(WebSocketProtocolError) {
+        guard Self.contains("websocket", in: headers("upgrade")) else {
+            throw WebSocketProtocolError(.upgradeMissing, "\(sender) does not upgrade to websocket")
+        }
+        guard Self.contains("upgrade", in: headers("connection")) else {
+            throw WebSocketProtocolError(.connectionMissing, "\(sender)'s Connection header lacks upgrade")
+        }
+    }
+
     /// Checks the names of sub-protocols that are to be offered, which also keeps line breaks out of the headers.
     static func check(subprotocols: [String]) throws(WebSocketProtocolError) {
         guard subprotocols.allSatisfy({ HTTPToken.isValid($0.utf8) }), Set(subprotocols).count == subprotocols.count

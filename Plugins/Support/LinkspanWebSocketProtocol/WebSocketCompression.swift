@@ -59,14 +59,8 @@ public struct WebSocketCompression: Sendable, Hashable {
         didSet { Self.check(self.maximumRatio, in: 1...Int.max, "ratio") }
     }
 
-    private init() {}
-
     /// The defaults named at the properties, changed by `configure`.
-    public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-        var compression = Self()
-        configure(&compression)
-        return compression
-    }
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
     private static func check(_ value: Int, in range: ClosedRange<Int>, _ name: String) {
         precondition(range.contains(value), "a \(name) of \(value) is not between \(range)")

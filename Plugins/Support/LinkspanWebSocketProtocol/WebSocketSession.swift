@@ -65,7 +65,7 @@ public struct WebSocketSession: Sendable {
     ///
     /// Compression is used if it was agreed on in the opening handshake.
     public init(
-        role: WebSocketRole, limits: WebSocketLimits = .defaults(), masks: MaskSource = MaskSource(),
+        role: WebSocketRole, limits: WebSocketLimits = .init(), masks: MaskSource = MaskSource(),
         compression: CompressionAgreement? = nil
     ) {
         self.role = role

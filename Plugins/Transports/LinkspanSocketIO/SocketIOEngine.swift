@@ -127,7 +127,7 @@ extension SocketIOEngine {
             self.phase = .open(session, links: links)
         case .closed: ()
         }
-        self.resumeReading(for: link)
+        self.setReadingPaused(false, for: link)
         self.carryOut(consume output)
         self.closeIfUnused(politely: politely)
     }

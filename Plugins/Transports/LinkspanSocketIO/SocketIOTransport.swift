@@ -24,7 +24,7 @@ public struct SocketIOTransport: Transport {
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .defaults(), loop: any NetworkLoop) {
+    public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
         self.init(configuration, engines: SocketIOEngines(loop: loop))
     }
 
@@ -54,7 +54,7 @@ public struct SocketIOTransport: Transport {
 
     /// The client certificate, and name and password for the proxy.
     public var identity: [String: Secret] {
-        NetworkIdentity.settings(self.configuration.tls, self.configuration.proxy)
+        self.configuration.identity()
     }
 
     /// Makes a link to the namespace that the URL's path names.
@@ -117,13 +117,7 @@ extension SocketIOTransport {
         public var highWaterMark = 1 << 20
 
         /// The defaults named at the properties, changed by `configure`.
-        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-            var configuration = Self()
-            configure(&configuration)
-            return configuration
-        }
-
-        private init() {}
+        public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
     }
 }
 

@@ -20,19 +20,19 @@ extension TransportFactory {
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
             ] + SocketIOTransport.Configuration.networkOptions
         ) { values throws(LinkspanError) in
-            var configuration = SocketIOTransport.Configuration.defaults()
+            var configuration = SocketIOTransport.Configuration()
             try configuration.take(values)
-            if let path = values.text("path") { configuration.path = path }
+            if let path: String = values["path"] { configuration.path = path }
             guard configuration.path.hasPrefix("/") else {
                 throw LinkspanError(.invalidConfiguration, "the path has to begin with /")
             }
-            if let version = values.text("protocol").flatMap(SocketIOTransport.Version.init(rawValue:)) {
+            if let version: SocketIOTransport.Version = values["protocol"] {
                 configuration.protocol = version
             }
-            if let carriers = values.text("carriers").flatMap(SocketIOTransport.Carriers.init(rawValue:)) {
+            if let carriers: SocketIOTransport.Carriers = values["carriers"] {
                 configuration.carriers = carriers
             }
-            if let multiplex = values.flag("multiplex") { configuration.isMultiplexed = multiplex }
+            if let multiplex: Bool = values["multiplex"] { configuration.isMultiplexed = multiplex }
             return SocketIOTransport(configuration)
         }
     }

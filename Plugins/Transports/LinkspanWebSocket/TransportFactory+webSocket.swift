@@ -25,14 +25,14 @@ extension TransportFactory {
                     "pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
             ] + WebSocketTransport.Configuration.networkOptions
         ) { values throws(LinkspanError) in
-            var configuration = WebSocketTransport.Configuration.defaults()
+            var configuration = WebSocketTransport.Configuration()
             try configuration.take(values)
-            configuration.headers = try WebSocketOptions.headers(values.list("headers") ?? [])
-            configuration.closeMeanings = try WebSocketOptions.closeMeanings(values.list("closeCodes") ?? [])
-            configuration.codec = WebSocketOptions.codec(values.text("codec"))
-            if let names = values.list("subprotocols") { configuration.subprotocols = names }
-            if let interval = values.duration("pingInterval") { configuration.keepAlive?.interval = interval }
-            if let timeout = values.duration("pingTimeout") { configuration.keepAlive?.timeout = timeout }
+            configuration.headers = try WebSocketOptions.headers(values["headers"] ?? [])
+            configuration.closeMeanings = try WebSocketOptions.closeMeanings(values["closeCodes"] ?? [])
+            configuration.codec = WebSocketOptions.codec(values["codec"] as String?)
+            if let names: [String] = values["subprotocols"] { configuration.subprotocols = names }
+            if let interval: Duration = values["pingInterval"] { configuration.keepAlive?.interval = interval }
+            if let timeout: Duration = values["pingTimeout"] { configuration.keepAlive?.timeout = timeout }
             return WebSocketTransport(configuration)
         }
     }

@@ -54,7 +54,7 @@ final class WebSocketLink: Link {
             tls: self.configuration.tls, proxy: self.configuration.proxy)
         let request = WebSocketRequest(
             upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
-            limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            limits: .init { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
             compression: self.configuration.compression,
             keepAlive: self.configuration.keepAlive,
             highWaterMark: self.configuration.highWaterMark)
@@ -102,9 +102,7 @@ final class WebSocketLink: Link {
         }
     }
 
-    func pauseReading() { self.openChannel?.pauseReading() }
-
-    func resumeReading() { self.openChannel?.resumeReading() }
+    func setReadingPaused(_ isPaused: Bool) { self.openChannel?.setReadingPaused(isPaused) }
 
     var resumption: Resumption? { nil }
 

@@ -56,13 +56,7 @@ extension WebSocketTransport {
         public var highWaterMark = 1 << 20
 
         /// The defaults named at the properties, changed by `configure`.
-        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-            var configuration = Self()
-            configure(&configuration)
-            return configuration
-        }
-
-        private init() {}
+        public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
         /// The names, and whether the values are the same, but not which they are.
         var headersDescription: String {

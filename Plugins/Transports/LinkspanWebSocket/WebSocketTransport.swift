@@ -18,7 +18,7 @@ public struct WebSocketTransport: Transport {
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .defaults(), loop: any NetworkLoop) {
+    public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
         self.configuration = configuration
         self.loop = loop
     }
@@ -41,9 +41,7 @@ public struct WebSocketTransport: Transport {
 
     /// The client certificate, name and password for the proxy, and the header fields.
     public var identity: [String: Secret] {
-        NetworkIdentity.settings(
-            self.configuration.tls, self.configuration.proxy,
-            headers: self.configuration.headers)
+        self.configuration.identity(headers: self.configuration.headers)
     }
 
     /// Makes a link.

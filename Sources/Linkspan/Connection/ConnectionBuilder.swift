@@ -24,7 +24,7 @@ public struct ConnectionBuilder: Sendable {
     public struct WithTransport: Sendable {
         private let url: String
         private let transport: any Transport
-        private var options = ConnectionOptions.defaults()
+        private var options = ConnectionOptions()
         private var source = CredentialSource.none
         private var resumption: Resumption?
 

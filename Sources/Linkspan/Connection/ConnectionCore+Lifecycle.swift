@@ -73,7 +73,7 @@ extension ConnectionCore {
     }
 
     private func stopWaitingForCredentials() {
-        self.credentialWait?.cancel()
+        self.credentialWait?()
         self.credentialWait = nil
     }
 
@@ -185,7 +185,7 @@ extension ConnectionCore {
 extension ConnectionCore {
     func provideCredentials(epoch: UInt64, _ reason: CredentialRequest.Reason) {
         let wait = self.credentials.obtain(reason, for: self) { $0.credentialsEnded(epoch: epoch, $1) }
-        if self.epoch == epoch { self.credentialWait = wait } else { wait?.cancel() }
+        if self.epoch == epoch { self.credentialWait = wait } else { wait?() }
     }
 
     private func credentialsEnded(epoch: UInt64, _ outcome: Result<IssuedCredentials, LinkspanError>) {

@@ -28,7 +28,7 @@ extension ConnectionCore {
         let isWanted = !self.pausing.isEmpty && self.machine.state == .connected && !isGreeting
         guard isWanted != self.isReadingPaused else { return }
         self.isReadingPaused = isWanted
-        self.calling { if isWanted { self.link?.pauseReading() } else { self.link?.resumeReading() } }
+        self.calling { self.link?.setReadingPaused(isWanted) }
     }
 
     /// What a link has ended with, for a link that was not read from.

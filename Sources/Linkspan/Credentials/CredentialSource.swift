@@ -80,7 +80,7 @@ public struct CredentialSource: Sendable, Hashable {
     /// - Returns: a call that stops waiting for them; the provider is cancelled when nobody else waits.
     package func renew(_ url: ConnectionURL, scheduler: any Scheduler) -> @Sendable () -> Void {
         guard case .provider(let shared) = self.kind else { return {} }
-        return shared.renew(url, scheduler: scheduler).cancel
+        return shared.renew(url, scheduler: scheduler)
     }
 
     /// Whether there is nothing to show.

@@ -46,20 +46,6 @@ public struct PluginOption: Sendable, Hashable {
     }
 }
 
-/// The value of an option, checked against its declaration.
-public enum OptionValue: Sendable, Hashable {
-    /// A text or a choice.
-    case text(String)
-    /// A whole number.
-    case number(Int)
-    /// A flag.
-    case flag(Bool)
-    /// A time.
-    case duration(Duration)
-    /// A list.
-    case list([String])
-}
-
 /// The options that were given to a plug-in.
 ///
 /// Whoever makes them has checked them against the declarations.
@@ -67,32 +53,50 @@ public struct OptionValues: Sendable, Hashable {
     /// The given values by name.
     package var values: [String: OptionValue]
 
-    /// Wraps values; none were given by default.
-    public init(_ values: [String: OptionValue] = [:]) { self.values = values }
+    package init(checked values: [String: OptionValue]) { self.values = values }
 
-    /// A text or a choice, when given.
-    public func text(_ name: String) -> String? {
-        if case .text(let value) = self.values[name] { value } else { nil }
+    /// Wraps values: texts, whole numbers, flags, durations and lists of texts; none were given by default.
+    public init(_ values: [String: any Sendable] = [:]) {
+        self.init(checked: values.mapValues { OptionValue($0) })
     }
 
-    /// A whole number, when given.
-    public func number(_ name: String) -> Int? {
-        if case .number(let value) = self.values[name] { value } else { nil }
+    /// The value of an option, when one was given: a `String` for a text or a choice, an `Int` for a number, a `Bool` for
+    /// a flag, a `Duration` for a time, `[String]` for a list.
+    public subscript<Value>(_ name: String) -> Value? { self.values[name]?.plain as? Value }
+
+    /// The value of an option that is a choice, when one was given.
+    public subscript<Value: RawRepresentable<String>>(_ name: String) -> Value? {
+        (self[name] as String?).flatMap(Value.init(rawValue:))
+    }
+}
+
+/// The value of an option, checked against its declaration.
+package enum OptionValue: Sendable, Hashable {
+    case text(String)
+    case number(Int)
+    case flag(Bool)
+    case duration(Duration)
+    case list([String])
+
+    fileprivate init(_ value: any Sendable) {
+        switch value {
+        case let text as String: self = .text(text)
+        case let number as Int: self = .number(number)
+        case let flag as Bool: self = .flag(flag)
+        case let duration as Duration: self = .duration(duration)
+        case let list as [String]: self = .list(list)
+        default: preconditionFailure("no option has values of type \(type(of: value))")
+        }
     }
 
-    /// A flag, when given.
-    public func flag(_ name: String) -> Bool? {
-        if case .flag(let value) = self.values[name] { value } else { nil }
-    }
-
-    /// A time, when given.
-    public func duration(_ name: String) -> Duration? {
-        if case .duration(let value) = self.values[name] { value } else { nil }
-    }
-
-    /// A list, when given.
-    public func list(_ name: String) -> [String]? {
-        if case .list(let value) = self.values[name] { value } else { nil }
+    fileprivate var plain: any Sendable {
+        switch self {
+        case .text(let text): text
+        case .number(let number): number
+        case .flag(let flag): flag
+        case .duration(let duration): duration
+        case .list(let list): list
+        }
     }
 }
 

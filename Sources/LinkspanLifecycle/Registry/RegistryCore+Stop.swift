@@ -126,16 +126,15 @@ extension RegistryCore {
     private func quiesce(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, isRemoval: Bool = false
     ) async -> TearDown? {
-        guard let claim = self.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else {
+        guard let member = self.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else {
             return nil
         }
-        let member = claim.member
         var tearDown = TearDown(member: member, began: self.scheduler.now)
         if case .failed(let text) = member.state {
             tearDown.error = text
         }
         let limit = min(deadline, self.later(member.entry.budgets.quiesce))
-        if claim.wasReady {
+        if member.state == .ready {
             self.emit(RegistryEvent.serviceChanged(path: member.path, from: .ready, to: .quiescing))
             tearDown.note(
                 await self.call(member, until: limit) { service, scope in try await service.quiesce(scope) },

@@ -141,9 +141,9 @@ extension Interop {
             evidence.add(describing: resumption)
             let transport: any Transport =
                 [.webSocket, .unknownPath].contains(scenario)
-                ? WebSocketTransport(.defaults { $0.tls = policy }, loop: bench.loop)
+                ? WebSocketTransport(.init { $0.tls = policy }, loop: bench.loop)
                 : SocketIOTransport(
-                    .defaults {
+                    .init {
                         $0.tls = policy
                         $0.carriers = scenario.carriers
                     }, loop: bench.loop)

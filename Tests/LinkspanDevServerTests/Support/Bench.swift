@@ -20,7 +20,7 @@ final class Bench: Sendable {
     }
 
     static func run(
-        hub: InMemoryHub = .echo(), configuration: DevServer.Configuration = .defaults(),
+        hub: InMemoryHub = .echo(), configuration: DevServer.Configuration = .init(),
         _ body: (Bench) async throws -> Void
     ) async throws {
         let bench = Bench(hub, configuration)
@@ -34,7 +34,7 @@ final class Bench: Sendable {
     }
 
     func socketIO(_ carriers: SocketIOTransport.Carriers) -> SocketIOTransport {
-        SocketIOTransport(.defaults { $0.carriers = carriers }, loop: self.loop)
+        SocketIOTransport(.init { $0.carriers = carriers }, loop: self.loop)
     }
 
     /// Connects in one way.

@@ -102,8 +102,7 @@ final class TestStream: Sendable {
 
     func finish(readingAtMost limit: Int = .max) { self.loop.sync { self.stream.value.finish(readingAtMost: limit) } }
     func abort() { self.loop.sync { self.stream.value.abort() } }
-    func pauseReading() { self.loop.sync { self.stream.value.pauseReading() } }
-    func resumeReading() { self.loop.sync { self.stream.value.resumeReading() } }
+    func setReadingPaused(_ isPaused: Bool) { self.loop.sync { self.stream.value.setReadingPaused(isPaused) } }
 
     /// Has `body` see the stream itself.
     func withStream(_ body: @escaping @Sendable (any ByteStream) -> Void) {

@@ -157,7 +157,7 @@ struct TraceTests {
     @Test
     func `what the link does not take is told`() throws {
         let harness = try self.traced { _ in
-            .defaults { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large") } }
+            .init { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large") } }
         }
         try harness.perform(.send, "large")
         #expect(self.lines(harness).suffix(2) == ["-> large, 0 bytes", "-> large was not taken, 0 bytes"])

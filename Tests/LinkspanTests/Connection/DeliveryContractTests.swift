@@ -36,7 +36,7 @@ struct DeliveryContractTests {
         init() throws { try self.init(Harness(script: Self.script)) }
 
         /// The first link has room for two messages.
-        static func script(_ number: Int) -> LinkScript { .defaults { $0.capacity = number == 1 ? 2 : nil } }
+        static func script(_ number: Int) -> LinkScript { .init { $0.capacity = number == 1 ? 2 : nil } }
 
         /// The request had to fail, and nothing else did.
         func checkLoss() {
@@ -60,7 +60,7 @@ struct DeliveryContractTests {
 
     @Test
     func `5.4 idle to connecting: what waits is kept, and new calls wait behind it`() throws {
-        let harness = try Harness { _ in .defaults { $0.openingDelay = .seconds(5) } }
+        let harness = try Harness { _ in .init { $0.openingDelay = .seconds(5) } }
         harness.transport.onMessage { $0.reply() }
         try harness.perform(.send, "plain")
         try harness.perform(.deliver(orderingKey: "room"), "queued")

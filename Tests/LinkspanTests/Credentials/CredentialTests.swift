@@ -53,7 +53,7 @@ struct CredentialTests {
     func `the provider is asked before each attempt, and told why`() async throws {
         let provider = ScriptedProvider()
         let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { number in
-            number == 1 ? .refusing(.lost) : .defaults { $0.dropsAfter = .seconds(1) }
+            number == 1 ? .refusing(.lost) : .init { $0.dropsAfter = .seconds(1) }
         }
         try harness.connection.connect()
         for attempt in 1...3 { try await self.run(harness, attempt: attempt) }

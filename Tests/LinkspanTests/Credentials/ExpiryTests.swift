@@ -67,7 +67,7 @@ struct ExpiryTests {
 
     @Test
     func `a link that can shows the new ones to the server`() async throws {
-        let setup = try await Setup { _ in .defaults { $0.showsRenewals = true } }
+        let setup = try await Setup { _ in .init { $0.showsRenewals = true } }
         try await setup.expire()
         try await setup.renew(2, token: "2")
         try await eventually("the push", setup.scheduler) { setup.harness.peers[0].renewals.count == 1 }
@@ -112,7 +112,7 @@ struct ExpiryTests {
 
     @Test
     func `a server that refuses what it was shown has them renewed`() async throws {
-        let setup = try await Setup { _ in .defaults { $0.showsRenewals = true } }
+        let setup = try await Setup { _ in .init { $0.showsRenewals = true } }
         try await setup.expire()
         try await setup.renew(2, token: "2", validFor: .seconds(1_000))
         try await eventually("the push", setup.scheduler) { setup.harness.peers[0].renewals.count == 1 }

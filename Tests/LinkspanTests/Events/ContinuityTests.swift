@@ -22,7 +22,7 @@ struct ContinuityTests {
 
     @Test(arguments: [false, true])
     func `each reconnect is marked between the messages, the first connect is not`(isResumed: Bool) throws {
-        let harness = try Harness { _ in .defaults { $0.resumesSession = isResumed } }
+        let harness = try Harness { _ in .init { $0.resumesSession = isResumed } }
         try harness.connection.onItems("event") { self.note($0, harness) }
         try harness.enter(.connected)
         self.emit(harness, 1)
@@ -82,7 +82,7 @@ struct ContinuityTests {
 
     @Test
     func `what a dead link still says is not heard behind the mark`() throws {
-        let harness = try Harness.connected(script: { _ in .defaults { $0.speaksAfterDrop = true } })
+        let harness = try Harness.connected(script: { _ in .init { $0.speaksAfterDrop = true } })
         try harness.connection.onItems("event") { self.note($0, harness) }
         let former = try #require(harness.peers.first)
         self.emit(harness, 1)

@@ -48,7 +48,7 @@ private struct IdentityWorld {
         self.transport = ScriptedTransport(scheduler: self.scheduler) { _ in
             chance.isOne(in: 8)
                 ? .hanging
-                : .defaults { script in
+                : .init { script in
                     script.openingDelay = .milliseconds(chance.number(0...800))
                     script.delayToServer = { .milliseconds(chance.number(0...300)) }
                     script.dropsAfter = .milliseconds(chance.number(0...20_000))

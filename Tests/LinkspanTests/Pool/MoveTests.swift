@@ -121,7 +121,7 @@ struct MoveTests {
         let handler = try self.harness.connect()
         self.harness.scheduler.settle()
         try handler.disconnect()
-        var options = ConnectionOptions.defaults()
+        var options = ConnectionOptions()
         options.buffer.commands = 2
         #expect(try self.harness.manager.adjust(handler, options))
         for _ in 1...2 { try handler.send("kept") }

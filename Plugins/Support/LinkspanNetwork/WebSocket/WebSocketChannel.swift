@@ -117,16 +117,10 @@ public final class WebSocketChannel {
         self.stream?.abort()
     }
 
-    /// Stops reading, so that the server is slowed down.
-    public func pauseReading() {
-        self.isPaused = true
-        self.stream?.pauseReading()
-    }
-
-    /// Reads on.
-    public func resumeReading() {
-        self.isPaused = false
-        self.stream?.resumeReading()
+    /// Stops reading, so that the server is slowed down, or reads on.
+    public func setReadingPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        self.stream?.setReadingPaused(isPaused)
     }
 
     private func finishAfterDeadline() {

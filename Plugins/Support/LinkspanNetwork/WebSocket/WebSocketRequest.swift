@@ -27,7 +27,7 @@ public struct WebSocketRequest: Sendable {
 
     /// Makes a request.
     public init(
-        upgrade: UpgradeRequest, subprotocols: [String] = [], limits: WebSocketLimits = .defaults(),
+        upgrade: UpgradeRequest, subprotocols: [String] = [], limits: WebSocketLimits = .init(),
         compression: WebSocketCompression? = nil, keepAlive: KeepAlive? = nil, highWaterMark: Int = 1 << 20,
         closeDeadline: Duration = .seconds(5)
     ) {

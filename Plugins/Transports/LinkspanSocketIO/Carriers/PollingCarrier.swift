@@ -96,16 +96,11 @@ final class PollingCarrier: EngineCarrier {
 
     func abort() { self.loop.executeLocally { self.end(Self.closedByUs) } }
 
-    func pauseReading() {
-        self.session.setReadingPaused(true)
+    func setReadingPaused(_ isPaused: Bool) {
+        self.session.isReadingPaused = isPaused
         // An answer may have millions of packets.
-        self.exchanges[self.lastPoll]?.pauseReading()
-    }
-
-    func resumeReading() {
-        self.session.setReadingPaused(false)
-        self.exchanges[self.lastPoll]?.resumeReading()
-        self.requestPump()
+        self.exchanges[self.lastPoll]?.setReadingPaused(isPaused)
+        if !isPaused { self.requestPump() }
     }
 
     private static let closedByUs = LinkspanError(.connectionLost, "closed by this side")

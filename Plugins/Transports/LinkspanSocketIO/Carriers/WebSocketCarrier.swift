@@ -70,9 +70,7 @@ final class WebSocketCarrier: EngineCarrier {
 
     func abort() { self.channel?.abort() }
 
-    func pauseReading() { self.channel?.pauseReading() }
-
-    func resumeReading() { self.channel?.resumeReading() }
+    func setReadingPaused(_ isPaused: Bool) { self.channel?.setReadingPaused(isPaused) }
 }
 
 extension WebSocketCarrier: WebSocketChannelHandler {

@@ -39,7 +39,8 @@ struct PollingSession: Sendable {
     private var phase = Phase.running
     private var isPolling = false
     private var isPosting = false
-    private var isReadingPaused = false
+    /// Whether no GET is begun.
+    var isReadingPaused = false
     private var isFull = false
     private var queue: Deque<WebSocketMessage> = []
     private var queuedBytes = 0
@@ -104,9 +105,6 @@ struct PollingSession: Sendable {
 
     /// Goes on after ``pause()``.
     mutating func resume() { if case .pausing = self.phase { self.phase = .running } }
-
-    /// Begins no GET until this is undone.
-    mutating func setReadingPaused(_ isPaused: Bool) { self.isReadingPaused = isPaused }
 
     /// Ends the session and gives away what was not posted.
     mutating func handOver() -> [WebSocketMessage] {
