@@ -32,9 +32,9 @@ func sdk(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// A target of `Plugins/`.
 ///
 /// Package access is off, so a first-party plug-in has no privilege that a third party lacks. It is on for the network
-/// transports and the server that is tested against them, which share the codecs of their wires, and for the renewal of
-/// tokens, which is the core's own, offered as a service: what the core keeps to itself is `internal`, and out of reach of
-/// any plug-in.
+/// transports and the server that is tested against them, which share the codecs of their wires, for the event loop under
+/// them, which shares the timers and threads of the runtime, and for the renewal of tokens, which is the core's own, offered
+/// as a service: what the core keeps to itself is `internal`, and out of reach of any plug-in.
 func plugin(
     _ kind: String, _ name: String, _ dependencies: [Target.Dependency], packageAccess: Bool = false
 ) -> Target {
@@ -78,11 +78,11 @@ let products: [Product] = [
 let sources: [Target] = [
     .systemLibrary(name: "CLinkspanRuntime"),
     sdk("LinkspanRuntime", ["CLinkspanRuntime", heap]),
-    sdk("LinkspanLifecycle", ["LinkspanRuntime"]),
-    sdk("Linkspan", ["LinkspanRuntime", logging, deque]),
-    sdk("LinkspanMessaging", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime", logging]),
+    sdk("LinkspanLifecycle", ["LinkspanRuntime", deque]),
+    sdk("Linkspan", ["LinkspanRuntime", "CLinkspanRuntime", logging, deque, heap]),
+    sdk("LinkspanMessaging", ["Linkspan", "LinkspanLifecycle", "LinkspanRuntime"]),
     sdk("LinkspanConfiguration", ["LinkspanMessaging", "Linkspan", "LinkspanLifecycle", "LinkspanRuntime", yams]),
-    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime", deque]),
+    sdk("LinkspanTesting", ["Linkspan", "LinkspanRuntime", "CLinkspanRuntime", deque]),
 ]
 
 let plugins: [Target] = [
@@ -93,7 +93,7 @@ let plugins: [Target] = [
         packageAccess: true),
     plugin(
         "Transports", "LinkspanSocketIO",
-        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", deque],
         packageAccess: true),
     plugin(
         "Servers", "LinkspanDevServer",
@@ -120,7 +120,7 @@ let plugins: [Target] = [
         "Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", deque]),
     plugin(
         "Bridges", "LinkspanServiceLifecycle",
-        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", logging, serviceLifecycle]),
+        ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", serviceLifecycle]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
@@ -128,9 +128,12 @@ let plugins: [Target] = [
     .systemLibrary(
         name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-    plugin("Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanNetwork", "LinkspanRuntime"]),
+    plugin(
+        "Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanNetwork", "LinkspanRuntime", "CLinkspanRuntime"],
+        packageAccess: true),
     plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"]),
-    plugin("Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime"]),
+    plugin(
+        "Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime", "CLinkspanRuntime"]),
 ]
 
 /// The README's first program; its top level needs macOS 15, which a package of one's own would say.

@@ -22,7 +22,7 @@ extension FuzzTarget {
 }
 
 private enum FrameOracle {
-    static let limits = WebSocketLimits.defaults {
+    static let limits = WebSocketLimits {
         $0.maxMessageBytes = 2048
         $0.maxFragments = 16
         $0.maxPongsPerChunk = 4

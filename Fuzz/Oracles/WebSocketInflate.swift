@@ -11,7 +11,7 @@ extension FuzzTarget {
         let agreement = CompressionAgreement(
             clientNoContextTakeover: input[0] & 1 == 1, serverNoContextTakeover: input[0] & 2 == 2,
             clientWindowBits: 15, serverWindowBits: 8 + Int(input[0] >> 2) % 8,
-            options: .defaults { $0.threshold = 0 })
+            options: .init { $0.threshold = 0 })
         let stream = Array(input.dropFirst(2))
         let whole = try InflateOracle.decode([stream[...]], agreement)
         let size = [1, 2, 3, 7, 64, 1000, Int(input[1]) + 1][Int(input[1]) % 7]
@@ -27,7 +27,7 @@ extension FuzzTarget {
 }
 
 private enum InflateOracle {
-    static let limits = WebSocketLimits.defaults {
+    static let limits = WebSocketLimits {
         $0.maxMessageBytes = 256 * 1024
         $0.maxFragments = 16
     }
@@ -76,7 +76,7 @@ private enum InflateOracle {
                 clientNoContextTakeover: agreement.clientNoContextTakeover,
                 serverNoContextTakeover: agreement.serverNoContextTakeover,
                 clientWindowBits: agreement.clientWindowBits, serverWindowBits: agreement.serverWindowBits,
-                options: .defaults()))
+                options: .init()))
         for message in messages {
             let payload: ArraySlice<UInt8>
             let opcode: Opcode

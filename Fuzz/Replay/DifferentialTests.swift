@@ -106,7 +106,7 @@ enum OwnVerdict: CustomStringConvertible {
     var description: String {
         switch self {
         case .accepted(let packet): "\(packet)"
-        case .refused(let code): "refused (\(code.rawValue))"
+        case .refused(let code): "refused (\(code))"
         }
     }
 }

@@ -83,7 +83,7 @@ struct DemoTour {
         case .memory: MessagingPlan(url: "memory://lobby", transport: .inMemory(self.chat.hub))
         case .socketIO: MessagingPlan(url: self.server.socketIOURL, transport: .socketIO)
         case .polling:
-            MessagingPlan(url: self.server.socketIOURL, transport: .socketIO(.defaults { $0.carriers = .polling }))
+            MessagingPlan(url: self.server.socketIOURL, transport: .socketIO(.init { $0.carriers = .polling }))
         case .webSocket: MessagingPlan(url: self.server.webSocketURL, transport: .webSocket)
         }
     }

@@ -38,7 +38,7 @@ struct ServeCommand: AsyncParsableCommand {
         let chat = ChatHub()
         let server = DevServer(
             hub: chat.hub,
-            configuration: .defaults {
+            configuration: .init {
                 $0.address = self.host
                 $0.port = self.port
                 $0.allowedOrigins = Set(self.allowedOrigins)

@@ -8,7 +8,7 @@ import LinkspanWebSocket
 
 let hub = InMemoryHub()  // the server's side; for once it is in the same process
 hub.onConnect { peer in peer.on("hello") { $0.reply($0.payload) } }
-let server = DevServer(hub: hub, configuration: .defaults { $0.port = 3010 })
+let server = DevServer(hub: hub, configuration: .init { $0.port = 3010 })
 try await server.start()
 
 var catalog = Catalog()  // what the file may name

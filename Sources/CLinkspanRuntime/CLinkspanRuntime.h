@@ -1,11 +1,16 @@
-// What LinkspanRuntime needs of the C library and Swift's modules for it leave out: a timer that goes on while the
-// machine sleeps, the name of a thread, and an atomic counter.
+// The C library: what the modules take from it, by one name on all platforms, and what Swift's modules for it leave out:
+// a timer that goes on while the machine sleeps, the name of a thread, and an atomic counter.
 
 #ifndef CLINKSPANRUNTIME_H
 #define CLINKSPANRUNTIME_H
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /// Adds one and returns the sum, atomically. The number: between all threads that make something that is numbered.
@@ -38,7 +43,6 @@ static inline void clinkspan_name_thread(const char *name) { prctl(PR_SET_NAME, 
 #elif defined(__APPLE__)
 
 #include <mach/mach_time.h>
-#include <pthread.h>
 #include <sys/event.h>
 
 static inline int clinkspan_timer_open(void) { return kqueue(); }

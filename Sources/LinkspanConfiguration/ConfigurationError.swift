@@ -48,31 +48,26 @@ public struct ConfigurationProblem: Sendable, Hashable {
     /// The kind of a ``ConfigurationProblem``.
     ///
     /// A struct, so that new kinds are not a breaking change.
-    public struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name of the kind.
-        public var rawValue: String
-
-        /// Makes a code from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
+    @nonexhaustive
+    public enum Code: String, Sendable, Hashable {
         /// The file does not exist, cannot be read, or is not text.
-        public static let unreadableFile = Self(rawValue: "unreadableFile")
+        case unreadableFile
         /// The file is not well-formed.
-        public static let syntax = Self(rawValue: "syntax")
+        case syntax
         /// Nobody knows the key, or the transport or service that is named.
-        public static let unknownName = Self(rawValue: "unknownName")
+        case unknownName
         /// The value is not what the key takes.
-        public static let wrongValue = Self(rawValue: "wrongValue")
+        case wrongValue
         /// The key must be given and is not.
-        public static let missing = Self(rawValue: "missing")
+        case missing
         /// A secret stands in a file.
-        public static let secretInFile = Self(rawValue: "secretInFile")
+        case secretInFile
         /// A secret stands on a command line.
-        public static let secretInArguments = Self(rawValue: "secretInArguments")
+        case secretInArguments
         /// The key is given twice, or two keys have one spelling.
-        public static let ambiguous = Self(rawValue: "ambiguous")
+        case ambiguous
         /// The transport or service refused its options.
-        public static let refused = Self(rawValue: "refused")
+        case refused
     }
 }
 

@@ -116,7 +116,7 @@ extension Resolver {
 
     /// The checked values of a section.
     func options(of section: String, _ declared: [PluginOption]) -> OptionValues {
-        var values = OptionValues.none
+        var values = OptionValues()
         for option in declared { values.values[option.name] = self.values["\(section).\(option.name)"] }
         return values
     }

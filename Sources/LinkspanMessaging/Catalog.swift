@@ -13,9 +13,9 @@ public import LinkspanLifecycle
 /// ```
 public struct Catalog: Sendable {
     /// The transports by name.
-    public private(set) var transports: [String: TransportFactory] = [:]
+    package private(set) var transports: [String: TransportFactory] = [:]
     /// The services by name.
-    public private(set) var services: [String: ServiceFactory] = [:]
+    package private(set) var services: [String: ServiceFactory] = [:]
 
     /// An empty catalog.
     public init() {}
@@ -30,7 +30,7 @@ public struct Catalog: Sendable {
 /// Makes a service from options.
 public struct ServiceFactory: Sendable {
     /// The name in configuration, and of the service in its registry.
-    public let name: String
+    package let name: String
     /// The options it understands.
     package let options: [PluginOption]
     /// Makes the service.

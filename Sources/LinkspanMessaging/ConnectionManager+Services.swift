@@ -1,33 +1,15 @@
 public import Linkspan
 public import LinkspanLifecycle
-public import LinkspanRuntime
-public import Logging
+internal import LinkspanRuntime
 
 extension ConnectionManager {
     /// Makes a manager whose connections a registry hears of, and whose keeper follows the registry's events about the
     /// network path and the app's phases.
     ///
-    /// - Parameters:
-    ///   - services: the registry.
-    ///   - scheduler: the clock.
-    ///   - random: random numbers from 0 up to 1, for jitter.
-    ///   - rules: the keeper's chain; ``/Linkspan/ConnectionManager/standardRules`` by default.
-    ///   - keeperPeriod: how often the keeper looks at the pool.
-    ///   - backgroundIdleTimeout: how long connections stay up in the background.
-    ///   - attempts: how many attempts may be made, however many connections there are.
-    ///   - factory: makes the connections; nil for the SDK's own, which alone are observed.
-    ///   - logger: gets state changes, at level debug.
-    public convenience init(
-        services: ServiceRegistry, scheduler: any Scheduler = SystemScheduler.shared,
-        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
-        backgroundIdleTimeout: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
-        factory: (any ConnectionFactory)? = nil, logger: Logger = Logger(label: "linkspan")
-    ) {
-        let reporter = ServiceReporter(services: services, scheduler: scheduler)
+    /// Connections of a factory of its own are not observed.
+    public convenience init(options: Options = Options(), services: ServiceRegistry) {
         self.init(
-            observer: reporter, scheduler: scheduler, random: random, rules: rules, keeperPeriod: keeperPeriod,
-            backgroundIdleTimeout: backgroundIdleTimeout, attempts: attempts, factory: factory, logger: logger)
+            options: options, observer: ServiceReporter(services: services, scheduler: options.scheduler))
         self.listen(to: services)
     }
 

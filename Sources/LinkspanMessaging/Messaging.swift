@@ -1,7 +1,6 @@
 public import Linkspan
 public import LinkspanLifecycle
 internal import LinkspanRuntime
-public import Logging
 
 /// The SDK as a whole: starts a plan and stops it.
 ///
@@ -43,19 +42,17 @@ public final class Messaging: Sendable {
     ///
     /// - Parameters:
     ///   - plan: what to run.
-    ///   - options: how the manager and the registry work.
-    ///   - logger: gets state changes of connections, at level debug.
+    ///   - connections: how the connection manager works.
+    ///   - services: how the service registry works.
     /// - Returns: the running SDK.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`; nothing runs then.
     public static func start(
-        _ plan: MessagingPlan, options: Options = Options(), logger: Logger = Logger(label: "linkspan")
+        _ plan: MessagingPlan, connections: ConnectionManager.Options = ConnectionManager.Options(),
+        services: ServiceRegistry.Options = ServiceRegistry.Options()
     ) async throws(LinkspanError) -> Messaging {
         let configuration = try plan.configuration
-        let services = ServiceRegistry(options: options.registry)
-        let manager = ConnectionManager(
-            services: services, scheduler: options.scheduler, random: options.random, rules: options.keeperRules,
-            keeperPeriod: options.keeperPeriod, backgroundIdleTimeout: options.backgroundIdleTimeout,
-            attempts: options.attempts, factory: options.factory, logger: logger)
+        let services = ServiceRegistry(options: services)
+        let manager = ConnectionManager(options: connections, services: services)
         var running = RunningServices()
         do {
             try services.register(ConnectionsService(manager: manager)).keep()
@@ -167,7 +164,7 @@ extension MessagingPlan {
     /// Where to connect to, checked.
     var configuration: ConnectionConfiguration {
         get throws(LinkspanError) {
-            try ConnectionBuilder(self.url).transport(any: self.transport).credentials(self.credentials)
+            try ConnectionBuilder(self.url).transport(self.transport).credentials(self.credentials)
                 .options { $0 = self.options }.build()
         }
     }

@@ -8,7 +8,7 @@ public import LinkspanLifecycle
 ///
 /// ```swift
 /// extension CounterService: Reconfigurable {
-///     func reconfigure(_ options: OptionValues) async throws { self.step.withLock { $0 = options.number("step") ?? 1 } }
+///     func reconfigure(_ options: OptionValues) async throws { self.step.withLock { $0 = options["step"] ?? 1 } }
 /// }
 /// ```
 public protocol Reconfigurable: LifecycleService {

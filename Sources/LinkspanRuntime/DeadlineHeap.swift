@@ -4,9 +4,9 @@ private import HeapModule
 ///
 /// Inserting, taking and removing cost O(log n). A removed element is let go of at once; its place in the heap goes
 /// when it comes first, or when less than half of a grown heap is left.
-public struct DeadlineHeap<Element> {
+package struct DeadlineHeap<Element> {
     /// Names an inserted element.
-    public struct Key: Sendable, Hashable {
+    package struct Key: Sendable, Hashable {
         fileprivate let number: UInt64
     }
 
@@ -24,20 +24,20 @@ public struct DeadlineHeap<Element> {
     private var last: UInt64 = 0
 
     /// Makes an empty heap.
-    public init() {}
+    package init() {}
 
     /// How many elements there are.
-    public var count: Int { self.elements.count }
+    package var count: Int { self.elements.count }
 
     /// The earliest deadline.
-    public var earliest: ContinuousClock.Instant? { self.heap.min?.deadline }
+    package var earliest: ContinuousClock.Instant? { self.heap.min?.deadline }
 
     /// How many places are taken, those of removed elements included.
     var places: Int { self.heap.count }
 
     /// Inserts an element.
     @discardableResult
-    public mutating func insert(_ element: Element, at deadline: ContinuousClock.Instant) -> Key {
+    package mutating func insert(_ element: Element, at deadline: ContinuousClock.Instant) -> Key {
         self.last += 1
         self.elements[self.last] = element
         self.heap.insert(Entry(deadline: deadline, number: self.last))
@@ -46,7 +46,7 @@ public struct DeadlineHeap<Element> {
 
     /// Removes an element; nil when it has been taken or removed.
     @discardableResult
-    public mutating func remove(_ key: Key) -> Element? {
+    package mutating func remove(_ key: Key) -> Element? {
         guard let element = self.elements.removeValue(forKey: key.number) else { return nil }
         self.dropRemoved()
         if self.heap.count > 64, self.heap.count > self.elements.count * 2 {
@@ -56,7 +56,7 @@ public struct DeadlineHeap<Element> {
     }
 
     /// Takes the earliest element, if its deadline is `now` or earlier.
-    public mutating func popDue(_ now: ContinuousClock.Instant) -> Element? {
+    package mutating func popDue(_ now: ContinuousClock.Instant) -> Element? {
         guard let first = self.heap.min, first.deadline <= now else { return nil }
         self.heap.removeMin()
         defer { self.dropRemoved() }

@@ -1,5 +1,5 @@
 /// One value that any thread supplies, once, and that one task awaits or callbacks hear.
-public final class Promise<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
     private enum State: Sendable {
         case empty
         case awaited(UnsafeContinuation<Value, Never>)
@@ -11,10 +11,10 @@ public final class Promise<Value: Sendable>: Sendable {
     private let state = Lock(State.empty)
 
     /// Makes a promise without a value.
-    public init() {}
+    package init() {}
 
     /// Supplies the value; only the first one counts.
-    public func fulfill(_ value: Value) {
+    package func fulfill(_ value: Value) {
         let former = self.state.withLock { state -> State in
             let former = state
             if case .fulfilled = former {} else { state = .fulfilled(value) }
@@ -51,7 +51,7 @@ public final class Promise<Value: Sendable>: Sendable {
     /// The value, as soon as there is one.
     ///
     /// Only one task may await it at a time. Cancelling the task does not end the wait.
-    public var value: Value {
+    package var value: Value {
         get async {
             await withUnsafeContinuation { continuation in
                 let value = self.state.withLock { state -> Value? in
@@ -72,5 +72,12 @@ public final class Promise<Value: Sendable>: Sendable {
 
 extension Promise where Value == Void {
     /// Ends the wait.
-    public func fulfill() { self.fulfill(()) }
+    package func fulfill() { self.fulfill(()) }
+
+    /// Waits until it is fulfilled, or until `deadline`.
+    package func wait(until deadline: ContinuousClock.Instant, by scheduler: any Scheduler) async {
+        let timer = scheduler.schedule(at: deadline) { self.fulfill() }
+        await self.value
+        timer.cancel()
+    }
 }

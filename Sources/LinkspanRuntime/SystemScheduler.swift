@@ -1,12 +1,15 @@
+/// Real time.
+public enum SystemScheduler {
+    /// The scheduler of the process.
+    public static let shared: any Scheduler = SystemTimers()
+}
+
 /// Real time: calls work on a thread of its own, which the process shares.
 ///
 /// Deadlines are on the clock of `ContinuousClock`, which counts the time that the machine sleeps. The thread starts
 /// with the first deadline. Work runs on it one call at a time, in the order of the deadlines, so it must be short and
 /// must not block. Cancelled work is let go of at once.
-public final class SystemScheduler: Scheduler {
-    /// The scheduler of the process.
-    public static let shared = SystemScheduler()
-
+final class SystemTimers: Scheduler {
     private struct State: Sendable {
         var deadlines = DeadlineHeap<@Sendable () -> Void>()
         var timer: SystemTimer?
@@ -21,13 +24,13 @@ public final class SystemScheduler: Scheduler {
     init() {}
 
     /// The present moment.
-    public var now: ContinuousClock.Instant { .now }
+    var now: ContinuousClock.Instant { .now }
 
     /// How many calls are due, now or later.
     var pendingCount: Int { self.state.withLock { $0.deadlines.count } }
 
     /// Calls `work` once at `instant` or soon after it, on the scheduler's thread.
-    public func schedule(
+    func schedule(
         at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
         let (key, unstarted) = self.state.withLock { state -> (DeadlineHeap<@Sendable () -> Void>.Key, SystemTimer?) in
@@ -50,7 +53,7 @@ public final class SystemScheduler: Scheduler {
     }
 
     /// Calls `work` by the executor's own timers, which are in real time as well.
-    public func schedule(
+    func schedule(
         at instant: ContinuousClock.Instant, on executor: any JobExecutor, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
         executor.schedule(at: instant, work)
@@ -83,7 +86,7 @@ public final class SystemScheduler: Scheduler {
 
 private struct SystemWork: ScheduledWork {
     let key: DeadlineHeap<@Sendable () -> Void>.Key
-    let scheduler: SystemScheduler
+    let scheduler: SystemTimers
 
     func cancel() { self.scheduler.cancel(self.key) }
 }

@@ -1,16 +1,9 @@
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#endif
 private import CLinkspanRuntime
 
 /// Starts threads of the system.
-public enum SystemThread {
+package enum SystemThread {
     /// How urgent the work of a thread is.
-    public enum Priority: Sendable, Hashable {
+    package enum Priority: Sendable, Hashable {
         /// As urgent as other threads.
         case normal
         /// Behind everything else: nice 19 on Linux, quality of service `utility` on Apple's platforms.
@@ -36,7 +29,7 @@ public enum SystemThread {
     ///   - priority: how urgent its work is.
     ///   - run: the work.
     /// - Returns: whether there is a thread; false when the system has none left.
-    public static func start(
+    package static func start(
         name: String, priority: Priority = .normal, _ run: @escaping @Sendable () -> Void
     ) -> Bool {
         let body = Unmanaged.passRetained(Body(name: name, priority: priority, run: run))

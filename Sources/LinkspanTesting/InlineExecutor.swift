@@ -2,13 +2,7 @@ internal import DequeModule
 private import Dispatch
 public import LinkspanRuntime
 
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#endif
+private import CLinkspanRuntime
 
 /// An executor for tests that call and then look: a job has run when ``execute(_:)`` returns, unless that is called
 /// from inside a job.

@@ -67,32 +67,23 @@ public struct LinkScript: Sendable {
     public var rejectsReply: @Sendable (Payload) -> LinkspanError? = { _ in nil }
 
     /// A perfect link, changed by `configure`.
-    public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-        var script = Self()
-        configure(&script)
-        return script
-    }
-
-    private init() {}
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
     /// A network without faults or delay.
     public static let perfect = Self()
 
     /// A server that never answers.
-    public static let hanging = Self.defaults { $0.opening = .hangs }
-
-    /// A link that looks open and carries nothing.
-    public static let halfOpen = Self.defaults { $0.isHalfOpenAfter = .zero }
+    public static let hanging = Self { $0.opening = .hangs }
 
     /// A server that refuses the link.
-    public static func refusing(_ error: LinkspanError) -> Self { .defaults { $0.opening = .refuses(error) } }
+    public static func refusing(_ error: LinkspanError) -> Self { .init { $0.opening = .refuses(error) } }
 
     /// A link that is lost some time after it opened.
-    public static func dropping(after duration: Duration) -> Self { .defaults { $0.dropsAfter = duration } }
+    public static func dropping(after duration: Duration) -> Self { .init { $0.dropsAfter = duration } }
 
     /// A link on which everything takes a while in both directions, opening included.
     public static func delaying(by delay: Duration) -> Self {
-        .defaults {
+        .init {
             $0.openingDelay = delay
             $0.delayToServer = { delay }
             $0.delayToClient = { delay }

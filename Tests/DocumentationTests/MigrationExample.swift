@@ -15,21 +15,33 @@ func feature(_ connection: any Connection, _ handler: ConnectionHandler, _ manag
     try await connection.deliver("line", "hello", orderingKey: "room 1")
     let receipt = try await connection.enqueue("line", "hello again", orderingKey: "room 1", key: "line 2")
     print(receipt.key)
-    let source = CredentialSource.fixed(Credentials(), account: "ann")
+    let outgoing = try handler.onAnyOutgoing { print($0.event) }
+    for (status, holders) in manager.statistics { print(status, holders) }
+    let source = CredentialSource.provider(account: "ann") { request in
+        Credentials(auth: try Payload(request.url.host), headers: [Credentials.Field("X-Client", "7")])
+    }
+    let kept = status.resumption?.state.exposed
     let next = try ConnectionBuilder("ws://chat.example.com").transport(.webSocket).credentials(source)
-        .options { $0.idleTimeout = .seconds(5) }.build()
+        .resuming(kept.map { Resumption(state: Secret($0)) })
+        .options {
+            $0.idleTimeout = .seconds(5)
+            $0.buffer.commands = 100
+            $0.retry = RetryPolicy { $0.failures < 3 ? .seconds(1) : nil }
+        }
+        .build()
     try manager.move(handler, to: next)
     await manager.logOut(source)
     let commands = await handler.commands
     print(commands.count)
-    attempts.cancel()
+    for subscription in [attempts, outgoing] { subscription.cancel() }
+    handler.off("line")
 }
 
 @Suite("The article on migration", .timeLimit(.minutes(1)))
 struct MigrationExample {
     @Test
     func `what it shows instead of the former API works`() async throws {
-        let manager = ConnectionManager()
+        let manager = ConnectionManager(options: .init { $0.attempts.spacing = .zero })
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.on("line") { $0.reply($0.payload) } }
         let handler = try ConnectionBuilder("memory://migration").transport(.inMemory(hub)).connect(by: manager)

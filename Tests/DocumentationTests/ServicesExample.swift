@@ -44,7 +44,8 @@ struct ServicesExample {
         catalog.add(.tokenRefresh(tokens))
         plan.services = try catalog.services.values.map { factory throws(LinkspanError) in try PlannedService(factory) }
 
-        let messaging = try await Messaging.start(plan, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let messaging = try await Messaging.start(
+            plan, connections: .init { $0.logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } })
         let connection = try messaging.connect()
         let traced = connection.traced()
         try traced.send("line", "Hello")

@@ -120,7 +120,8 @@ struct TenMinutesExample {
             .transport(.inMemory(hub))
             .options {
                 $0.greeting = Greeting("hello") { channel in _ = try await channel.request("hello", 2) }
-                $0.buffer = BufferLimits(commands: 100, overflow: .dropOldest)
+                $0.buffer.commands = 100
+                $0.buffer.overflow = .dropOldest
                 $0.deliveries.attempts = 5
             }
             .build()

@@ -29,7 +29,7 @@ extension Interop {
             }
 
             func makeTransport() -> any Transport {
-                SocketIOTransport(.defaults { $0.carriers = CarriedTrait.carriers }, loop: self.loop)
+                SocketIOTransport(.init { $0.carriers = CarriedTrait.carriers }, loop: self.loop)
             }
         }
 

@@ -10,7 +10,7 @@ extension Interop {
     @Suite(.timeLimit(.minutes(2))) struct DevServerTests {
         @Test("python-socketio's client and websockets' find what they expect", arguments: Self.ways)
         func referenceClients(_ way: String, _ results: Int) async throws {
-            let configuration = DevServer.Configuration.defaults {
+            let configuration = DevServer.Configuration {
                 $0.pingInterval = .seconds(1)
                 $0.pingTimeout = .seconds(1)
             }

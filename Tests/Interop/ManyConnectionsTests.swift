@@ -24,7 +24,7 @@ extension Interop {
             try await withServer(kind) { server in
                 let before = Self.openFiles
                 try await Bench.use { bench in
-                    let apart = SocketIOTransport.Configuration.defaults { $0.isMultiplexed = false }
+                    let apart = SocketIOTransport.Configuration { $0.isMultiplexed = false }
                     var clients: [Client] = []
                     for number in 0..<count {
                         // Another query is another connection of the pool.

@@ -29,10 +29,10 @@ extension Interop {
             return kind == .webSocket
                 ? try await bench.webSocket(
                     server, scheme: "wss", credentials: try Self.credentials(),
-                    configuration: .defaults { $0.tls = tls })
+                    configuration: .init { $0.tls = tls })
                 : try await bench.socketIO(
                     server, scheme: "https", credentials: try Self.credentials(),
-                    configuration: .defaults { $0.tls = tls })
+                    configuration: .init { $0.tls = tls })
         }
 
         /// How many clients the server has heard of.

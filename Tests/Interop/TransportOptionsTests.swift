@@ -10,7 +10,7 @@ extension Interop {
         private static let pin = "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
         private static let factories = ["socketio": TransportFactory.socketIO, "websocket": .webSocket]
 
-        private static func make(_ name: String, _ values: [String: OptionValue]) throws -> any Transport {
+        private static func make(_ name: String, _ values: [String: any Sendable]) throws -> any Transport {
             try #require(Self.factories[name]).make(OptionValues(values))
         }
 
@@ -19,10 +19,10 @@ extension Interop {
             let transport = try Self.make(
                 name,
                 [
-                    "ca": .text("ca.pem"), "systemRoots": .flag(true), "pins": .list([Self.pin]),
-                    "revokedPins": .list([Self.pin]), "certificate": .text("own.pem"), "key": .text("own.key"),
-                    "minimumTLS": .text("1.3"), "proxy": .text("proxy.example:3128"), "proxyUser": .text("ann"),
-                    "proxyPassword": .text("hush"),
+                    "ca": "ca.pem", "systemRoots": true, "pins": [Self.pin],
+                    "revokedPins": [Self.pin], "certificate": "own.pem", "key": "own.key",
+                    "minimumTLS": "1.3", "proxy": "proxy.example:3128", "proxyUser": "ann",
+                    "proxyPassword": "hush",
                 ])
             let pin = try PublicKeyPin(Self.pin)
             #expect(
@@ -43,11 +43,11 @@ extension Interop {
         @Test(
             "what cannot be used is refused at once", arguments: ["socketio", "websocket"],
             [
-                ["pins": OptionValue.list(["sha256/no"])], ["revokedPins": .list(["x"])],
-                ["certificate": .text("own.pem")], ["key": .text("own.key")], ["proxy": .text("https://p:1")],
-                ["proxyUser": .text("ann")], ["proxy": .text("p:1"), "proxyPassword": .text("hush")],
+                ["pins": ["sha256/no"] as any Sendable], ["revokedPins": ["x"]],
+                ["certificate": "own.pem"], ["key": "own.key"], ["proxy": "https://p:1"],
+                ["proxyUser": "ann"], ["proxy": "p:1", "proxyPassword": "hush"],
             ])
-        func refused(_ name: String, _ values: [String: OptionValue]) throws {
+        func refused(_ name: String, _ values: [String: any Sendable]) throws {
             let error = #expect(throws: LinkspanError.self) { try Self.make(name, values) }
             #expect(error?.code == .invalidConfiguration)
             #expect(error?.description.contains("hush") == false)

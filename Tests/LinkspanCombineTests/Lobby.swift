@@ -8,7 +8,13 @@ struct Lobby: Sendable {
     let scheduler = VirtualScheduler()
     let manager: ConnectionManager
 
-    init() { self.manager = ConnectionManager(scheduler: self.scheduler, random: { 0.5 }) }
+    init() {
+        self.manager = ConnectionManager(
+            options: .init { [scheduler = self.scheduler] in
+                $0.scheduler = scheduler
+                $0.random = { 0.5 }
+            })
+    }
 
     func connect() throws(LinkspanError) -> ConnectionHandler {
         try ConnectionBuilder("memory://lobby").transport(.inMemory(self.hub)).connect(by: self.manager)

@@ -17,7 +17,10 @@ struct StatePublisherTests {
     @Test
     func `a new connection begins with created`() throws {
         let scheduler = VirtualScheduler()
-        let manager = ConnectionManager(scheduler: scheduler)
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+            })
         let transport = ScriptedTransport(scheduler: scheduler)
         let connection = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
         let reader = Reader<ConnectionState>()

@@ -12,7 +12,7 @@ struct EngineProtocolTests {
     private func withServer(
         pingInterval: Duration = .seconds(25), pingTimeout: Duration = .seconds(20), _ body: (Int) async throws -> Void
     ) async throws {
-        let configuration = DevServer.Configuration.defaults {
+        let configuration = DevServer.Configuration {
             $0.echoPath = Self.path
             $0.pingInterval = pingInterval
             $0.pingTimeout = pingTimeout

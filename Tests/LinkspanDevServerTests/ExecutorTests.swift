@@ -42,7 +42,7 @@ struct ExecutorTests {
         try await Bench.run { bench in
             let (url, transport) = place.transport(bench)
             let manager = ConnectionManager()
-            let configuration = try ConnectionBuilder(url).transport(any: transport).build()
+            let configuration = try ConnectionBuilder(url).transport(transport).build()
             do {
                 try await body(App(transport.executor), configuration, manager)
             } catch {

@@ -54,7 +54,7 @@ struct FarewellTests {
     @Test("a client that gives up while it polls for the first time leaves no session behind")
     func abandonedHandshake() async throws {
         // With sessions left behind there would be no room for the last one before their heartbeat is missed.
-        try await Bench.run(configuration: .defaults { $0.maximumConnections = 8 }) { bench in
+        try await Bench.run(configuration: .init { $0.maximumConnections = 8 }) { bench in
             for _ in 0..<40 {
                 let client = try await bench.client(.socketIO(.polling))
                 try client.handler.disconnect()

@@ -67,7 +67,7 @@ struct FaultTests {
 
     @Test("a stalled server is missed by its heartbeat", arguments: [Way.socketIO(.webSocket), .socketIO(.polling)])
     func stalledHeartbeat(_ way: Way) async throws {
-        let configuration = DevServer.Configuration.defaults {
+        let configuration = DevServer.Configuration {
             $0.pingInterval = .milliseconds(200)
             $0.pingTimeout = .milliseconds(200)
         }
@@ -137,7 +137,7 @@ struct FaultTests {
             let error = await #expect(throws: LinkspanError.self) { try await bench.server.start() }
             #expect(error?.code == .wrongState)
             let port = bench.server.port
-            let other = DevServer(hub: bench.hub, configuration: .defaults { $0.port = port })
+            let other = DevServer(hub: bench.hub, configuration: .init { $0.port = port })
             let taken = await #expect(throws: LinkspanError.self) { try await other.start() }
             #expect(taken?.code == .invalidConfiguration)
             await other.stop()

@@ -15,7 +15,7 @@ struct HostileTests {
 
     /// A bench with a client that must still be served afterwards.
     private func withServer(
-        _ configuration: DevServer.Configuration = .defaults(), _ body: (Bench) async throws -> Void
+        _ configuration: DevServer.Configuration = .init(), _ body: (Bench) async throws -> Void
     ) async throws {
         try await Bench.run(configuration: configuration) { bench in
             let bystander = try await bench.client(.socketIO(.webSocket))
@@ -70,7 +70,7 @@ struct HostileTests {
 
     @Test("half a request is borne with for a while only")
     func half() async throws {
-        try await self.withServer(.defaults { $0.requestTimeout = .milliseconds(200) }) { bench in
+        try await self.withServer(.init { $0.requestTimeout = .milliseconds(200) }) { bench in
             let (silent, slow) = (try RawClient(port: bench.server.port), try RawClient(port: bench.server.port))
             slow.write("GET / HTTP/1.1\r\nHost:")
             #expect(silent.readToEnd() == [])
@@ -132,7 +132,7 @@ struct HostileTests {
 
     @Test("a client that does not read is dropped when too much waits for it")
     func deaf() async throws {
-        try await self.withServer(.defaults { $0.maximumWaitingBytes = 1 << 20 }) { bench in
+        try await self.withServer(.init { $0.maximumWaitingBytes = 1 << 20 }) { bench in
             let (peers, ends) = (Journal<HubPeer>("the peer"), Journal<Bool>("the end of the peer"))
             bench.hub.onConnect { peer throws(LinkspanError) in peers.append(peer) }
             let client = try RawClient(port: bench.server.port)
@@ -149,7 +149,7 @@ struct HostileTests {
 
     @Test("connections above the limit are closed when all others are used")
     func limit() async throws {
-        try await self.withServer(.defaults { $0.maximumConnections = 2 }) { bench in
+        try await self.withServer(.init { $0.maximumConnections = 2 }) { bench in
             let kept = try await bench.client(.webSocket)
             _ = try await kept.handler.request("req")
             #expect(try RawClient(port: bench.server.port).readToEnd() == [])

@@ -51,7 +51,7 @@ struct IdentityTests {
             let manager = ConnectionManager()
             do {
                 try await body(manager) {
-                    try ConnectionBuilder(url).transport(any: transport).credentials($0).build()
+                    try ConnectionBuilder(url).transport(transport).credentials($0).build()
                 }
             } catch {
                 await manager.shutdown()
@@ -137,7 +137,7 @@ struct IdentityTests {
             let first = try messaging.connect()
             #expect(try await Self.whoami(first) == "ann")
             first.release()
-            let other = try ConnectionBuilder(url).transport(any: transport).credentials(Self.user("bob"))
+            let other = try ConnectionBuilder(url).transport(transport).credentials(Self.user("bob"))
                 .connect(by: messaging.manager)
             #expect(try await Self.whoami(other) == "bob")
             let second = try messaging.connect()

@@ -39,7 +39,7 @@ struct InflationTests {
         let ears = Confined(Ears(), to: loop)
         let journals = await loop.perform { () -> (Journal<Int>, Journal<WebSocketEnd>) in
             let upgrade = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: false)
-            let request = WebSocketRequest(upgrade: upgrade, compression: .defaults())
+            let request = WebSocketRequest(upgrade: upgrade, compression: .init())
             try? WebSocketChannel(request, on: loop, handler: ears.value).open()
             return (ears.value.turns, ears.value.ends)
         }
@@ -70,7 +70,7 @@ private final class Compressing: ByteStreamHandler {
     func received(_ bytes: [UInt8]) {
         self.parser.receive(bytes)
         guard let request = try? self.parser.next(),
-            let answer = try? ServerHandshake(compression: .defaults()).accept(
+            let answer = try? ServerHandshake(compression: .init()).accept(
                 method: request.method, headers: request.values)
         else { return }
         var session = WebSocketSession(role: .server, compression: answer.compression)

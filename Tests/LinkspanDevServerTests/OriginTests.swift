@@ -22,7 +22,7 @@ struct OriginTests {
         }
     }
 
-    private static let pages = DevServer.Configuration.defaults {
+    private static let pages = DevServer.Configuration {
         $0.allowedOrigins = ["https://app.example", "http://old.example:8080"]
         $0.allowedHosts = ["dev.example"]
         $0.introduction = .optional(within: .zero)
@@ -157,7 +157,7 @@ struct OriginTests {
     func misconfigured(_ origin: String, _ host: String) async throws {
         let server = DevServer(
             hub: InMemoryHub(),
-            configuration: .defaults {
+            configuration: .init {
                 $0.allowedOrigins = [origin]
                 $0.allowedHosts = [host]
             })

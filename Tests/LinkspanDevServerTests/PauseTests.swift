@@ -3,6 +3,7 @@ internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanTesting
 internal import LinkspanWebSocket
+internal import LinkspanNetwork
 internal import Testing
 
 /// Sequences that are read more slowly than the server sends, on every wire and in memory.
@@ -37,7 +38,7 @@ struct PauseTests {
         try await Bench.run(hub: Self.hub()) { bench in
             let (url, transport) = place.transport(bench)
             let manager = ConnectionManager()
-            let handler = try ConnectionBuilder(url).transport(any: transport).connect(by: manager)
+            let handler = try ConnectionBuilder(url).transport(transport).connect(by: manager)
             let outcome: Result<Void, any Error>
             do { outcome = .success(try await body(handler)) } catch { outcome = .failure(error) }
             await manager.shutdown()
@@ -118,7 +119,7 @@ struct PauseTests {
 
     @Test("for longer than the heartbeat ends the link as slow consumer", arguments: Way.allCases)
     func heartbeat(_ way: Way) async throws {
-        let server = DevServer.Configuration.defaults {
+        let server = DevServer.Configuration {
             $0.pingInterval = .milliseconds(300)
             $0.pingTimeout = .milliseconds(300)
         }
@@ -126,11 +127,11 @@ struct PauseTests {
             var (url, transport) = Place.way(way).transport(bench)
             if case .webSocket = way {
                 transport = WebSocketTransport(
-                    .defaults { $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(300)) },
+                    .init { $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(300)) },
                     loop: bench.loop)
             }
             let manager = ConnectionManager()
-            let handler = try ConnectionBuilder(url).transport(any: transport).connect(by: manager)
+            let handler = try ConnectionBuilder(url).transport(transport).connect(by: manager)
             let numbers = try handler.events("number", capacity: 10, overflow: .pause)
             #expect(try await Self.firstEnd(of: handler, after: "count") == "slowConsumer")
             withExtendedLifetime(numbers) {}

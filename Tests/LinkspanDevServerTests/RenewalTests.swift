@@ -15,13 +15,13 @@ struct RenewalTests {
         switch way {
         case .socketIO(let carriers):
             let transport = SocketIOTransport(
-                .defaults {
+                .init {
                     $0.carriers = carriers
                     $0.renewalEvent = renewalEvent
                 }, loop: bench.loop)
             return (bench.server.socketIOURL, transport)
         case .webSocket:
-            let transport = WebSocketTransport(.defaults { $0.renewalEvent = renewalEvent }, loop: bench.loop)
+            let transport = WebSocketTransport(.init { $0.renewalEvent = renewalEvent }, loop: bench.loop)
             return (bench.server.webSocketURL, transport)
         }
     }
@@ -45,8 +45,11 @@ struct RenewalTests {
                 return try Credentials(auth: ["token": "token \(call)"], validFor: .seconds(100))
             }
             let (url, transport) = self.transport(way, bench, renewalEvent: "renew")
-            let manager = ConnectionManager(scheduler: clock)
-            let handler = try ConnectionBuilder(url).transport(any: transport).credentials(source)
+            let manager = ConnectionManager(
+                options: .init {
+                    $0.scheduler = clock
+                })
+            let handler = try ConnectionBuilder(url).transport(transport).credentials(source)
                 .connect(by: manager)
             for await change in handler.stateChanges where change.to == .connected { break }
             await self.endOfTurn(of: transport)

@@ -20,7 +20,7 @@ struct ResourceTests {
     @Test("a connection has one timer, however many requests it brings, and none when it has ended")
     func timers() async throws {
         let loop = CountingLoop()
-        let configuration = DevServer.Configuration.defaults()
+        let configuration = DevServer.Configuration()
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: [:], condition: ServerCondition(port: 0),
             loop: loop)
@@ -39,7 +39,7 @@ struct ResourceTests {
     @Test("sessions and WebSockets that have ended leave no timer behind")
     func endedSessions() async throws {
         let loop = CountingLoop()
-        let configuration = DevServer.Configuration.defaults()
+        let configuration = DevServer.Configuration()
         let run = ServerRun(
             configuration, rules: try AccessRules(configuration), hubs: ["/": InMemoryHub()],
             condition: ServerCondition(port: 0), loop: loop)
@@ -87,7 +87,7 @@ struct ResourceTests {
 
     @Test("those who do nothing shut nobody out, at the same address or at another", arguments: Idleness.allCases)
     func idle(_ idleness: Idleness) async throws {
-        let configuration = DevServer.Configuration.defaults {
+        let configuration = DevServer.Configuration {
             $0.maximumConnections = 20
             $0.maximumPerAddress = 10
             $0.introduction = .required(within: .seconds(60))
@@ -115,7 +115,7 @@ struct ResourceTests {
 
     @Test("one address has no more places than its limit, and others are served")
     func perAddress() async throws {
-        let configuration = DevServer.Configuration.defaults {
+        let configuration = DevServer.Configuration {
             $0.maximumConnections = 6
             $0.maximumPerAddress = 3
             $0.introduction = .optional(within: .zero)

@@ -28,7 +28,7 @@ struct SocketIOProtocolTests {
         let hub = Self.hub()
         let server = DevServer(
             hub: hub, namespaces: ["/custom": hub],
-            configuration: .defaults {
+            configuration: .init {
                 $0.pingInterval = pingInterval
                 $0.pingTimeout = pingTimeout
             })

@@ -54,7 +54,7 @@ struct StrangeServerTests {
             "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-type: text/html\r\nContent-Length: 45\r\n\r\n"
             + #"{"code":5,"message":"Unsupported protocol version"}"#
         try await self.withServer(Self.agreement + refusal) { port, loop in
-            let transport = SocketIOTransport(.defaults { $0.protocol = isLegacy ? .v2 : .v4 }, loop: loop)
+            let transport = SocketIOTransport(.init { $0.protocol = isLegacy ? .v2 : .v4 }, loop: loop)
             let client = try await self.client("http://127.0.0.1:\(port)/", transport, loop)
             let change = try await client.states.first { $0.to == .disconnected }
             #expect(change.reason.error?.code == .unsupportedVersion)
@@ -67,7 +67,7 @@ struct StrangeServerTests {
     func notFound(_ carriers: SocketIOTransport.Carriers) async throws {
         let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
         try await self.withServer(answer) { port, loop in
-            let transport = SocketIOTransport(.defaults { $0.carriers = carriers }, loop: loop)
+            let transport = SocketIOTransport(.init { $0.carriers = carriers }, loop: loop)
             let client = try await self.client("http://127.0.0.1:\(port)/", transport, loop)
             let change = try await client.states.first { $0.to == .disconnected }
             #expect(change.reason.error?.code == .refused)

@@ -97,7 +97,7 @@ struct WireTests {
 
     @Test("where no WebSocket is to be had, a client falls back to polling")
     func fallback() async throws {
-        let configuration = DevServer.Configuration.defaults { $0.carriers = .polling }
+        let configuration = DevServer.Configuration { $0.carriers = .polling }
         try await Bench.run(configuration: configuration) { bench in
             for carriers in [Way.socketIO(.fallback), .socketIO(.upgrade)] {
                 let client = try await bench.client(carriers)
@@ -108,7 +108,7 @@ struct WireTests {
 
     @Test("heartbeats keep a silent client, on every wire", arguments: Way.allCases)
     func heartbeat(_ way: Way) async throws {
-        let configuration = DevServer.Configuration.defaults {
+        let configuration = DevServer.Configuration {
             $0.pingInterval = .milliseconds(50)
             $0.pingTimeout = .milliseconds(1_000)
         }

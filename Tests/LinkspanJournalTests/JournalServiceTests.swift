@@ -23,7 +23,7 @@ struct JournalServiceTests {
             registry.emit(NetworkEvent(status: .satisfied, interfaces: [.wifi]))
             registry.emit(PressureEvent.memory(.warning, available: nil))
             registry.emit(self.message(.expired))
-            registry.emit(BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .highWater))
+            registry.emit(BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
             registry.emit(AuthenticationEvent(kind: .revoked))
             registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
         }
@@ -33,7 +33,7 @@ struct JournalServiceTests {
                 "connection 7 connecting attempt=1 endpoint=ws://chat.example/lobby", "app active",
                 "network satisfied interfaces=wifi expensive=false constrained=false", "pressure memory warning",
                 "message 'chat' expired connection=7 bytes=10",
-                "queue outbound nearly full depth=9 limit=10 connection=7", "authentication revoked",
+                "queue nearly full depth=9 limit=10 connection=7", "authentication revoked",
                 "connection 7 disconnected code=connectionLost reason='reset' willRetry=true "
                     + "endpoint=ws://chat.example/lobby",
             ])

@@ -48,7 +48,7 @@ struct ChurnTests {
             case (.opened, .opened), (.received, .received), (.drained, .drained): stream?.abort()
             case (.opened, .finishedOpen): stream?.finish()
             case (.opened, .paused):
-                stream?.pauseReading()
+                stream?.setReadingPaused(true)
                 stream?.abort()
             case (.opened, .drained): stream?.write { $0 += pattern(1_000) }
             case (.closed, _): endings.withLock { $0[number] += 1 }

@@ -94,7 +94,7 @@ struct ExchangeTests {
                             return (parts.count, parts.count + part.count)
                         }
                         guard before == 0 else { return }
-                        own.value?.pauseReading()
+                        own.value?.setReadingPaused(true)
                         paused.yield(count)
                     } completion: {
                         finish.yield($0)
@@ -109,7 +109,7 @@ struct ExchangeTests {
                     await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
                 }
                 #expect(parts.withLock { $0.count } == count)
-                await loop.perform { own.value?.resumeReading() }
+                await loop.perform { own.value?.setReadingPaused(false) }
                 let answer = try #require(await results.first { _ in true }).get()
                 #expect(answer.body.isEmpty)
                 #expect(parts.withLock { $0 } == pattern(size))

@@ -80,14 +80,13 @@ private final class EchoHandler: ByteStreamHandler {
     init(_ stream: any ByteStream) { self.stream = stream }
 
     func opened(_ head: ResponseHead) {}
-    func readTurnEnded() {}
     func closed(_ reason: ByteStreamError) {}
-    func drained() { self.stream.resumeReading() }
+    func drained() { self.stream.setReadingPaused(false) }
 
     func received(_ bytes: [UInt8]) {
         guard self.head != nil else {
             let pending = self.stream.write { $0 += bytes } ?? 0
-            if pending > 1 << 20 { self.stream.pauseReading() }
+            if pending > 1 << 20 { self.stream.setReadingPaused(true) }
             return
         }
         self.head?.append(contentsOf: bytes)

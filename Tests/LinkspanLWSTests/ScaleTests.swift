@@ -21,7 +21,6 @@ struct ScaleTests {
 
         func opened(_ head: ResponseHead) { self.note { $0.opened += 1 } }
         func received(_ bytes: [UInt8]) { self.note { $0.received += bytes.count } }
-        func readTurnEnded() {}
         func drained() {}
         func closed(_ reason: ByteStreamError) { self.note { $0.closed += 1 } }
 

@@ -82,9 +82,9 @@ struct TLSTests {
                 var bytes: [UInt8] = []
                 while bytes.count < size {
                     bytes += try await recorder.bytes(min(1 << 20, size - bytes.count))
-                    stream.pauseReading()
+                    stream.setReadingPaused(true)
                     await hop(loop)
-                    stream.resumeReading()
+                    stream.setReadingPaused(false)
                 }
                 #expect(bytes == sent)
                 stream.abort()

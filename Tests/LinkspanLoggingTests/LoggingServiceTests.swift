@@ -89,7 +89,7 @@ struct LoggingServiceTests {
             registry.emit(
                 FaultEvent(path: "presence", code: .handlerFailed, message: "gone", severity: .error, hint: "wait"))
             registry.emit(
-                BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .highWater))
+                BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
         }
         #expect(lines.map { $0.sentence } == ["fault", "queue nearly full"])
         #expect(lines.map { $0.level } == [.error, .notice])
@@ -105,13 +105,13 @@ struct LoggingServiceTests {
         try registry.register(service).keep()
         try await registry.start()
         await registry.barrier(self.connection(.created))
-        try await service.reconfigure(OptionValues(["level": .text("debug"), "families": .list(["connection"])]))
+        try await service.reconfigure(OptionValues(["level": "debug", "families": ["connection"]]))
         await registry.barrier(self.connection(.created))
         await #expect(throws: LinkspanError.self) {
-            try await service.reconfigure(OptionValues(["level": .text("error"), "families": .list(["weather"])]))
+            try await service.reconfigure(OptionValues(["level": "error", "families": ["weather"]]))
         }
         await registry.barrier(self.connection(.released))
-        try await service.reconfigure(.none)
+        try await service.reconfigure(OptionValues())
         #expect(await service.families == LoggingService.Family.standard)
         await registry.stop()
         #expect(recorder.lines.map { $0.sentence }.prefix(2) == ["connection created", "connection released"])
@@ -157,7 +157,7 @@ struct LoggingServiceTests {
             ]) { $1 }
         let service = try #require(try loader.load(environment: on).plan.services.first?.service)
         let lines = try await self.lines(service, recorder) { registry in
-            registry.emit(BufferEvent(connection: 7, queue: .outbound, depth: 9, limit: 10, kind: .highWater))
+            registry.emit(BufferEvent(connection: 7, depth: 9, limit: 10, kind: .highWater))
             registry.emit(self.connection(.created))
         }
         #expect(lines.map { $0.sentence } == ["connection created"])

@@ -35,7 +35,11 @@ struct ConnectionReporterTests {
         let scheduler = self.scheduler
         self.transport = ScriptedTransport(scheduler: scheduler) { _ in .delaying(by: .milliseconds(20)) }
         self.transport.onMessage { if $0.event != "silence" { $0.reply($0.payload) } }
-        self.manager = ConnectionManager(services: self.services, scheduler: scheduler, random: { 0.5 })
+        self.manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { 0.5 }
+            }, services: self.services)
         try self.services.register(self.ear).keep()
         try await self.services.start()
     }

@@ -43,7 +43,11 @@ struct ObserverTests {
         let (scheduler, notes) = (VirtualScheduler(), Notes())
         let transport = ScriptedTransport(scheduler: scheduler)
         transport.onMessage { $0.reply($0.payload) }
-        let manager = ConnectionManager(observer: notes, scheduler: scheduler, random: { 0.5 })
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { 0.5 }
+            }, observer: notes)
         let handler = try ConnectionBuilder("scripted://server?token=1").transport(transport).connect(by: manager)
         try handler.perform(Command(.request, event: "early", payload: .empty))
         scheduler.settle()
@@ -63,7 +67,11 @@ struct ObserverTests {
     func moved() throws {
         let (scheduler, notes) = (VirtualScheduler(), Notes())
         let transport = ScriptedTransport(scheduler: scheduler)
-        let manager = ConnectionManager(observer: notes, scheduler: scheduler, random: { 0.5 })
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { 0.5 }
+            }, observer: notes)
         let handler = try ConnectionBuilder("scripted://one").transport(transport).connect(by: manager)
         scheduler.advance(by: .seconds(1))
         try manager.move(handler, to: ConnectionBuilder("scripted://two").transport(transport).build())
@@ -80,7 +88,11 @@ struct ObserverTests {
         let transport = ScriptedTransport(scheduler: scheduler)
         let services = ServiceRegistry()
         let journal = Lock<[AuthenticationEvent]>([])
-        let manager = ConnectionManager(services: services, scheduler: scheduler, random: { 0 })
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { 0 }
+            }, services: services)
         let holder = EventRecorder()
         let registration = services.observe(weak: holder, AuthenticationEvent.self) { _, stamped in
             journal.withLock { $0.append(stamped.event) }
@@ -126,18 +138,17 @@ struct ObserverTests {
         withExtendedLifetime((handler, holder)) {}
     }
 
-    @Test("the facade takes clock, limits and options for its manager and registry")
+    @Test("the facade takes clock and limits for its manager")
     func facade() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler) { _ in .refusing(LinkspanError(.connectionLost, "no")) }
         let plan = MessagingPlan(url: "scripted://server", transport: transport)
-        let attempts = AttemptLimits(spacing: .seconds(3_600))
         let messaging = try await Messaging.start(
             plan,
-            options: Messaging.Options(scheduler: scheduler) {
-                $0.attempts = attempts
+            connections: ConnectionManager.Options {
+                $0.scheduler = scheduler
+                $0.attempts.spacing = .seconds(3_600)
                 $0.random = { 0.5 }
-                $0.registry.scheduler = SystemScheduler.shared
             })
         let handler = try messaging.connect()
         scheduler.advance(by: .seconds(60))

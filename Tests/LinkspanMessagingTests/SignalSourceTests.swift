@@ -61,12 +61,15 @@ struct SignalSourceTests {
         try services.register(SourceService("path", paths)).keep()
         try services.register(SourceService("app", phases)).keep()
         try await services.start()
-        let manager = ConnectionManager(services: services, scheduler: scheduler, random: { 0.5 })
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { 0.5 }
+            }, services: services)
         let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
         scheduler.settle()
-        var changes = handler.stateChanges.makeAsyncIterator()
         func next(_ state: ConnectionState) async {
-            while let change = await changes.next(), change.to != state {}
+            for await change in handler.stateChanges where change.to == state { return }
         }
         await next(.connected)
         path.yield(Self.gone)
@@ -94,7 +97,11 @@ struct SignalSourceTests {
     func `a manager without a registry follows sources itself, until the task is cancelled`() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler)
-        let manager = ConnectionManager(scheduler: scheduler, random: { 0.5 })
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { 0.5 }
+            })
         let handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
         scheduler.settle()
         let (paths, path) = AsyncStream.makeStream(of: NetworkEvent.self)

@@ -78,13 +78,13 @@ struct MetricsServiceTests {
             for (number, depth) in [(7 as UInt64, 5), (8, 3)] {
                 registry.emit(self.connection(.created, number))
                 registry.emit(
-                    BufferEvent(connection: number, queue: .outbound, depth: depth, limit: 10, kind: .highWater))
+                    BufferEvent(connection: number, depth: depth, limit: 10, kind: .highWater))
             }
             registry.emit(
-                BufferEvent(connection: 7, queue: .outbound, depth: 6, limit: 10, kind: .level))
+                BufferEvent(connection: 7, depth: 6, limit: 10, kind: .level))
             registry.emit(self.connection(.released, 7))
         }
-        let labels = [("endpoint", self.endpoint), ("queue", "outbound")]
+        let labels = [("endpoint", self.endpoint)]
         let gauge = try self.metrics.expectGauge("linkspan_queue_depth", labels)
         #expect(gauge.values == [5, 8, 9, 3])
     }

@@ -18,7 +18,7 @@ internal import Testing
 
     @Test("more than this side accepts is told as its limit, and a broken rule as the server's fault")
     func limits() throws {
-        var decoder = FrameDecoder(role: .client, limits: .defaults { $0.maxMessageBytes = 4 })
+        var decoder = FrameDecoder(role: .client, limits: .init { $0.maxMessageBytes = 4 })
         decoder.append([0x81, 5, 1, 2, 3, 4, 5])
         let tooBig = try #require(throws: WebSocketProtocolError.self) { try decoder.next() }
         let limit = CloseEvent(code: .messageTooBig, reason: "", wasClean: false, violation: tooBig)

@@ -14,8 +14,12 @@ struct PresenceServiceTests {
 
     /// A connection over virtual time that the service uses, not yet up.
     private func connected(_ transport: ScriptedTransport) throws -> (ConnectionManager, ConnectionHandler) {
-        let manager = ConnectionManager(scheduler: self.scheduler, random: { 0.5 })
-        let configuration = try ConnectionBuilder("scripted://server").transport(any: transport).build()
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = self.scheduler
+                $0.random = { 0.5 }
+            })
+        let configuration = try ConnectionBuilder("scripted://server").transport(transport).build()
         let handler = try manager.connect(configuration)
         try self.service.use(handler)
         return (manager, handler)

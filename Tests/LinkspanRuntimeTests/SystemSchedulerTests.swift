@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("SystemScheduler", .timeLimit(.minutes(1)))
 struct SystemSchedulerTests {
-    private let scheduler = SystemScheduler()
+    private let scheduler = SystemTimers()
 
     /// An object whose lives are counted.
     private final class Counted: Sendable {

@@ -190,7 +190,7 @@ struct RegistryServiceTests {
         let hanging = Witness(name: "a", recorder: self.recorder) { try await Task.sleep(for: .seconds(600)) }
         let plan = MessagingPlan(
             url: "memory://hub", transport: InMemoryTransport(hub: InMemoryHub()), services: [hanging])
-        let service = MessagingService(plan, options: Messaging.Options { $0.registry.startBudget = .milliseconds(50) })
+        let service = MessagingService(plan, services: .init { $0.startBudget = .milliseconds(50) })
         let began = ContinuousClock.now
         let error = await #expect(throws: LinkspanError.self) { try await service.run() }
         #expect((error?.cause as? RegistryError)?.code == .startFailed)

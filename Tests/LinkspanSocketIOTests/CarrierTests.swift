@@ -143,7 +143,7 @@ struct CarrierMemoryTests {
         func key(_ credentials: Credentials) throws -> SocketIOEngines.Key {
             let request = LinkRequest(url: try ConnectionURL("http://h/"), credentials: credentials)
             return SocketIOLink(
-                request: request, configuration: .defaults(), engines: .shared, receiver: NobodyListens()
+                request: request, configuration: .init(), engines: .shared, receiver: NobodyListens()
             ).key
         }
         let (ann, bob) = (try key(Credentials(auth: ["name": "ann"])), try key(Credentials(auth: ["name": "bob"])))
@@ -173,7 +173,7 @@ struct CarrierMemoryTests {
 struct EnginePathTests {
     @Test("ends with a slash, as in the reference", arguments: [("/live", "/live/"), ("/a/b/", "/a/b/"), ("/", "/")])
     func slash(_ given: String, _ path: String) throws {
-        let configuration = SocketIOTransport.Configuration.defaults { $0.path = given }
+        let configuration = SocketIOTransport.Configuration { $0.path = given }
         #expect(configuration.path == path)
         let request = CarrierRequest(
             link: LinkRequest(url: try ConnectionURL("http://h/")), configuration: configuration)
@@ -185,7 +185,7 @@ struct EnginePathTests {
         let manager = ConnectionManager()
         let handlers = try ["/live", "/live/", "/other/"].map { path in
             try ConnectionBuilder("http://127.0.0.1:9/")
-                .transport(any: SocketIOTransport(.defaults { $0.path = path }))
+                .transport(any: SocketIOTransport(.init { $0.path = path }))
                 .build().connect(by: manager)
         }
         #expect(manager.statistics.map(\.holders).sorted() == [1, 2])
@@ -233,14 +233,14 @@ struct RecoveryOffsetTests {
         var offset = RecoveryOffset()
         offset.note("Q7xWgm-")
         let recovery = SocketIORecovery(pid: "P\"1", offset: offset)
-        let exported = try #require(recovery.exported?.exported)
-        let restored = try #require(SocketIORecovery(Resumption(exported: exported)))
+        let exported = try #require(recovery.exported?.state)
+        let restored = try #require(SocketIORecovery(Resumption(state: exported)))
         #expect(restored == recovery)
         #expect(SocketIORecovery(pid: "P", offset: RecoveryOffset()).exported == nil)
         for text in ["", "x", "\"P\"", "\"P\",\"\"", "\"P\",1", "\"P\",\"o\",1", "{},\"o\"", "[", "\"\",\"o\""] {
-            #expect(SocketIORecovery(Resumption(exported: text)) == nil)
+            #expect(SocketIORecovery(Resumption(state: Secret(text))) == nil)
         }
-        #expect(!"\(Resumption(exported: exported))".contains("P"))
+        #expect(!"\(Resumption(state: exported))".contains("P"))
     }
 }
 

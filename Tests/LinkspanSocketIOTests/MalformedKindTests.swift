@@ -23,7 +23,7 @@ struct MalformedKindTests {
 
         var description: String {
             switch self {
-            case .ends(let code): "ends: \(code.rawValue)"
+            case .ends(let code): "ends: \(code)"
             case .closes(let code): "closes: \(code.rawValue)"
             case .leaves(let code): "leaves: \(code.rawValue)"
             case .ignored: "ignored"

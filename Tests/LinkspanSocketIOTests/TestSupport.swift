@@ -88,7 +88,7 @@ enum Verdict: Equatable, CustomStringConvertible {
         case .packet(let packet): "packet(\(packet))"
         case .nothing: "nothing"
         case .awaitsAttachments: "awaitsAttachments"
-        case .refused(let code): "refused(\(code.rawValue))"
+        case .refused(let code): "refused(\(code))"
         }
     }
 }
@@ -178,7 +178,7 @@ extension SocketIOSession {
     }
 }
 
-extension EngineIOSession.TimerOutcome {
+extension Heartbeat.TimerOutcome {
     /// Why the session is over; nil when it is not.
     var error: LinkspanError? {
         if case .end(let error) = self { error } else { nil }

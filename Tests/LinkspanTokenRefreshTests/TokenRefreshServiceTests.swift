@@ -56,8 +56,12 @@ struct TokenRefreshServiceTests {
     private func connected(
         _ tokens: TokenSource, _ transport: ScriptedTransport, _ scheduler: VirtualScheduler
     ) async throws -> ConnectionHandler {
-        let manager = ConnectionManager(scheduler: scheduler, random: { 0 })
-        let configuration = try ConnectionBuilder("scripted://server").transport(any: transport)
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { 0 }
+            })
+        let configuration = try ConnectionBuilder("scripted://server").transport(transport)
             .credentials(tokens.credentials).build()
         let handler = try manager.connect(configuration)
         try await Self.until("the connection is up", scheduler) { handler.state == .connected }
@@ -180,8 +184,12 @@ struct TokenRefreshServiceTests {
     func logOut() async throws {
         let tokens = self.server.source(self.scheduler)
         let transport = ScriptedTransport(scheduler: self.scheduler)
-        let manager = ConnectionManager(scheduler: self.scheduler, random: { 0 })
-        let configuration = try ConnectionBuilder("scripted://server").transport(any: transport)
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = self.scheduler
+                $0.random = { 0 }
+            })
+        let configuration = try ConnectionBuilder("scripted://server").transport(transport)
             .credentials(tokens.credentials).build()
         let former = try manager.connect(configuration)
         try await Self.until("the connection is up", self.scheduler) { former.state == .connected }

@@ -5,7 +5,7 @@ internal import Testing
 /// What has gone wrong in other implementations, each by its public number.
 @Suite("CVE: WebSocket")
 struct CVETests {
-    private static let limits = WebSocketLimits.defaults { $0.maxMessageBytes = 1 << 20 }
+    private static let limits = WebSocketLimits { $0.maxMessageBytes = 1 << 20 }
 
     private static func error(_ bytes: [UInt8]) -> WebSocketProtocolError.Code? {
         FrameDecoder.decode(bytes, limits: Self.limits).error
@@ -22,9 +22,9 @@ struct CVETests {
 
     @Test("CVE-2026-44545: no limit can be switched off by a zero")
     func limits() {
-        #expect(WebSocketLimits.defaults().maxMessageBytes > 0)
-        #expect(WebSocketLimits.defaults().maxFragments > 0)
-        #expect(WebSocketLimits.defaults().maxPongsPerChunk > 0)
+        #expect(WebSocketLimits().maxMessageBytes > 0)
+        #expect(WebSocketLimits().maxFragments > 0)
+        #expect(WebSocketLimits().maxPongsPerChunk > 0)
     }
 
     @Test("CVE-2026-48779, CVE-2026-42786: fragments, tiny ones and endless ones, have a limit", arguments: [0, 1])

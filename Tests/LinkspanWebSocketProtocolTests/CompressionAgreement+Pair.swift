@@ -4,7 +4,7 @@ internal import Testing
 extension CompressionAgreement {
     /// What a client and a server with these options make of each other's headers.
     static func pair(
-        client: WebSocketCompression = .defaults(), server: WebSocketCompression = .defaults()
+        client: WebSocketCompression = .init(), server: WebSocketCompression = .init()
     ) throws -> (client: Self, server: Self) {
         let answer = try #require(server.answer(to: try WebSocketExtension.parse([client.offer])))
         let elements = try WebSocketExtension.parse([answer.header])
@@ -13,6 +13,6 @@ extension CompressionAgreement {
 
     /// What a client agrees on with a server that has no wishes.
     static func client(_ configure: (inout WebSocketCompression) -> Void = { _ in }) throws -> Self {
-        try Self.pair(client: .defaults(configure)).client
+        try Self.pair(client: .init(configure)).client
     }
 }

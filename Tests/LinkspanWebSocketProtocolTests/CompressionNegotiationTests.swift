@@ -11,7 +11,7 @@ struct CompressionNegotiationTests {
         init(
             clientForgets: Bool = false, serverForgets: Bool = false, clientBits: Int = 15, serverBits: Int = 15
         ) {
-            self.options = .defaults {
+            self.options = .init {
                 $0.clientNoContextTakeover = clientForgets
                 $0.serverNoContextTakeover = serverForgets
                 $0.clientMaxWindowBits = clientBits
@@ -24,7 +24,7 @@ struct CompressionNegotiationTests {
 
     @Test("an offer names what is wished, and always that the client's window may be named")
     func makesOffers() {
-        #expect(WebSocketCompression.defaults().offer == "permessage-deflate; client_max_window_bits")
+        #expect(WebSocketCompression().offer == "permessage-deflate; client_max_window_bits")
         #expect(
             Self.all.options.offer
                 == "permessage-deflate; client_no_context_takeover; server_no_context_takeover; "
@@ -40,7 +40,7 @@ struct CompressionNegotiationTests {
         let refusing = try Self.serve(nil, [offer])
         #expect(refusing.compression == nil)
         #expect(refusing.headers.allSatisfy { $0.name != "Sec-WebSocket-Extensions" })
-        let agreeing = try Self.serve(.defaults(), [offer])
+        let agreeing = try Self.serve(.init(), [offer])
         #expect(agreeing.headers.last?.name == "Sec-WebSocket-Extensions")
         #expect(agreeing.headers.last?.value == "permessage-deflate")
     }
@@ -206,7 +206,7 @@ struct CompressionNegotiationTests {
 
     @Test("the server refuses a header that is no list of extensions", arguments: ["permessage-deflate;", "a b", "=;"])
     func refusesMalformed(header: String) {
-        let error = #expect(throws: WebSocketProtocolError.self) { try Self.serve(.defaults(), [header]) }
+        let error = #expect(throws: WebSocketProtocolError.self) { try Self.serve(.init(), [header]) }
         #expect(error?.code == .extensionMalformed)
         #expect(error?.httpStatus == 400)
     }

@@ -83,7 +83,7 @@ struct CompressionViolationTests {
 
     /// A compressed message of zeros, about a thousandth of its size.
     private static func bomb(_ count: Int) throws -> [UInt8] {
-        let options = WebSocketCompression.defaults { $0.level = 9 }
+        let options = WebSocketCompression { $0.level = 9 }
         var compressor = MessageCompressor(try CompressionAgreement.pair(server: options).server, role: .server)
         var output: [UInt8] = []
         compressor.append(.binary, payload: [UInt8](repeating: 0, count: count)[...], mask: nil, to: &output)
@@ -105,10 +105,10 @@ struct CompressionViolationTests {
 
     @Test("a message is inflated to its limit and not a byte further", arguments: [1, 1000, 16 << 10, 100_000])
     func size(limit: Int) throws {
-        let limits = WebSocketLimits.defaults { $0.maxMessageBytes = limit }
+        let limits = WebSocketLimits { $0.maxMessageBytes = limit }
         let agreement = try CompressionAgreement.client()
         func drain(_ count: Int, _ cut: Int) throws -> Drained {
-            let options = WebSocketCompression.defaults { $0.threshold = 1 }
+            let options = WebSocketCompression { $0.threshold = 1 }
             var compressor = MessageCompressor(try CompressionAgreement.pair(server: options).server, role: .server)
             var bytes: [UInt8] = []
             compressor.append(.binary, payload: [UInt8](repeating: 9, count: count)[...], mask: nil, to: &bytes)
@@ -124,7 +124,7 @@ struct CompressionViolationTests {
 
     @Test("a message of blocks that hold nothing is refused by its size on the wire")
     func emptyBlocks() throws {
-        let limits = WebSocketLimits.defaults { $0.maxMessageBytes = 1000 }
+        let limits = WebSocketLimits { $0.maxMessageBytes = 1000 }
         let nothing = (0..<300).flatMap { _ in [0x00, 0x00, 0x00, 0xFF, 0xFF] as [UInt8] }
         var whole = FrameDecoder(role: .client, limits: limits, compression: try .client())
         #expect(whole.drain([Wire.frame(0xC2, nothing)[...]]).error == .messageTooBig)
@@ -138,7 +138,7 @@ struct CompressionViolationTests {
 
     @Test("fragments are counted on the wire")
     func fragments() throws {
-        let limits = WebSocketLimits.defaults { $0.maxFragments = 3 }
+        let limits = WebSocketLimits { $0.maxFragments = 3 }
         var decoder = FrameDecoder(role: .client, limits: limits, compression: try .client())
         #expect(decoder.drain([[0x42, 0, 0, 0, 0, 0, 0, 0][...]]).error == .tooManyFragments)
     }
@@ -151,7 +151,7 @@ struct CompressionViolationTests {
         var bytes: [UInt8] = []
         compressor.append(.binary, payload: payload[...], mask: nil, to: &bytes)
         #expect(bytes.count > 100_010)
-        let limits = WebSocketLimits.defaults { $0.maxMessageBytes = 100_000 }
+        let limits = WebSocketLimits { $0.maxMessageBytes = 100_000 }
         var decoder = FrameDecoder(role: .client, limits: limits, compression: try .client())
         #expect(decoder.drain([bytes[...]]) == Drained(incoming: [.binary(payload[...])]))
     }
@@ -161,7 +161,7 @@ struct CompressionViolationTests {
     @Test("random bytes give a value or an error, the same however they are cut", .timeLimit(.minutes(1)))
     func noise() throws {
         var random = SeededGenerator(seed: 5)
-        let limits = WebSocketLimits.defaults { $0.maxMessageBytes = 2048 }
+        let limits = WebSocketLimits { $0.maxMessageBytes = 2048 }
         let agreement = try CompressionAgreement.client()
         for round in 0..<20_000 {
             var bytes: [UInt8] = []

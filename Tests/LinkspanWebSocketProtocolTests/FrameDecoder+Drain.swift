@@ -23,7 +23,7 @@ extension FrameDecoder {
 
     /// What a fresh decoder for `role` makes of `bytes` in one chunk.
     static func decode(
-        _ bytes: [UInt8], role: WebSocketRole = .client, limits: WebSocketLimits = .defaults()
+        _ bytes: [UInt8], role: WebSocketRole = .client, limits: WebSocketLimits = .init()
     ) -> Drained {
         var decoder = FrameDecoder(role: role, limits: limits)
         return decoder.drain([bytes[...]])

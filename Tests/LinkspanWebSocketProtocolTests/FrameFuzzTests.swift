@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Random bytes")
 struct FrameFuzzTests {
-    private static let limits = WebSocketLimits.defaults { $0.maxMessageBytes = 4096 }
+    private static let limits = WebSocketLimits { $0.maxMessageBytes = 4096 }
 
     @Test("give a value or an error, and never both ways of reading disagree", .timeLimit(.minutes(1)))
     func noise() {

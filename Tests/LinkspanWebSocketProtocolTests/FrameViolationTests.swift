@@ -101,7 +101,7 @@ struct FrameViolationTests {
 
     @Test("a message may be as big as the limit and not a byte bigger, known from the header alone")
     func messageLimit() {
-        let limits = WebSocketLimits.defaults { $0.maxMessageBytes = 300 }
+        let limits = WebSocketLimits { $0.maxMessageBytes = 300 }
         let full = [UInt8](repeating: 0x61, count: 300)
         #expect(FrameDecoder.decode(Wire.frame(0x81, full), limits: limits).incoming.count == 1)
         #expect(FrameDecoder.decode([0x81, 126, 1, 45], limits: limits).error == .messageTooBig)
@@ -115,7 +115,7 @@ struct FrameViolationTests {
 
     @Test("a message may have as many fragments as the limit and not one more, pings not counted")
     func fragmentLimit() {
-        let limits = WebSocketLimits.defaults { $0.maxFragments = 3 }
+        let limits = WebSocketLimits { $0.maxFragments = 3 }
         let three = Wire.frame(0x02) + Wire.frame(0x00) + Wire.frame(0x89)
         #expect(FrameDecoder.decode(three + Wire.frame(0x80), limits: limits).incoming == [.ping([]), .binary([])])
         let four = three + Wire.frame(0x00) + Wire.frame(0x80)

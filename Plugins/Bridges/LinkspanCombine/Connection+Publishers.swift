@@ -8,6 +8,8 @@ public import Linkspan
 extension Connection {
     /// Publishes the messages of one event, or of every event when `event` is nil.
     ///
+    /// Messages that came before anybody listened are handed over first.
+    ///
     /// ```swift
     /// let lines = connection.publisher(for: "message").compactMap { try? $0.decode(Line.self) }.sink { show($0) }
     /// ```
@@ -20,8 +22,14 @@ extension Connection {
     /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher(
         for event: String?, capacity: Int = 1_024, onOverflow: (@Sendable (Int) -> Void)? = nil
-    ) -> MessagePublisher {
-        MessagePublisher(channel: self, event: event, capacity: capacity, onOverflow: onOverflow)
+    ) -> ConnectionPublisher<Message> {
+        ConnectionPublisher(channel: self, capacity: capacity, onOverflow: onOverflow) {
+            channel, subscription throws(LinkspanError) in
+            subscription.own(
+                try channel.subscribe(to: event, once: false, onMark: nil) { [weak subscription] message in
+                    subscription?.push(message.detached())
+                })
+        }
     }
 
     /// Publishes the values of an event, a message of another shape as an error in its place.
@@ -36,12 +44,21 @@ extension Connection {
     /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher<Value, Reply>(
         for event: Event<Value, Reply>, capacity: Int = 1_024, onOverflow: (@Sendable (Int) -> Void)? = nil
-    ) -> Publishers.Map<MessagePublisher, Result<Value, LinkspanError>> {
+    ) -> Publishers.Map<ConnectionPublisher<Message>, Result<Value, LinkspanError>> {
         self.publisher(for: event.name, capacity: capacity, onOverflow: onOverflow).map { message in
             Result { () throws(LinkspanError) in try message.decode(Value.self) }
         }
     }
 
-    /// Publishes the present state, then every change of it; see ``StatePublisher``.
-    public var statePublisher: StatePublisher { StatePublisher(channel: self) }
+    /// Publishes the present state, then every change of it once, in order.
+    ///
+    /// A subscriber that has left 1,024 states unread loses the oldest of them, never the latest.
+    public var statePublisher: ConnectionPublisher<ConnectionState> {
+        ConnectionPublisher(channel: self, capacity: 1_024, onOverflow: nil) { channel, subscription in
+            subscription.own(channel.onStateChange { [weak subscription] in subscription?.push($0.to) })
+            // The channel tells the latest change by itself; there is none as long as it has only been created. Should
+            // the first one come at this very moment, that is the present state, and this one is left out.
+            if channel.state == .created { subscription.begin(with: .created) }
+        }
+    }
 }

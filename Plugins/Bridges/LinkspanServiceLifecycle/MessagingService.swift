@@ -1,7 +1,6 @@
 public import Linkspan
 public import LinkspanLifecycle
 public import LinkspanMessaging
-public import Logging
 public import ServiceLifecycle
 
 /// Runs a plan, with its services and its connection, in a `ServiceGroup`.
@@ -28,21 +27,21 @@ public struct MessagingService: Service {
     ///
     /// - Parameters:
     ///   - plan: the plan; its services run once.
-    ///   - options: settings of the connection manager and the service registry.
-    ///   - logger: gets state changes of connections, at level debug.
+    ///   - connections: how the connection manager works.
+    ///   - services: how the service registry works.
     ///   - budget: how long the stop may take. A group with a shorter `maximumGracefulShutdownDuration` gives up before.
     ///   - onReady: called when every required service is ready and the connection is being opened. When it throws,
     ///     everything is stopped and the error goes to the group.
     ///   - onStop: called with the fate of every service.
     public init(
-        _ plan: MessagingPlan, options: Messaging.Options = Messaging.Options(),
-        logger: Logger = Logger(label: "linkspan"), budget: Duration = .seconds(8),
+        _ plan: MessagingPlan, connections: ConnectionManager.Options = ConnectionManager.Options(),
+        services: ServiceRegistry.Options = ServiceRegistry.Options(), budget: Duration = .seconds(8),
         onReady: @escaping @Sendable (Messaging, ConnectionHandler) async throws -> Void = { _, _ in },
         onStop: @escaping @Sendable (ShutdownReport) async -> Void = { _ in }
     ) {
         self.residence = Residence(
             start: {
-                let messaging = try await Messaging.start(plan, options: options, logger: logger)
+                let messaging = try await Messaging.start(plan, connections: connections, services: services)
                 do {
                     return Resident(messaging: messaging, connection: try messaging.connect())
                 } catch {

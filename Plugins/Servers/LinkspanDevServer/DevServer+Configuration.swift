@@ -64,14 +64,8 @@ extension DevServer {
         /// the server under a name of its own (DNS rebinding). Numeric addresses are always allowed.
         public var allowedHosts: Set<String> = []
 
-        private init() {}
-
         /// The defaults named at the properties, changed by `configure`.
-        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-            var configuration = Self()
-            configure(&configuration)
-            return configuration
-        }
+        public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
     }
 
     /// What may carry a session of Socket.IO.

@@ -46,7 +46,7 @@ public final class DevServer: Sendable {
     ///   - namespaces: the hubs of further namespaces of Socket.IO, by their names, such as `/admin`.
     ///   - configuration: where it listens, how it beats, and how much it takes.
     public init(
-        hub: InMemoryHub, namespaces: [String: InMemoryHub] = [:], configuration: Configuration = .defaults()
+        hub: InMemoryHub, namespaces: [String: InMemoryHub] = [:], configuration: Configuration = .init()
     ) {
         self.configuration = configuration
         self.hubs = namespaces.merging(["/": hub]) { _, main in main }

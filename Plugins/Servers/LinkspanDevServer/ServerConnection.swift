@@ -66,7 +66,6 @@ final class ServerConnection: ByteStreamHandler {
     // MARK: The stream's events
 
     func opened(_ head: ResponseHead) {}
-    func readTurnEnded() {}
     func drained() {}
 
     func received(_ bytes: [UInt8]) { self.run.arrive { self.process(bytes) } }
@@ -181,7 +180,7 @@ extension ServerConnection {
     func upgrade(_ request: HTTPRequest, owner: any ConnectionOwner) -> Bool {
         do throws(WebSocketProtocolError) {
             let answer = try ServerHandshake().accept(method: request.method, headers: request.values)
-            let limits = WebSocketLimits.defaults { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
+            let limits = WebSocketLimits { $0.maxMessageBytes = self.run.configuration.maximumMessageBytes }
             let session = WebSocketSession(role: .server, limits: limits)
             self.withState { $0.phase = .webSocket(session, owner) }
             self.deadline.set(nil)

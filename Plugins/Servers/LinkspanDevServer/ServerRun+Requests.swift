@@ -77,9 +77,9 @@ extension HTTPRequest {
         let ofTheProtocol: Set<String> = ["EIO", "transport", "sid", "t", "b64"]
         var credentials = Credentials.none
         credentials.auth = auth
-        credentials.headers = self.fields.map { Credentials.Header($0.name, Secret($0.value)) }
+        credentials.headers = self.fields.map { Credentials.Field($0.name, Secret($0.value)) }
         credentials.query = self.query.filter { !ofTheProtocol.contains($0.name) }
-            .map { Credentials.QueryItem($0.name, Secret($0.value)) }
+            .map { Credentials.Field($0.name, Secret($0.value)) }
         return LinkRequest(url: url, credentials: credentials)
     }
 }

@@ -155,9 +155,7 @@ final class ServerRun: Sendable {
                 return (state.connections.all, isStalled ? [] : state.held)
             }
             for job in held { job() }
-            for connection in connections {
-                if isStalled { connection.stream.pauseReading() } else { connection.stream.resumeReading() }
-            }
+            for connection in connections { connection.stream.setReadingPaused(isStalled) }
         }
     }
 
@@ -170,7 +168,7 @@ final class ServerRun: Sendable {
         case .takenFrom(let other): other.abort()
         case .refused: return nil
         }
-        if self.condition.isStalled { stream.pauseReading() }
+        if self.condition.isStalled { stream.setReadingPaused(true) }
         connection.begin()
         return connection
     }

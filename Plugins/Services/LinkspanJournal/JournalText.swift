@@ -14,7 +14,7 @@ enum JournalText {
             "connection \(event.connection) \(Self.connection(event.kind)) endpoint=\(event.endpoint)"
         case let event as MessageEvent:
             "message '\(event.event)' \(Self.message(event.kind)) connection=\(event.connection) bytes=\(event.bytes)"
-        case let event as BufferEvent: "queue \(event.queue.rawValue) \(Self.buffer(event))"
+        case let event as BufferEvent: "queue \(Self.buffer(event))"
         case let event as AuthenticationEvent: "authentication \(Self.authentication(event))"
         case let event as PressureEvent: "pressure \(Self.pressure(event))"
         case let event as FaultEvent: "fault \(Self.fault(event))"
@@ -76,8 +76,7 @@ enum JournalText {
             case .flushed(let count, let time): "flushed count=\(count) time=\(time)"
             @unknown default: "changed"
             }
-        return "\(what) depth=\(event.depth) limit=\(event.limit)"
-            + Self.given("connection", event.connection)
+        return "\(what) depth=\(event.depth) limit=\(event.limit) connection=\(event.connection)"
     }
 
     private static func authentication(_ event: AuthenticationEvent) -> String {

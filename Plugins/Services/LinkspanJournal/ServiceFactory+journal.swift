@@ -23,7 +23,7 @@ extension JournalService.Options {
     /// - Parameter values: the options, checked against their declarations.
     public init(_ values: OptionValues) {
         self.init()
-        if let capacity = values.number("capacity") { self.capacity = capacity }
+        if let capacity: Int = values["capacity"] { self.capacity = capacity }
     }
 }
 

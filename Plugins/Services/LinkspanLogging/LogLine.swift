@@ -109,9 +109,8 @@ extension LogLine {
         @unknown default:
             self.init(.debug, "queue changed")
         }
-        self.metadata["queue"] = "\(event.queue.rawValue)"
         self.metadata["depth"] = "\(event.depth)"
         self.metadata["limit"] = "\(event.limit)"
-        if let connection = event.connection { self.metadata["connection"] = "\(connection)" }
+        self.metadata["connection"] = "\(event.connection)"
     }
 }

@@ -72,35 +72,29 @@ extension LoggingService: Reconfigurable {
     }
 }
 
-extension LoggingService: ConnectionObserving {
+extension LoggingService: ConnectionObserving, FaultObserving, RegistryObserving, AuthenticationObserving,
+    BufferObserving
+{
     /// Writes a connection's event.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         self.write(LogLine(event.event), .connection, event)
     }
-}
 
-extension LoggingService: FaultObserving {
     /// Writes a fault.
     public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
         self.write(LogLine(event.event), .fault, event)
     }
-}
 
-extension LoggingService: RegistryObserving {
     /// Writes an event of the registry.
     public func on(_ event: Stamped<RegistryEvent>, _ scope: ServiceScope) async throws {
         self.write(LogLine(event.event), .registry, event)
     }
-}
 
-extension LoggingService: AuthenticationObserving {
     /// Writes an event about credentials.
     public func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws {
         self.write(LogLine(event.event), .authentication, event)
     }
-}
 
-extension LoggingService: BufferObserving {
     /// Writes a queue's event.
     public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
         self.write(LogLine(event.event), .buffer, event)

@@ -30,8 +30,8 @@ extension LoggingService {
         _ options: OptionValues
     ) throws(LinkspanError) -> (level: Logger.Level, families: Set<Family>) {
         (
-            options.text("level").flatMap(Logger.Level.init(rawValue:)) ?? .info,
-            try Self.families(options.list("families"))
+            options["level"] as Logger.Level? ?? .info,
+            try Self.families(options["families"] as [String]?)
         )
     }
 
@@ -39,15 +39,12 @@ extension LoggingService {
         _ names: [String]?
     ) throws(LinkspanError) -> Set<Family> {
         guard let names else { return Family.standard }
-        var families: Set<Family> = []
-        for name in names {
-            guard let family = Family(rawValue: name) else {
-                let known = Family.allCases.map { $0.rawValue }.joined(separator: ", ")
-                throw LinkspanError(
-                    .invalidConfiguration, "unknown family '\(name.prefix(60))' in 'families' (known: \(known))")
-            }
-            families.insert(family)
+        let families = try names.map { name throws(LinkspanError) in
+            if let family = Family(rawValue: name) { return family }
+            let known = Family.allCases.map { $0.rawValue }.joined(separator: ", ")
+            throw LinkspanError(
+                .invalidConfiguration, "unknown family '\(name.prefix(60))' in 'families' (known: \(known))")
         }
-        return families
+        return Set(families)
     }
 }

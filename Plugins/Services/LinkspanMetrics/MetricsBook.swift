@@ -34,13 +34,12 @@ struct MetricsBook: Sendable {
         var endpoint: String
         var isUp = false
         var hasBeenUp = false
-        var depths: [String: Int] = [:]
+        var depth: Int?
     }
 
     private var connections: [UInt64: Known] = [:]
     private var endpoints = BoundedValues()
     private var codes = BoundedValues()
-    private var queues = BoundedValues()
 
     /// Events that were not heard.
     func missed(_ count: Int, of family: String) -> [Measurement] {
@@ -78,10 +77,10 @@ struct MetricsBook: Sendable {
         }
     }
 
-    /// The connection is gone, and with it what its queues held.
+    /// The connection is gone, and with it what its queue held.
     private mutating func forget(_ connection: UInt64) -> [Measurement] {
         guard let known = self.connections.removeValue(forKey: connection) else { return [] }
-        return known.depths.keys.sorted().map { self.level(of: $0, at: known.endpoint) }
+        return known.depth == nil ? [] : [self.queueDepth(at: known.endpoint)]
     }
 
     mutating func note(_ event: MessageEvent) -> [Measurement] {
@@ -105,16 +104,11 @@ struct MetricsBook: Sendable {
 
     mutating func note(_ event: BufferEvent) -> [Measurement] {
         let endpoint = self.endpoint(of: event.connection)
-        let queue = self.queues.admit(event.queue.rawValue)
-        var measurements: [Measurement] = []
-        if let connection = event.connection, self.connections[connection] != nil {
-            self.connections[connection]?.depths[queue] = event.depth
-            measurements.append(self.level(of: queue, at: endpoint))
-        } else {
-            measurements.append(
-                Measurement("queue_depth", ["endpoint": endpoint, "queue": queue], .level(event.depth)))
+        guard self.connections[event.connection] != nil else {
+            return [Measurement("queue_depth", ["endpoint": endpoint], .level(event.depth))]
         }
-        return measurements
+        self.connections[event.connection]?.depth = event.depth
+        return [self.queueDepth(at: endpoint)]
     }
 
     mutating func note(_ event: FaultEvent) -> [Measurement] {
@@ -122,17 +116,14 @@ struct MetricsBook: Sendable {
         return [Measurement("faults_total", ["code": code, "severity": "\(event.severity)"])]
     }
 
-    private func endpoint(of connection: UInt64?) -> String {
-        guard let connection else { return "none" }
-        return self.connections[connection]?.endpoint ?? "unknown"
-    }
+    private func endpoint(of connection: UInt64) -> String { self.connections[connection]?.endpoint ?? "unknown" }
 
-    /// The depth of a queue over all connections of an endpoint, which the labels do not tell apart.
-    private func level(of queue: String, at endpoint: String) -> Measurement {
+    /// What waits for all connections of an endpoint, which the labels do not tell apart.
+    private func queueDepth(at endpoint: String) -> Measurement {
         let depth = self.connections.values.reduce(0) { sum, known in
-            known.endpoint == endpoint ? sum + (known.depths[queue] ?? 0) : sum
+            known.endpoint == endpoint ? sum + (known.depth ?? 0) : sum
         }
-        return Measurement("queue_depth", ["endpoint": endpoint, "queue": queue], .level(depth))
+        return Measurement("queue_depth", ["endpoint": endpoint], .level(depth))
     }
 }
 

@@ -21,7 +21,7 @@ internal import LinkspanRuntime
 /// | `timed_out_total` | counter | `endpoint` | messages without an answer in time |
 /// | `expired_total` | counter | `endpoint` | messages that waited too long to be sent |
 /// | `dropped_total` | counter | `endpoint` | messages that were given up |
-/// | `queue_depth` | gauge | `endpoint`, `queue` | messages in the queue when it was last heard of |
+/// | `queue_depth` | gauge | `endpoint` | commands that waited to be sent when that was last heard of |
 /// | `faults_total` | counter | `code`, `severity` | faults that were not returned to a caller |
 /// | `events_missed_total` | counter | `family` | events that this service missed, so that the others count too low |
 ///
@@ -104,28 +104,22 @@ extension MetricsService {
     }
 }
 
-extension MetricsService: ConnectionObserving {
+extension MetricsService: ConnectionObserving, MessageObserving, BufferObserving, FaultObserving {
     /// Counts connects, reconnects and disconnects, and times handshakes.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event, isReplayed: event.replayed) }
     }
-}
 
-extension MetricsService: MessageObserving {
     /// Counts messages by what became of them, and times round trips.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event) }
     }
-}
 
-extension MetricsService: BufferObserving {
     /// Follows the depth of queues.
     public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event) }
     }
-}
 
-extension MetricsService: FaultObserving {
     /// Counts faults.
     public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event) }

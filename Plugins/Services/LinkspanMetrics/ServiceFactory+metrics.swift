@@ -28,7 +28,7 @@ extension MetricsService.Options {
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for a prefix that backends do not take.
     public init(_ values: OptionValues) throws(LinkspanError) {
         self.init()
-        guard let prefix = values.text("prefix") else { return }
+        guard let prefix: String = values["prefix"] else { return }
         let isName = prefix.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,9 +1,16 @@
-#if canImport(UIKit) && !os(watchOS)
+#if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
 private import Foundation
 public import LinkspanLifecycle
+#if canImport(UIKit)
 private import UIKit
+#else
+private import AppKit
+#endif
 
-/// Tells when the app comes to the foreground and goes to the background.
+/// Tells when the app becomes active, comes to the foreground and goes to the background.
+///
+/// An app on the Mac goes on when others are in front, so it never goes to the background: there it is told when the app
+/// becomes active and when it resigns.
 public struct AppPhaseSource: EventSource {
     /// Makes a source.
     public init() {}
@@ -22,44 +29,19 @@ public struct AppPhaseSource: EventSource {
     }
 
     @MainActor private static var phases: [(Notification.Name, AppEvent)] {
+        #if canImport(UIKit)
         [
             (UIApplication.willEnterForegroundNotification, .willEnterForeground(away: nil)),
             (UIApplication.didBecomeActiveNotification, .didBecomeActive),
             (UIApplication.willResignActiveNotification, .willResignActive),
             (UIApplication.didEnterBackgroundNotification, .didEnterBackground(grace: nil)),
         ]
-    }
-}
-#elseif canImport(AppKit)
-private import AppKit
-private import Foundation
-public import LinkspanLifecycle
-
-/// Tells when the app becomes active and when it resigns.
-///
-/// An app on the Mac goes on when others are in front, so it never goes to the background.
-public struct AppPhaseSource: EventSource {
-    /// Makes a source.
-    public init() {}
-
-    /// Hands on each change until the task is cancelled.
-    public func run(_ emit: @escaping @Sendable (AppEvent) -> Void) async throws {
-        let center = NotificationCenter.default
-        let observers = await Self.phases.map { name, event in
-            center.addObserver(forName: name, object: nil, queue: nil) { _ in emit(event) }
-        }
-        // Nothing ever comes: the stream ends when the task is cancelled.
-        let (pause, continuation) = AsyncStream.makeStream(of: Never.self)
-        for await _ in pause {}
-        continuation.finish()
-        for observer in observers { center.removeObserver(observer) }
-    }
-
-    @MainActor private static var phases: [(Notification.Name, AppEvent)] {
+        #else
         [
             (NSApplication.didBecomeActiveNotification, .didBecomeActive),
             (NSApplication.willResignActiveNotification, .willResignActive),
         ]
+        #endif
     }
 }
 #endif

@@ -26,8 +26,8 @@ extension PresenceService.Options {
     /// - Parameter values: the options, checked against their declarations.
     public init(_ values: OptionValues) {
         self.init()
-        if let time = values.duration("awayAfter") { self.awayAfter = time }
-        if let event = values.text("event") { self.event = event }
+        if let time: Duration = values["awayAfter"] { self.awayAfter = time }
+        if let event: String = values["event"] { self.event = event }
     }
 }
 

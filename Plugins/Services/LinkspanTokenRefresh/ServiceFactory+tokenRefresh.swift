@@ -33,9 +33,9 @@ extension TokenRefreshService.Options {
     /// - Parameter values: the options, checked against their declarations.
     public init(_ values: OptionValues) {
         self.init()
-        if let lead = values.duration("lead") { self.lead = lead }
-        if let jitter = values.duration("jitter") { self.jitter = jitter }
-        if let maxAttempts = values.number("maxAttempts") { self.maxAttempts = maxAttempts }
+        if let lead: Duration = values["lead"] { self.lead = lead }
+        if let jitter: Duration = values["jitter"] { self.jitter = jitter }
+        if let maxAttempts: Int = values["maxAttempts"] { self.maxAttempts = maxAttempts }
     }
 }
 

@@ -29,16 +29,14 @@ extension TracingService.Options {
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for a subject that nobody has.
     public init(_ values: OptionValues) throws(LinkspanError) {
         self.init()
-        guard let names = values.list("spans") else { return }
-        self.spans = []
-        for name in names {
-            guard let subject = Subject(rawValue: name) else {
-                let known = Subject.allCases.map { $0.rawValue }.joined(separator: ", ")
-                throw LinkspanError(
-                    .invalidConfiguration, "unknown subject '\(name.prefix(60))' in 'spans' (known: \(known))")
-            }
-            self.spans.insert(subject)
+        guard let names: [String] = values["spans"] else { return }
+        let subjects = try names.map { name throws(LinkspanError) in
+            if let subject = Subject(rawValue: name) { return subject }
+            let known = Subject.allCases.map { $0.rawValue }.joined(separator: ", ")
+            throw LinkspanError(
+                .invalidConfiguration, "unknown subject '\(name.prefix(60))' in 'spans' (known: \(known))")
         }
+        self.spans = Set(subjects)
     }
 }
 

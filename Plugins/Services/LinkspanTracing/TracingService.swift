@@ -87,14 +87,12 @@ public final class TracingService: LifecycleService {
     }
 }
 
-extension TracingService: ConnectionObserving {
+extension TracingService: ConnectionObserving, MessageObserving {
     /// Makes a span of an attempt that has ended.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         self.make { $0.note(event) }
     }
-}
 
-extension TracingService: MessageObserving {
     /// Makes a span of what became of a message.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
         self.make { $0.note(event) }

@@ -185,6 +185,5 @@ private final class EndedStream: ByteStream {
     func write(_ fill: (inout [UInt8]) -> Void) -> Int? { nil }
     func finish(readingAtMost limit: Int) {}
     func abort() {}
-    func pauseReading() {}
-    func resumeReading() {}
+    func setReadingPaused(_ isPaused: Bool) {}
 }

@@ -19,7 +19,6 @@ final class LoopCore {
     private var listeners: [ObjectIdentifier: ListeningSocket] = [:]
     /// Where sockets listen, made when the first one does.
     private(set) lazy var listeningHost = clws_listen_vhost_create(self.raw, listenCallback)
-    private var touched: [LoopStream] = []
     private var work = EventLoop.Mailbox.Work()
     /// Whether the loop is shutting down; no new connection is opened then.
     private(set) var isStopping = false
@@ -61,7 +60,6 @@ final class LoopCore {
                 lws_service(self.context, 0)
             }
             turns = 0
-            self.endReadTurn()
             self.flush()
         }
     }
@@ -111,9 +109,6 @@ final class LoopCore {
 
     func flushLater(_ stream: LoopStream) { self.unflushed.append(stream) }
 
-    /// Remembers a stream that was given bytes in this turn.
-    func touch(_ stream: LoopStream) { self.touched.append(stream) }
-
     private func performWork(_ mailbox: borrowing Lock<EventLoop.Mailbox>) {
         for job in self.work.jobs { job() }
         // Taken one by one, because each may cancel the next; no more than there were, because each may add another.
@@ -135,12 +130,6 @@ final class LoopCore {
             passes += 1
             for stream in streams { passes > Self.flushPasses ? stream.flushByChance() : stream.flush() }
         }
-    }
-
-    private func endReadTurn() {
-        guard !self.touched.isEmpty else { return }
-        for stream in self.touched { stream.endReadTurn() }
-        self.touched.removeAll(keepingCapacity: true)
     }
 
     /// Has the library wake up at a time, unless it is to do so already.

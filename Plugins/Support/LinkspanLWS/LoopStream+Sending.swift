@@ -1,7 +1,5 @@
 internal import CLibwebsockets
 internal import LinkspanNetwork
-internal import LinkspanRuntime
-
 // MARK: - Calls of its owner
 
 extension LoopStream {
@@ -19,7 +17,7 @@ extension LoopStream {
         case .flush:
             self.dropRoom = limit
             self.setDeadline(Self.finishDeadline)
-            self.setPaused(false)
+            self.setReadingPaused(false)
             self.requestFlush()
         case .end(let error): self.endLater(error)
         case .ignore: ()
@@ -28,11 +26,7 @@ extension LoopStream {
 
     func abort() { self.abortLater(ByteStreamError(.closedByUs, "the stream was aborted")) }
 
-    func pauseReading() { self.setPaused(true) }
-
-    func resumeReading() { self.setPaused(false) }
-
-    private func setPaused(_ isPaused: Bool) {
+    func setReadingPaused(_ isPaused: Bool) {
         self.isPaused = isPaused
         self.applyPause()
     }

@@ -28,7 +28,6 @@ final class LoopStream: ByteStream {
     private var deadline: (any ScheduledWork)?
     private var addressDeadline: (any ScheduledWork)?
     private var deadlineTime = ContinuousClock.now
-    private var isTouched = false
     var isPaused = false
     private var isChunked = false
     private var probe: (any ByteStream)?
@@ -105,12 +104,6 @@ final class LoopStream: ByteStream {
     func abortLater(_ error: ByteStreamError) {
         if let error = self.machine.abort(error) { self.endLater(error) }
     }
-
-    func endReadTurn() {
-        guard self.isTouched else { return }
-        self.isTouched = false
-        self.handler?.readTurnEnded()
-    }
 }
 
 // MARK: - Events of the library
@@ -120,10 +113,6 @@ extension LoopStream {
     func received(_ dial: Dial, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard dial === self.dial else { return false }
         guard self.machine.isOpen, let handler = self.handler, !bytes.isEmpty else { return self.drops(bytes.count) }
-        if !self.isTouched {
-            self.isTouched = true
-            self.core.touch(self)
-        }
         handler.received([UInt8](bytes))
         return true
     }
@@ -295,7 +284,6 @@ extension LoopStream {
     /// Says goodbye to the handler, exactly once: the machine ends once.
     private func end(_ error: ByteStreamError) {
         guard let handler = self.handler else { return }
-        if self.isTouched { self.endReadTurn() }
         self.tearDown()
         handler.closed(self.request.proxy == nil ? error : error.ofProxy)
     }
@@ -316,7 +304,6 @@ extension LoopStream {
         self.probe = nil
         self.drop()
         self.handler = nil
-        self.isTouched = false
         self.outbox.end()
         self.host?.uses -= 1
         self.host = nil

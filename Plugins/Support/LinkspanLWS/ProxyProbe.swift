@@ -21,7 +21,6 @@ final class ProxyProbe: ByteStreamHandler {
 
     func opened(_ head: ResponseHead) {}
     func received(_ bytes: [UInt8]) {}
-    func readTurnEnded() {}
     func drained() {}
 
     func closed(_ reason: ByteStreamError) {

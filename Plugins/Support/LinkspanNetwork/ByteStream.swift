@@ -23,11 +23,8 @@ public protocol ByteStream: AnyObject {
     /// What waits to be sent is dropped. The handler hears nothing more but the end.
     func abort()
 
-    /// Stops reading, so that the peer has to wait. Nothing is lost.
-    func pauseReading()
-
-    /// Reads on.
-    func resumeReading()
+    /// Stops reading, so that the peer has to wait, or reads on. Nothing is lost.
+    func setReadingPaused(_ isPaused: Bool)
 
     /// The numeric address of the peer of an accepted stream, when the back end knows it; nil for others.
     var peerAddress: String? { get }

@@ -1,7 +1,7 @@
 /// The receiver of one stream's events.
 ///
 /// Every call is made on the stream's loop, one at a time and in order, and never from inside a call of the stream: at
-/// most one `opened`, then any number of the middle three, then exactly one `closed`. A method that blocks holds up
+/// most one `opened`, then any number of the middle two, then exactly one `closed`. A method that blocks holds up
 /// every stream of the loop. All methods may call the stream's own methods.
 public protocol ByteStreamHandler: AnyObject {
     /// The answer's head is here, and what follows are the stream's bytes; not called for accepted streams.
@@ -11,11 +11,6 @@ public protocol ByteStreamHandler: AnyObject {
 
     /// Takes the bytes of one read, at most 64 KiB, in an array of their own.
     func received(_ bytes: [UInt8])
-
-    /// The loop has no more bytes for this stream in this turn.
-    ///
-    /// Called once after the last `received` of a turn, so that what was parsed can be handed over in one batch.
-    func readTurnEnded()
 
     /// The bytes waiting to be sent fell to the low-water mark or below, after having been above it.
     func drained()

@@ -2,13 +2,6 @@ public import Linkspan
 
 // How a transport without a way of its own shows renewed credentials to a server: by an event that the server knows.
 
-extension PluginOption {
-    /// `renewalEvent`.
-    public static let renewalEvent = PluginOption(
-        "renewalEvent", .text, fallback: "none",
-        "The event that shows renewed credentials to the server while the connection is up.")
-}
-
 extension Link {
     /// Sends the auth payload of renewed credentials as an event.
     ///

@@ -34,11 +34,8 @@ public final class HTTPExchange {
     /// Gives the exchange up, unless it is over; it ends with `closedByUs`.
     public func cancel() { self.stream.abort() }
 
-    /// Stops reading the answer, so that the server has to wait; the deadline goes on.
-    public func pauseReading() { self.stream.pauseReading() }
-
-    /// Reads on.
-    public func resumeReading() { self.stream.resumeReading() }
+    /// Stops reading the answer, so that the server has to wait, or reads on; the deadline goes on.
+    public func setReadingPaused(_ isPaused: Bool) { self.stream.setReadingPaused(isPaused) }
 }
 
 extension NetworkLoop {
@@ -58,16 +55,13 @@ extension NetworkLoop {
     ) -> HTTPExchange {
         var request = request
         let collector = AnswerCollector(limit: limit, onBody: onBody, completion: completion)
-        let stream: any ByteStream
+        var body: [UInt8] = []
         switch method {
-        case .get:
-            request.purpose = .get
-            stream = self.connect(request, handler: collector)
-        case .post(let body):
-            request.purpose = .post(bodyLength: body.count)
-            stream = self.connect(request, handler: collector)
-            if !body.isEmpty { stream.write { $0.append(contentsOf: body) } }
+        case .get: request.purpose = .get
+        case .post(let given): (request.purpose, body) = (.post(bodyLength: given.count), given)
         }
+        let stream = self.connect(request, handler: collector)
+        if !body.isEmpty { stream.write { $0.append(contentsOf: body) } }
         collector.stream = stream
         return HTTPExchange(stream: stream)
     }
@@ -113,8 +107,6 @@ private final class AnswerCollector: ByteStreamHandler {
         self.body = []
         self.stream?.abort()
     }
-
-    func readTurnEnded() {}
 
     func drained() {}
 

@@ -1,8 +1,8 @@
-public import Linkspan
+internal import Linkspan
 
 extension HTTPProxy {
     /// The options of a configuration that make a proxy; the same for every transport.
-    public static let options: [PluginOption] = [
+    static let options: [PluginOption] = [
         PluginOption("proxy", .text, fallback: "none", "The HTTP proxy to go through, such as proxy.example:3128."),
         PluginOption("proxyUser", .text, fallback: "none", "The name to show to the proxy."),
         PluginOption(
@@ -13,9 +13,9 @@ extension HTTPProxy {
     ///
     /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when it is not understood, and for a name or password
     ///   without a proxy.
-    public static func make(_ values: OptionValues) throws(LinkspanError) -> Self? {
-        let (user, password) = (values.text("proxyUser"), values.text("proxyPassword"))
-        guard let text = values.text("proxy") else {
+    static func make(_ values: OptionValues) throws(LinkspanError) -> Self? {
+        let (user, password) = (values["proxyUser"] as String?, values["proxyPassword"] as String?)
+        guard let text: String = values["proxy"] else {
             guard user == nil, password == nil else {
                 throw LinkspanError(.invalidConfiguration, "name and password of a proxy need the option proxy")
             }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#endif
+private import CLinkspanRuntime
 
 /// Tells addresses in numbers from names.
 public enum NumericAddress {

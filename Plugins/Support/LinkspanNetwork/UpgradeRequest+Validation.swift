@@ -1,3 +1,5 @@
+internal import LinkspanWebSocketProtocol
+
 extension UpgradeRequest {
     /// What every back end carries without cutting anything, in bytes: the narrowest is libwebsockets.
     enum Limit {
@@ -50,7 +52,7 @@ extension UpgradeRequest {
 
     private func checkHeaders() throws(ByteStreamError) {
         for header in self.headers {
-            guard !header.name.isEmpty, header.name.utf8.allSatisfy(Self.isTokenByte) else {
+            guard HTTPToken.isValid(header.name.utf8) else {
                 throw ByteStreamError(.invalidRequest, "a header's name has a character no name has")
             }
             guard !Self.reservedNames.contains(header.name.lowercased()) else {
@@ -81,15 +83,6 @@ extension UpgradeRequest {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
         default: false
-        }
-    }
-
-    /// Whether a byte may be part of a token (RFC 9110 section 5.6.2).
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

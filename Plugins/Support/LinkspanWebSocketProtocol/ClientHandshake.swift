@@ -27,9 +27,7 @@ public struct ClientHandshake: Sendable {
         nonce: (UInt64, UInt64), subprotocols: [String] = [], compression: WebSocketCompression? = nil
     ) throws(WebSocketProtocolError) {
         try HandshakeRules.check(subprotocols: subprotocols)
-        let bytes = [nonce.0, nonce.1].flatMap { half in
-            stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) }
-        }
+        let bytes = [nonce.0, nonce.1].flatMap { withUnsafeBytes(of: $0.bigEndian, Array.init) }
         self.key = Base64.encode(bytes)
         self.subprotocols = subprotocols
         self.compression = compression
@@ -65,12 +63,7 @@ public struct ClientHandshake: Sendable {
         guard status == 101 else {
             throw WebSocketProtocolError(.unexpectedStatus, "the server answered \(status) and not 101")
         }
-        guard HandshakeRules.contains("websocket", in: headers("upgrade")) else {
-            throw WebSocketProtocolError(.upgradeMissing, "the server does not upgrade to websocket")
-        }
-        guard HandshakeRules.contains("upgrade", in: headers("connection")) else {
-            throw WebSocketProtocolError(.connectionMissing, "the server's Connection header lacks upgrade")
-        }
+        try HandshakeRules.checkUpgrade(by: "the server", headers)
         let accept = HandshakeRules.single(headers("sec-websocket-accept"))
         guard accept == HandshakeRules.accept(key: self.key)[...] else {
             throw WebSocketProtocolError(.acceptMismatch, "the server's accept value does not fit the key")

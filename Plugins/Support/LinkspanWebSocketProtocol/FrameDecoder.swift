@@ -60,7 +60,7 @@ public struct FrameDecoder: Sendable {
 
     /// Makes a decoder for the frames that the end with `role` receives.
     public init(
-        role: WebSocketRole, limits: WebSocketLimits = .defaults(), compression: CompressionAgreement? = nil
+        role: WebSocketRole, limits: WebSocketLimits = .init(), compression: CompressionAgreement? = nil
     ) {
         self.role = role
         self.limits = limits

@@ -29,21 +29,6 @@ public enum FrameEncoder {
         if let mask { Masking.apply(mask, to: &output, from: start) }
     }
 
-    /// Appends a frame whose payload is `prefix` followed by `body`, without joining them first.
-    ///
-    /// - Precondition: A control frame is final and has at most 125 bytes.
-    @inlinable
-    public static func append(
-        _ opcode: Opcode, isFinal: Bool = true, prefix: some Collection<UInt8>, body: some Collection<UInt8>,
-        mask: UInt32?, to output: inout [UInt8]
-    ) {
-        Self.appendHeader(opcode, isFinal: isFinal, length: prefix.count + body.count, mask: mask, to: &output)
-        let start = output.count
-        output.append(contentsOf: prefix)
-        output.append(contentsOf: body)
-        if let mask { Masking.apply(mask, to: &output, from: start) }
-    }
-
     /// Appends a frame whose payload `write` appends to the buffer.
     ///
     /// The header's place is kept by `expectedLength`. A wrong guess is right all the same: the payload is then moved
@@ -81,8 +66,8 @@ public enum FrameEncoder {
     public static func appendClose(_ code: CloseCode?, reason: String = "", mask: UInt32?, to output: inout [UInt8]) {
         guard let code else { return Self.append(.close, payload: [], mask: mask, to: &output) }
         precondition(code.canBeSent, "the close code \(code.rawValue) must not be sent")
-        let prefix = [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)]
-        Self.append(.close, prefix: prefix, body: Self.fitting(reason), mask: mask, to: &output)
+        let number = [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)]
+        Self.append(.close, payload: number + Self.fitting(reason), mask: mask, to: &output)
     }
 
     /// As many bytes of `reason` as fit behind a code, not ending inside a Unicode scalar.

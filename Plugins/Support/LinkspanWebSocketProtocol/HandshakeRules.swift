@@ -22,22 +22,21 @@ enum HandshakeRules {
         fields.count == 1 ? fields.first.map { Self.trim($0[...]) } : nil
     }
 
-    /// Checks the names of sub-protocols that are to be offered, which also keeps line breaks out of the headers.
-    static func check(subprotocols: [String]) throws(WebSocketProtocolError) {
-        guard subprotocols.allSatisfy(Self.isToken), Set(subprotocols).count == subprotocols.count else {
-            throw WebSocketProtocolError(.subprotocolInvalid, "a sub-protocol is no HTTP token or is given twice")
+    /// Checks the fields of both messages by which the protocol is upgraded.
+    static func checkUpgrade(by sender: String, _ headers: (String) -> [String]) throws(WebSocketProtocolError) {
+        guard Self.contains("websocket", in: headers("upgrade")) else {
+            throw WebSocketProtocolError(.upgradeMissing, "\(sender) does not upgrade to websocket")
+        }
+        guard Self.contains("upgrade", in: headers("connection")) else {
+            throw WebSocketProtocolError(.connectionMissing, "\(sender)'s Connection header lacks upgrade")
         }
     }
 
-    /// Whether `text` is a token of RFC 9110 section 5.6.2.
-    private static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(Self.isTokenByte) }
-
-    /// Whether a token may contain `byte`.
-    static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    /// Checks the names of sub-protocols that are to be offered, which also keeps line breaks out of the headers.
+    static func check(subprotocols: [String]) throws(WebSocketProtocolError) {
+        guard subprotocols.allSatisfy({ HTTPToken.isValid($0.utf8) }), Set(subprotocols).count == subprotocols.count
+        else {
+            throw WebSocketProtocolError(.subprotocolInvalid, "a sub-protocol is no HTTP token or is given twice")
         }
     }
 

@@ -7,16 +7,16 @@ enum SHA1 {
         for start in stride(from: 0, to: padded.count, by: 64) {
             state.mix(padded[start..<start + 64])
         }
-        return [state.a, state.b, state.c, state.d, state.e].flatMap { word in
-            [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
+        return [state.a, state.b, state.c, state.d, state.e].flatMap {
+            withUnsafeBytes(of: $0.bigEndian, Array.init)
         }
     }
 
     private static func pad(_ message: [UInt8]) -> [UInt8] {
         let zeros = (119 - message.count % 64) % 64
         let bits = UInt64(message.count) * 8
-        let length = stride(from: UInt64(56), through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> $0) }
-        return message + [0x80] + [UInt8](repeating: 0, count: zeros) + length
+        return message + [0x80] + [UInt8](repeating: 0, count: zeros)
+            + withUnsafeBytes(of: bits.bigEndian, Array.init)
     }
 
     private struct State {

@@ -51,12 +51,7 @@ public struct ServerHandshake: Sendable {
         guard HandshakeRules.single(headers("host")) != nil else {
             throw WebSocketProtocolError(.hostMissing, "the request does not name one host")
         }
-        guard HandshakeRules.contains("websocket", in: headers("upgrade")) else {
-            throw WebSocketProtocolError(.upgradeMissing, "the request does not upgrade to websocket")
-        }
-        guard HandshakeRules.contains("upgrade", in: headers("connection")) else {
-            throw WebSocketProtocolError(.connectionMissing, "the request's Connection header lacks upgrade")
-        }
+        try HandshakeRules.checkUpgrade(by: "the request", headers)
         guard HandshakeRules.single(headers("sec-websocket-version")) == "13" else {
             throw WebSocketProtocolError(.versionUnsupported, "the client does not speak version 13")
         }

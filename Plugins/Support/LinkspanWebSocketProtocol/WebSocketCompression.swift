@@ -52,14 +52,9 @@ public struct WebSocketCompression: Sendable, Hashable {
         didSet { Self.check(self.threshold, in: 0...Int.max, "threshold") }
     }
 
-    private init() {}
 
     /// The defaults named at the properties, changed by `configure`.
-    public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-        var compression = Self()
-        configure(&compression)
-        return compression
-    }
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
     private static func check(_ value: Int, in range: ClosedRange<Int>, _ name: String) {
         precondition(range.contains(value), "a \(name) of \(value) is not between \(range)")

@@ -62,7 +62,7 @@ private struct ExtensionScanner {
 
     mutating func token() throws(WebSocketProtocolError) -> String {
         self.skipSpace()
-        let token = self.rest.prefix(while: HandshakeRules.isTokenByte)
+        let token = self.rest.prefix(while: HTTPToken.allows)
         guard !token.isEmpty else { throw .extensionMalformed }
         self.rest = self.rest.dropFirst(token.count)
         return String(decoding: token, as: UTF8.self)
@@ -76,7 +76,7 @@ private struct ExtensionScanner {
         while let byte = self.rest.popFirst(), byte != quote {
             // A byte behind a backslash stands for itself.
             guard let meant = byte == UInt8(ascii: "\\") ? self.rest.popFirst() : byte,
-                HandshakeRules.isTokenByte(meant)
+                HTTPToken.allows(meant)
             else { throw .extensionMalformed }
             value.append(meant)
             guard !self.rest.isEmpty else { throw .extensionMalformed }

@@ -19,14 +19,8 @@ public struct WebSocketLimits: Sendable, Hashable {
         didSet { Self.check(self.maxPongsPerChunk) }
     }
 
-    private init() {}
-
     /// The default limits, changed by `configure`; each must stay above zero.
-    public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-        var limits = Self()
-        configure(&limits)
-        return limits
-    }
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
     private static func check(_ limit: Int) {
         precondition(limit > 0, "a limit of \(limit) would refuse everything")

@@ -52,129 +52,109 @@ public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringCon
 
 extension WebSocketProtocolError {
     /// A rule of the protocol; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Value: Sendable {
-            case reservedBits, reservedOpcode, fragmentedControl, oversizedControl
-            case unexpectedContinuation, interruptedMessage, maskMissing, maskForbidden
-            case lengthNotMinimal, lengthOutOfRange, closePayloadTooShort, closeCodeInvalid
-            case invalidUTF8, invalidCompressedData, messageTooBig, tooManyFragments
-            case controlFlood, messageOverdue
-            case unexpectedStatus, upgradeMissing, connectionMissing, acceptMismatch
-            case extensionNotOffered, extensionMalformed, extensionRepeated, extensionParameterInvalid
-            case subprotocolNotOffered, subprotocolInvalid
-            case methodNotAllowed, keyInvalid, versionUnsupported, hostMissing
-        }
-
-        private let value: Value
-
-        private init(_ value: Value) {
-            self.value = value
-        }
-
-        /// The rule's name.
-        public var description: String { "\(self.value)" }
-
+    @nonexhaustive
+    public enum Code: Sendable, Hashable {
         // Frames, RFC 6455 section 5
 
         /// A reserved bit is set though no extension gave it a meaning.
-        public static let reservedBits = Self(.reservedBits)
+        case reservedBits
 
         /// The opcode has no meaning.
-        public static let reservedOpcode = Self(.reservedOpcode)
+        case reservedOpcode
 
         /// A control frame is not final.
-        public static let fragmentedControl = Self(.fragmentedControl)
+        case fragmentedControl
 
         /// A control frame has more than 125 bytes.
-        public static let oversizedControl = Self(.oversizedControl)
+        case oversizedControl
 
         /// A continuation came without a message to continue.
-        public static let unexpectedContinuation = Self(.unexpectedContinuation)
+        case unexpectedContinuation
 
         /// A new message began before the last one ended.
-        public static let interruptedMessage = Self(.interruptedMessage)
+        case interruptedMessage
 
         /// A client sent an unmasked frame.
-        public static let maskMissing = Self(.maskMissing)
+        case maskMissing
 
         /// A server sent a masked frame.
-        public static let maskForbidden = Self(.maskForbidden)
+        case maskForbidden
 
         /// A length was written with more bytes than it needs.
-        public static let lengthNotMinimal = Self(.lengthNotMinimal)
+        case lengthNotMinimal
 
         /// A length has its highest bit set.
-        public static let lengthOutOfRange = Self(.lengthOutOfRange)
+        case lengthOutOfRange
 
         /// A Close frame has one byte, half a code.
-        public static let closePayloadTooShort = Self(.closePayloadTooShort)
+        case closePayloadTooShort
 
         /// A Close frame has a code that must not be sent.
-        public static let closeCodeInvalid = Self(.closeCodeInvalid)
+        case closeCodeInvalid
 
         /// A text message or a close reason is not UTF-8.
-        public static let invalidUTF8 = Self(.invalidUTF8)
+        case invalidUTF8
 
         /// A compressed message is no DEFLATE data, or is cut off.
-        public static let invalidCompressedData = Self(.invalidCompressedData)
+        case invalidCompressedData
 
         // Limits
 
         /// A message exceeds ``WebSocketLimits/maxMessageBytes``.
-        public static let messageTooBig = Self(.messageTooBig)
+        case messageTooBig
 
         /// A message exceeds ``WebSocketLimits/maxFragments``.
-        public static let tooManyFragments = Self(.tooManyFragments)
+        case tooManyFragments
 
         /// More pings, pongs and Close frames in a second than are borne.
-        public static let controlFlood = Self(.controlFlood)
+        case controlFlood
 
         /// A message that has begun makes no progress.
-        public static let messageOverdue = Self(.messageOverdue)
+        case messageOverdue
 
         // The opening handshake, RFC 6455 section 4
 
         /// The server's answer is not 101.
-        public static let unexpectedStatus = Self(.unexpectedStatus)
+        case unexpectedStatus
 
         /// The Upgrade header doesn't name websocket.
-        public static let upgradeMissing = Self(.upgradeMissing)
+        case upgradeMissing
 
         /// The Connection header doesn't contain upgrade.
-        public static let connectionMissing = Self(.connectionMissing)
+        case connectionMissing
 
         /// The server's accept value doesn't fit the key.
-        public static let acceptMismatch = Self(.acceptMismatch)
+        case acceptMismatch
 
         /// The server uses an extension that was not offered.
-        public static let extensionNotOffered = Self(.extensionNotOffered)
+        case extensionNotOffered
 
         /// The Sec-WebSocket-Extensions header does not have the form of a list of extensions.
-        public static let extensionMalformed = Self(.extensionMalformed)
+        case extensionMalformed
 
         /// The server agreed to an extension more than once.
-        public static let extensionRepeated = Self(.extensionRepeated)
+        case extensionRepeated
 
         /// The server agreed to an extension with a parameter that is unknown, repeated, or has a value it must not
         /// have, or without one that was asked for.
-        public static let extensionParameterInvalid = Self(.extensionParameterInvalid)
+        case extensionParameterInvalid
 
         /// The server chose a sub-protocol that was not offered.
-        public static let subprotocolNotOffered = Self(.subprotocolNotOffered)
+        case subprotocolNotOffered
 
         /// The name of a sub-protocol is no HTTP token, or is given twice.
-        public static let subprotocolInvalid = Self(.subprotocolInvalid)
+        case subprotocolInvalid
 
         /// The request's method is not GET.
-        public static let methodNotAllowed = Self(.methodNotAllowed)
+        case methodNotAllowed
 
         /// The client's key is not 16 bytes in base64.
-        public static let keyInvalid = Self(.keyInvalid)
+        case keyInvalid
 
         /// The client speaks another version than 13.
-        public static let versionUnsupported = Self(.versionUnsupported)
+        case versionUnsupported
 
         /// The request names no host.
-        public static let hostMissing = Self(.hostMissing)
+        case hostMissing
     }
 }

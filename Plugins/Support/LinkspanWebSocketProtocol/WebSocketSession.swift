@@ -65,7 +65,7 @@ public struct WebSocketSession: Sendable {
     ///
     /// Compression is used if it was agreed on in the opening handshake.
     public init(
-        role: WebSocketRole, limits: WebSocketLimits = .defaults(), masks: MaskSource = MaskSource(),
+        role: WebSocketRole, limits: WebSocketLimits = .init(), masks: MaskSource = MaskSource(),
         compression: CompressionAgreement? = nil
     ) {
         self.role = role
@@ -132,17 +132,6 @@ public struct WebSocketSession: Sendable {
             self.answer(ping, into: &output)
         }
         return nil
-    }
-
-    /// The stream ended, or waiting for the peer's Close is given up; returns how, unless that was reported before.
-    public mutating func streamEnded() -> CloseEvent? {
-        switch self.state {
-        case .open, .closing:
-            self.state = .closed
-            return CloseEvent(code: .abnormal, reason: "", wasClean: false)
-        case .closed:
-            return nil
-        }
     }
 
     /// Fails the connection because its owner, who has a clock, will bear the peer no longer.
@@ -246,22 +235,6 @@ public struct WebSocketSession: Sendable {
             return true
         }
         FrameEncoder.append(opcode, payload: payload, mask: self.nextMask(), to: &output)
-        return true
-    }
-
-    /// Appends a message made of `prefix` and `body`, without joining them first; returns false unless open.
-    ///
-    /// - Precondition: `opcode` is text or binary, and a text's payload is UTF-8.
-    @inlinable
-    public mutating func send(
-        _ opcode: Opcode, prefix: some Collection<UInt8>, body: some Collection<UInt8>, into output: inout [UInt8]
-    ) -> Bool {
-        guard self.beginMessage(opcode) else { return false }
-        if self.compressor != nil {
-            self.sendCompressed(opcode, Array(prefix) + Array(body), into: &output)
-            return true
-        }
-        FrameEncoder.append(opcode, prefix: prefix, body: body, mask: self.nextMask(), to: &output)
         return true
     }
 

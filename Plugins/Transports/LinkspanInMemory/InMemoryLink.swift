@@ -53,16 +53,15 @@ final class InMemoryLink: Link, @unchecked Sendable {
         return .accepted
     }
 
-    func pauseReading() {
-        self.isPaused = true
+    func setReadingPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        guard isPaused else {
+            if !self.events.isEmpty { self.hub.work.touch(self) }
+            return
+        }
         self.pausedBytes = self.events.reduce(0) { $0 + $1.byteCount }
         guard case .open(let peer) = self.state else { return }
         self.hub.work.add(.call { self.checkPause(peer) })
-    }
-
-    func resumeReading() {
-        self.isPaused = false
-        if !self.events.isEmpty { self.hub.work.touch(self) }
     }
 
     func close() { self.abort() }

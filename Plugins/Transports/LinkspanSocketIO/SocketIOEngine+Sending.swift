@@ -62,13 +62,12 @@ extension SocketIOEngine {
     }
 
     /// Reads no further while one of the links wants that: they share the socket.
-    func pauseReading(for link: SocketIOLink) {
-        self.pausing.insert(ObjectIdentifier(link))
-        self.carrier?.pauseReading()
-    }
-
-    func resumeReading(for link: SocketIOLink) {
-        guard self.pausing.remove(ObjectIdentifier(link)) != nil, self.pausing.isEmpty else { return }
-        self.carrier?.resumeReading()
+    func setReadingPaused(_ isPaused: Bool, for link: SocketIOLink) {
+        if isPaused {
+            self.pausing.insert(ObjectIdentifier(link))
+        } else if self.pausing.remove(ObjectIdentifier(link)) == nil {
+            return
+        }
+        self.carrier?.setReadingPaused(!self.pausing.isEmpty)
     }
 }

@@ -138,7 +138,7 @@ extension SocketIOEngine {
                 self.keepRecoveries()
             }
         }
-        self.resumeReading(for: link)
+        self.setReadingPaused(false, for: link)
         self.carryOut(consume output)
         self.closeIfUnused(politely: politely)
         self.awaitFlush()

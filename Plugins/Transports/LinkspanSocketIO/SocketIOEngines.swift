@@ -10,8 +10,8 @@ final class SocketIOEngines: Sendable {
         var port: Int
         var isSecure: Bool
         var query: String?
-        var headers: [Credentials.Header]
-        var items: [Credentials.QueryItem]
+        var headers: [Credentials.Field]
+        var items: [Credentials.Field]
         var configuration: SocketIOTransport.Configuration
         /// Whose session it is: users of one process never share a socket, cookies or what was learned about the way.
         var identity: ConnectionIdentity

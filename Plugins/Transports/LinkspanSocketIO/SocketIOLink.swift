@@ -107,9 +107,7 @@ final class SocketIOLink: Link {
 
     func abort() { self.leave(politely: false) }
 
-    func pauseReading() { self.openEngine?.pauseReading(for: self) }
-
-    func resumeReading() { self.openEngine?.resumeReading(for: self) }
+    func setReadingPaused(_ isPaused: Bool) { self.openEngine?.setReadingPaused(isPaused, for: self) }
 
     var resumption: Resumption? {
         guard case .kept(let kept) = self.recovery else { return nil }

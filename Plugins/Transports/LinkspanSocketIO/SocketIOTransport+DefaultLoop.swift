@@ -6,7 +6,7 @@ extension SocketIOTransport {
     /// Links of all these transports share sockets.
     ///
     /// - Parameter configuration: how it behaves.
-    public init(_ configuration: Configuration = .defaults()) {
+    public init(_ configuration: Configuration = .init()) {
         self.init(configuration, engines: .shared)
     }
 }

@@ -24,7 +24,7 @@ public struct SocketIOTransport: Transport {
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .defaults(), loop: any NetworkLoop) {
+    public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
         self.init(configuration, engines: SocketIOEngines(loop: loop))
     }
 
@@ -41,19 +41,13 @@ public struct SocketIOTransport: Transport {
 
     /// Everything in the configuration, as text.
     public var options: [String: String] {
-        [
+        self.configuration.described(with: [
             "path": self.configuration.path,
             "protocol": self.configuration.protocol.rawValue,
             "carriers": self.configuration.carriers.rawValue,
             "codec": self.configuration.codec.map { Self.describe($0) } ?? "json",
             "multiplex": "\(self.configuration.isMultiplexed)",
-            "tls": self.configuration.tls.description,
-            "proxy": self.configuration.proxy?.description ?? "none",
-            "compression": self.configuration.compression?.description ?? "none",
-            "renewalEvent": self.configuration.renewalEvent ?? "none",
-            "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
-            "highWaterMark": "\(self.configuration.highWaterMark)",
-        ]
+        ])
     }
 
     /// Which codec it is, as text that is the same for equal codecs alone.
@@ -63,7 +57,7 @@ public struct SocketIOTransport: Transport {
 
     /// The client certificate, and name and password for the proxy.
     public var identity: [String: Secret] {
-        NetworkIdentity.settings(self.configuration.tls, self.configuration.proxy)
+        self.configuration.identity()
     }
 
     /// Makes a link to the namespace that the URL's path names.
@@ -74,7 +68,7 @@ public struct SocketIOTransport: Transport {
 
 extension SocketIOTransport {
     /// How the transport behaves.
-    public struct Configuration: Sendable, Hashable {
+    public struct Configuration: Sendable, Hashable, NetworkConfiguration {
         /// The path of the Engine.IO endpoint on the server.
         ///
         /// Default `/socket.io/`. It ends with a slash, which is added where there is none, as the reference does. Connections
@@ -129,13 +123,7 @@ extension SocketIOTransport {
         public var highWaterMark = 1 << 20
 
         /// The defaults named at the properties, changed by `configure`.
-        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-            var configuration = Self()
-            configure(&configuration)
-            return configuration
-        }
-
-        private init() {}
+        public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
     }
 }
 

@@ -1,6 +1,5 @@
 public import Linkspan
 internal import LinkspanNetwork
-internal import LinkspanWebSocketProtocol
 
 extension TransportFactory {
     /// The Socket.IO transport for a catalog: options `path`, `protocol`, `carriers`, `multiplex`, `compression`,
@@ -19,37 +18,22 @@ extension TransportFactory {
                     "What carries the packets: websocket, polling, upgrade (polling, then WebSocket), fallback (WebSocket, "
                         + "or else polling)."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
-                PluginOption(
-                    "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."
-                ),
-                .renewalEvent,
-                PluginOption(
-                    "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
-                    "The most bytes of a received message."),
-            ] + TLSPolicy.options + HTTPProxy.options
+            ] + SocketIOTransport.Configuration.networkOptions
         ) { values throws(LinkspanError) in
-            let path = values.text("path") ?? "/socket.io/"
-            guard path.hasPrefix("/") else {
+            var configuration = SocketIOTransport.Configuration()
+            try configuration.take(values)
+            if let path: String = values["path"] { configuration.path = path }
+            guard configuration.path.hasPrefix("/") else {
                 throw LinkspanError(.invalidConfiguration, "the path has to begin with /")
             }
-            let tls = try TLSPolicy(values)
-            let proxy = try HTTPProxy.make(values)
-            return SocketIOTransport(
-                .defaults { configuration in
-                    configuration.path = path
-                    if let version = values.text("protocol").flatMap(SocketIOTransport.Version.init(rawValue:)) {
-                        configuration.protocol = version
-                    }
-                    if let carriers = values.text("carriers").flatMap(SocketIOTransport.Carriers.init(rawValue:)) {
-                        configuration.carriers = carriers
-                    }
-                    configuration.tls = tls
-                    configuration.proxy = proxy
-                    if let multiplex = values.flag("multiplex") { configuration.isMultiplexed = multiplex }
-                    if values.flag("compression") == true { configuration.compression = .defaults() }
-                    configuration.renewalEvent = values.text("renewalEvent")
-                    if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
-                })
+            if let version: SocketIOTransport.Version = values["protocol"] {
+                configuration.protocol = version
+            }
+            if let carriers: SocketIOTransport.Carriers = values["carriers"] {
+                configuration.carriers = carriers
+            }
+            if let multiplex: Bool = values["multiplex"] { configuration.isMultiplexed = multiplex }
+            return SocketIOTransport(configuration)
         }
     }
 }

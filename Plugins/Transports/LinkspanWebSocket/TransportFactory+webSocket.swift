@@ -1,6 +1,5 @@
 public import Linkspan
 internal import LinkspanNetwork
-internal import LinkspanWebSocketProtocol
 
 extension TransportFactory {
     /// The raw WebSocket transport for a catalog: options `codec`, `subprotocols`, `headers`, `closeCodes`,
@@ -24,35 +23,17 @@ extension TransportFactory {
                 PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "How often a ping is sent."),
                 PluginOption(
                     "pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
-                PluginOption(
-                    "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."
-                ),
-                .renewalEvent,
-                PluginOption(
-                    "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
-                    "The most bytes of a received message."),
-            ] + TLSPolicy.options + HTTPProxy.options
+            ] + WebSocketTransport.Configuration.networkOptions
         ) { values throws(LinkspanError) in
-            let tls = try TLSPolicy(values)
-            let proxy = try HTTPProxy.make(values)
-            let headers = try WebSocketOptions.headers(values.list("headers") ?? [])
-            let closeMeanings = try WebSocketOptions.closeMeanings(values.list("closeCodes") ?? [])
-            return WebSocketTransport(
-                .defaults { configuration in
-                    var keepAlive = WebSocketTransport.KeepAlive()
-                    if let interval = values.duration("pingInterval") { keepAlive.interval = interval }
-                    if let timeout = values.duration("pingTimeout") { keepAlive.timeout = timeout }
-                    configuration.keepAlive = keepAlive
-                    configuration.tls = tls
-                    configuration.proxy = proxy
-                    configuration.headers = headers
-                    configuration.closeMeanings = closeMeanings
-                    configuration.codec = WebSocketOptions.codec(values.text("codec"))
-                    if let names = values.list("subprotocols") { configuration.subprotocols = names }
-                    if values.flag("compression") == true { configuration.compression = .defaults() }
-                    configuration.renewalEvent = values.text("renewalEvent")
-                    if let bytes = values.number("maximumMessageBytes") { configuration.maximumMessageBytes = bytes }
-                })
+            var configuration = WebSocketTransport.Configuration()
+            try configuration.take(values)
+            configuration.headers = try WebSocketOptions.headers(values["headers"] ?? [])
+            configuration.closeMeanings = try WebSocketOptions.closeMeanings(values["closeCodes"] ?? [])
+            configuration.codec = WebSocketOptions.codec(values["codec"] as String?)
+            if let names: [String] = values["subprotocols"] { configuration.subprotocols = names }
+            if let interval: Duration = values["pingInterval"] { configuration.keepAlive?.interval = interval }
+            if let timeout: Duration = values["pingTimeout"] { configuration.keepAlive?.timeout = timeout }
+            return WebSocketTransport(configuration)
         }
     }
 }

@@ -50,13 +50,13 @@ final class WebSocketLink: Link {
     func open() {
         let path = self.request.url.path
         let upgrade = UpgradeRequest(
-            self.request, path: path, headers: self.configuration.headers.map { ($0.name, $0.value) },
+            self.request, path: path, headers: self.configuration.headers.map { ($0.name, $0.value.exposed) },
             tls: self.configuration.tls, proxy: self.configuration.proxy)
         let request = WebSocketRequest(
             upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
-            limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            limits: .init { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
             compression: self.configuration.compression,
-            keepAlive: self.configuration.keepAlive.map { .init(interval: $0.interval, timeout: $0.timeout) },
+            keepAlive: self.configuration.keepAlive,
             highWaterMark: self.configuration.highWaterMark)
         // Otherwise it was ended before it could begin.
         guard case .idle = self.state else { return }
@@ -102,9 +102,7 @@ final class WebSocketLink: Link {
         }
     }
 
-    func pauseReading() { self.openChannel?.pauseReading() }
-
-    func resumeReading() { self.openChannel?.resumeReading() }
+    func setReadingPaused(_ isPaused: Bool) { self.openChannel?.setReadingPaused(isPaused) }
 
     var resumption: Resumption? { nil }
 

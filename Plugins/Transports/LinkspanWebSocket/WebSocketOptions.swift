@@ -12,17 +12,15 @@ enum WebSocketOptions {
     }
 
     /// Fields written `name: value`.
-    static func headers(_ lines: [String]) throws(LinkspanError) -> [WebSocketTransport.Header] {
-        var headers: [WebSocketTransport.Header] = []
-        for line in lines {
+    static func headers(_ lines: [String]) throws(LinkspanError) -> [Credentials.Field] {
+        try lines.map { line throws(LinkspanError) in
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {
                 // Without the line: a value may be a secret that is in the wrong place.
                 throw LinkspanError(.invalidConfiguration, "a header is not written as `name: value`")
             }
-            headers.append(.init(String(parts[0]), String(parts[1].drop { $0 == " " })))
+            return .init(String(parts[0]), Secret(String(parts[1].drop { $0 == " " })))
         }
-        return headers
     }
 
     /// Rules written `code=meaning` or `first-last=meaning`.

@@ -1,10 +1,10 @@
-internal import Linkspan
+public import Linkspan
 public import LinkspanNetwork
 public import LinkspanWebSocketProtocol
 
 extension WebSocketTransport {
     /// How the transport behaves.
-    public struct Configuration: Sendable {
+    public struct Configuration: Sendable, NetworkConfiguration {
         /// What messages look like.
         ///
         /// Default ``JSONEnvelopeCodec``.
@@ -16,7 +16,7 @@ extension WebSocketTransport {
         /// Header fields of the upgrade request besides those of the credentials.
         ///
         /// Default none. What is secret belongs to the credentials.
-        public var headers: [Header] = []
+        public var headers: [Credentials.Field] = []
         /// The event by which renewed credentials are shown to the server while the link is open: its argument is their auth
         /// payload.
         ///
@@ -56,13 +56,7 @@ extension WebSocketTransport {
         public var highWaterMark = 1 << 20
 
         /// The defaults named at the properties, changed by `configure`.
-        public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-            var configuration = Self()
-            configure(&configuration)
-            return configuration
-        }
-
-        private init() {}
+        public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
         /// The names, and whether the values are the same, but not which they are.
         var headersDescription: String {
@@ -73,19 +67,8 @@ extension WebSocketTransport {
 }
 
 extension WebSocketTransport {
-    /// A header field.
-    public struct Header: Sendable, Hashable {
-        /// The field's name.
-        public var name: String
-        /// Its value.
-        public var value: String
-
-        /// Makes a field.
-        public init(_ name: String, _ value: String) {
-            self.name = name
-            self.value = value
-        }
-    }
+    /// When a silent server is pinged, and how long it may take to answer.
+    public typealias KeepAlive = WebSocketRequest.KeepAlive
 
     /// What the server is told when we close (RFC 6455 section 7.4).
     public struct Closing: Sendable, Hashable, CustomStringConvertible {
@@ -105,27 +88,5 @@ extension WebSocketTransport {
 
         /// The code and the reason.
         public var description: String { self.reason.isEmpty ? "\(self.code)" : "\(self.code) \(self.reason)" }
-    }
-}
-
-extension WebSocketTransport {
-    /// When a silent server is pinged, and how long it may take to answer.
-    public struct KeepAlive: Sendable, Hashable {
-        /// How often a ping is sent.
-        ///
-        /// Default 15 s.
-        public var interval: Duration
-        /// How long the server may be silent after a ping.
-        ///
-        /// Default 10 s.
-        public var timeout: Duration
-
-        /// Makes a rule.
-        ///
-        /// A server that has vanished is noticed after at most `interval` + `timeout`.
-        public init(interval: Duration = .seconds(15), timeout: Duration = .seconds(10)) {
-            self.interval = interval
-            self.timeout = timeout
-        }
     }
 }

@@ -18,7 +18,7 @@ public struct WebSocketTransport: Transport {
     /// - Parameters:
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
-    public init(_ configuration: Configuration = .defaults(), loop: any NetworkLoop) {
+    public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
         self.configuration = configuration
         self.loop = loop
     }
@@ -29,27 +29,19 @@ public struct WebSocketTransport: Transport {
     /// Everything in the configuration, as text.
     public var options: [String: String] {
         let keepAlive = self.configuration.keepAlive.map { "every \($0.interval), \($0.timeout) to answer" }
-        return [
+        return self.configuration.described(with: [
             "codec": self.configuration.codec.comparison,
             "subprotocols": self.configuration.subprotocols.joined(separator: ","),
             "headers": self.configuration.headersDescription,
             "closing": self.configuration.closing.description,
             "closeMeanings": self.configuration.closeMeanings.description,
-            "tls": self.configuration.tls.description,
-            "proxy": self.configuration.proxy?.description ?? "none",
             "keepAlive": keepAlive ?? "never",
-            "compression": self.configuration.compression?.description ?? "none",
-            "renewalEvent": self.configuration.renewalEvent ?? "none",
-            "maximumMessageBytes": "\(self.configuration.maximumMessageBytes)",
-            "highWaterMark": "\(self.configuration.highWaterMark)",
-        ]
+        ])
     }
 
     /// The client certificate, name and password for the proxy, and the header fields.
     public var identity: [String: Secret] {
-        NetworkIdentity.settings(
-            self.configuration.tls, self.configuration.proxy,
-            headers: self.configuration.headers.map { ($0.name, $0.value) })
+        self.configuration.identity(headers: self.configuration.headers)
     }
 
     /// Makes a link.

@@ -9,29 +9,19 @@ public struct BufferLimits: Sendable, Hashable {
     /// Commands that may wait.
     ///
     /// Default 1,000.
-    public var commands: Int
+    public var commands = 1_000
     /// Bytes that may wait.
     ///
     /// Default 4 MiB. One command alone may be larger.
-    public var bytes: Int
+    public var bytes = 4 << 20
     /// What happens when there is no room.
     ///
     /// Default ``Overflow/refuse``.
-    public var overflow: Overflow
+    public var overflow = Overflow.refuse
     /// How long a command may wait, however long its own timeout; it then fails with code `timedOut`.
     ///
     /// Default nil: as long as it takes.
     public var maxAge: Duration?
-
-    /// Makes limits; the defaults are those named at the properties.
-    public init(
-        commands: Int = 1_000, bytes: Int = 4 << 20, overflow: Overflow = .refuse, maxAge: Duration? = nil
-    ) {
-        self.maxAge = maxAge
-        self.commands = commands
-        self.bytes = bytes
-        self.overflow = overflow
-    }
 
     /// What happens when there is no room.
     ///

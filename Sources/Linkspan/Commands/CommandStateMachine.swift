@@ -224,15 +224,7 @@ extension CommandStateMachine {
     /// The connection has been released.
     mutating func end(effects: inout Deque<Effect>) {
         self.phase = .ended
-        for command in self.buffer.removeAll() {
-            effects.append(command.fail(.released, .notSent, "was given up: released"))
-        }
-        for (command, wasSent) in self.queues.removeAll() {
-            effects.append(command.fail(.released, wasSent ? .unknown : .notSent, "was given up: released"))
-        }
-        for command in self.ledger.removeAllFollowers() {
-            effects.append(command.fail(.released, .unknown, "was given up: released"))
-        }
+        self.failAll(.released, "was given up: released", effects: &effects)
         self.closeStore(effects: &effects)
     }
 

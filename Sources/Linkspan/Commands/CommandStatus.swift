@@ -13,22 +13,14 @@ public struct CommandStatus: Sendable, Hashable {
     /// The key of a delivery, which is that of its ``DeliveryReceipt``; nil when it has none.
     public var key: String?
 
-    /// Makes a status.
-    public init(
-        id: Command.ID, kind: Command.Kind, event: String, byteCount: Int, stage: Stage, key: String? = nil
-    ) {
-        self.key = key
-        self.id = id
-        self.kind = kind
-        self.event = event
-        self.byteCount = byteCount
+    /// The status of a command.
+    public init(_ command: Command, _ stage: Stage) {
+        self.id = command.id
+        self.kind = command.kind
+        self.event = command.event
+        self.byteCount = command.byteCount
         self.stage = stage
-    }
-
-    init(_ command: Command, _ stage: Stage) {
-        self.init(
-            id: command.id, kind: command.kind, event: command.event, byteCount: command.byteCount, stage: stage,
-            key: command.key)
+        self.key = command.key
     }
 
     /// Where a command is.

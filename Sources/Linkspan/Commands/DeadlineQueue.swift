@@ -4,7 +4,7 @@ internal import HeapModule
 ///
 /// Commands that end early stay until their time comes or until the queue is mostly made of them.
 struct DeadlineQueue: Sendable {
-    private struct Entry: Comparable, Sendable {
+    private struct Entry: Sendable, Comparable {
         let instant: ContinuousClock.Instant
         let id: Command.ID
 
@@ -39,8 +39,8 @@ struct DeadlineQueue: Sendable {
 
     /// Takes the earliest deadline that has passed.
     mutating func popExpired(now: ContinuousClock.Instant) -> Command.ID? {
-        guard let first = self.heap.min, first.instant <= now else { return nil }
-        return self.heap.popMin()?.id
+        guard let earliest = self.earliest, earliest <= now else { return nil }
+        return self.heap.removeMin().id
     }
 
     /// Forgets every deadline whose command is gone.

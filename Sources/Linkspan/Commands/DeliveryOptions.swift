@@ -3,15 +3,15 @@ public struct DeliveryOptions: Sendable, Hashable {
     /// Deliveries that may wait for their replies; what goes beyond is refused.
     ///
     /// Default 10,000.
-    public var commands: Int
+    public var commands = 10_000
     /// Their bytes.
     ///
     /// Default 64 MiB. One delivery alone may be larger.
-    public var bytes: Int
+    public var bytes = 64 << 20
     /// How long a delivery waits for its reply on a link that is up, before it is sent again.
     ///
     /// Default 20 s.
-    public var repeatAfter: Duration
+    public var repeatAfter = Duration.seconds(20)
     /// How often a delivery is given to a link before it fails with code `timedOut`; nil for no limit.
     ///
     /// Default nil. Attempts that no link took do not count.
@@ -19,26 +19,13 @@ public struct DeliveryOptions: Sendable, Hashable {
     /// Where a delivery's key goes on the wire.
     ///
     /// Default ``KeyPlacement/none``.
-    public var key: KeyPlacement
+    public var key = KeyPlacement.none
     /// Whether deliveries wait for the app to connect again when the connection has failed for good, for instance because
     /// the credentials were refused.
     ///
     /// Default false: they end at once, with code `disconnected` and the failure as the cause. With a ``DeliveryStore``
     /// they always wait.
-    public var waitsAfterFailure: Bool
-
-    /// Makes options; the defaults are those named at the properties.
-    public init(
-        commands: Int = 10_000, bytes: Int = 64 << 20, repeatAfter: Duration = .seconds(20), attempts: Int? = nil,
-        key: KeyPlacement = .none, waitsAfterFailure: Bool = false
-    ) {
-        self.waitsAfterFailure = waitsAfterFailure
-        self.commands = commands
-        self.bytes = bytes
-        self.repeatAfter = repeatAfter
-        self.attempts = attempts
-        self.key = key
-    }
+    public var waitsAfterFailure = false
 
     /// What may wait for replies.
     var limits: BufferLimits { BufferLimits(commands: self.commands, bytes: self.bytes) }

@@ -6,20 +6,13 @@ public struct FlushPacing: Sendable, Hashable {
     /// The most commands of one turn.
     ///
     /// Default 256.
-    public var commands: Int
+    public var commands = 256
     /// The bytes after which a turn ends.
     ///
     /// Default 1 MiB.
-    public var bytes: Int
+    public var bytes = 1 << 20
     /// The time between two turns.
     ///
     /// Default 10 ms.
-    public var pause: Duration
-
-    /// Makes a pace; the defaults are those named at the properties.
-    public init(commands: Int = 256, bytes: Int = 1 << 20, pause: Duration = .milliseconds(10)) {
-        self.commands = commands
-        self.bytes = bytes
-        self.pause = pause
-    }
+    public var pause = Duration.milliseconds(10)
 }

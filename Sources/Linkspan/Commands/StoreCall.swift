@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 /// Something that a connection asks of its store.
 enum StoreCall: Sendable {
     case open(account: String?, session: UInt64)

@@ -20,16 +20,11 @@ public struct ConnectionBuilder: Sendable {
         WithTransport(url: self.url, transport: transport)
     }
 
-    /// Chooses what carries the traffic, when it is only known at run time.
-    public func transport(any transport: any Transport) -> WithTransport {
-        WithTransport(url: self.url, transport: transport)
-    }
-
     /// A builder that knows endpoint and transport.
     public struct WithTransport: Sendable {
         private let url: String
         private let transport: any Transport
-        private var options = ConnectionOptions.defaults()
+        private var options = ConnectionOptions()
         private var source = CredentialSource.none
         private var resumption: Resumption?
 

@@ -80,7 +80,7 @@ extension ConnectionCore {
     private func sent(_ outgoing: borrowing CommandStateMachine.Outgoing) {
         if self.isTraced { self.trace(TracedFrame(outgoing.message, at: self.now)) }
         self.probe?.sent(outgoing.command)
-        if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(OutgoingMessage(outgoing.command))) }
+        if !self.outgoingListeners.isEmpty { self.effects.append(.tellOutgoing(outgoing.command)) }
         guard outgoing.command.isSend else { return }
         if outgoing.command.completion != nil || self.probe != nil || !self.drains.isEmpty {
             self.effects.append(.finish(outgoing.command, .success(.empty)))

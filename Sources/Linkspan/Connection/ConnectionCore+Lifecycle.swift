@@ -75,7 +75,7 @@ extension ConnectionCore {
     }
 
     private func stopWaitingForCredentials() {
-        self.credentialWait?.cancel()
+        self.credentialWait?()
         self.credentialWait = nil
     }
 
@@ -128,17 +128,13 @@ extension ConnectionCore {
         try self.run { machine throws(LinkspanError) in try machine.release(now: now) }
     }
 
-    func retire() {
-        let now = self.now
-        self.run { $0.retire(now: now) }
-    }
-
-    /// Fails every command with the error's code, closes the link, and releases the connection.
-    func end(_ error: LinkspanError) {
+    /// Fails every command, closes the link, and releases the connection: because of an error, or because the app has
+    /// let go of it.
+    func end(_ error: LinkspanError?) {
         guard self.machine.state != .released else { return }
         let now = self.now
-        self.commands.end(error, effects: &self.effects)
-        self.run { $0.retire(.failed(error), now: now) }
+        if let error { self.commands.end(error, effects: &self.effects) }
+        self.run { $0.retire(error.map { .failed($0) } ?? .unoccupied, now: now) }
         try? self.release()
     }
 
@@ -150,13 +146,6 @@ extension ConnectionCore {
     func resume(within spread: Duration) {
         let (now, delay) = (self.now, spread * self.environment.random())
         self.run { $0.resume(after: delay, now: now) }
-    }
-
-    /// Leaves whatever it is doing: the app has let go of the connection.
-    func abandon() {
-        guard self.machine.state != .released else { return }
-        self.retire()
-        try? self.release()
     }
 
     func adjust(_ options: ConnectionOptions) {
@@ -198,7 +187,7 @@ extension ConnectionCore {
 extension ConnectionCore {
     func provideCredentials(epoch: UInt64, _ reason: CredentialRequest.Reason) {
         let wait = self.credentials.obtain(reason, for: self) { $0.credentialsEnded(epoch: epoch, $1) }
-        if self.epoch == epoch { self.credentialWait = wait } else { wait?.cancel() }
+        if self.epoch == epoch { self.credentialWait = wait } else { wait?() }
     }
 
     private func credentialsEnded(epoch: UInt64, _ outcome: Result<IssuedCredentials, LinkspanError>) {

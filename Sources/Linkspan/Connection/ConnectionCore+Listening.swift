@@ -9,9 +9,9 @@ extension ConnectionCore {
     }
 
     /// Tells those that listen to outgoing messages at the moment of their turn.
-    func tellOutgoing(_ message: OutgoingMessage) {
+    func tellOutgoing(_ command: Command) {
         for (id, handler) in self.outgoingListeners where self.outgoingListeners.contains(where: { $0.id == id }) {
-            handler(message)
+            handler(command)
         }
     }
 
@@ -28,7 +28,7 @@ extension ConnectionCore {
         let isWanted = !self.pausing.isEmpty && self.machine.state == .connected && !isGreeting
         guard isWanted != self.isReadingPaused else { return }
         self.isReadingPaused = isWanted
-        self.calling { if isWanted { self.link?.pauseReading() } else { self.link?.resumeReading() } }
+        self.calling { self.link?.setReadingPaused(isWanted) }
     }
 
     /// What a link has ended with, for a link that was not read from.

@@ -24,7 +24,7 @@ final class ConnectionCore {
     // Its methods call nobody, so that no access meets another; the check costs a twentieth of a message.
     @exclusivity(unchecked) var commands: CommandStateMachine
     let router = EventRouter()
-    var outgoingListeners: [(id: UInt64, handler: @Sendable (OutgoingMessage) -> Void)] = []
+    var outgoingListeners: [(id: UInt64, handler: @Sendable (Command) -> Void)] = []
     var observers = StatusObservers()
     var latestChange: StateChange?
     /// The listeners that want nothing to be read for now.
@@ -178,7 +178,7 @@ extension ConnectionCore {
         case .pauseFlush(let number, let pause): self.pauseFlush(number, pause)
         case .introduce(let observer): self.introduce(observer)
         case .replay(let event): self.router.replay(event)
-        case .tellOutgoing(let message): self.tellOutgoing(message)
+        case .tellOutgoing(let command): self.tellOutgoing(command)
         case .callStore(let call): self.tellStore(call)
         case .retryStore(let session, let error): self.retryStore(session: session, error)
         case .answer(let answer): answer()

@@ -54,13 +54,7 @@ public struct ConnectionOptions: Sendable {
     public var trace = 0
 
     /// Options with the defaults named at the properties, changed by `configure`.
-    public static func defaults(_ configure: (inout Self) -> Void = { _ in }) -> Self {
-        var options = Self()
-        configure(&options)
-        return options
-    }
-
-    private init() {}
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
     /// The options as text, for comparing and explaining.
     var described: [String: String] {

@@ -14,7 +14,7 @@ public enum ConnectionState: String, Sendable, Hashable, CaseIterable {
     case released
 
     /// Whether the state machine may go from this state to `next`.
-    public func canBecome(_ next: Self) -> Bool {
+    package func canBecome(_ next: Self) -> Bool {
         switch self {
         case .created: next == .connected || next == .disconnected
         case .connected: next == .disconnected
@@ -22,6 +22,10 @@ public enum ConnectionState: String, Sendable, Hashable, CaseIterable {
         case .reconnecting: next == .connected || next == .disconnected
         case .released: false
         }
+    }
+
+    func wrongState(_ operation: String) -> LinkspanError {
+        LinkspanError(.wrongState, "\(operation) is not allowed while the connection is \(self.rawValue)")
     }
 }
 

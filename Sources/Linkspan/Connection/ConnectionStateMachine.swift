@@ -154,41 +154,33 @@ extension ConnectionStateMachine {
             let change = self.change(from: .disconnected, to: .reconnecting, .requested, now: now, nextAttempt: now)
             return self.beginAttempt(now: now, announcing: change)
         case .created, .connected, .waiting, .attempting, .released:
-            throw self.wrongState("connect")
+            throw self.state.wrongState("connect")
         }
     }
 
-    mutating func disconnect(
-        _ reason: StateChange.Reason = .requested, now: ContinuousClock.Instant
-    ) throws(LinkspanError) -> [Action] {
+    mutating func disconnect(now: ContinuousClock.Instant) throws(LinkspanError) -> [Action] {
         switch self.phase {
-        case .disconnected:
-            return []
         case .suspended:
             // Nothing to announce: it is down already, but from now on by request.
             self.phase = .disconnected(isGivenUp: false)
             self.lastError = nil
             return []
-        case .connected(let epoch, _):
-            return self.end(epoch, politely: true, reason, now: now)
-        case .attempting(let attempt):
-            return self.end(attempt.epoch, politely: false, reason, now: now)
-        case .waiting:
-            return self.end(nil, politely: false, reason, now: now)
-        case .created, .released:
-            throw self.wrongState("disconnect")
+        case .created(.some), .connected, .disconnected, .waiting, .attempting:
+            return self.retire(.requested, now: now)
+        case .created(nil), .released:
+            throw self.state.wrongState("disconnect")
         }
     }
 
     mutating func release(now: ContinuousClock.Instant) throws(LinkspanError) -> [Action] {
-        guard self.state == .disconnected else { throw self.wrongState("release") }
+        guard self.state == .disconnected else { throw self.state.wrongState("release") }
         let change = self.change(from: .disconnected, to: .released, .requested, now: now)
         self.phase = .released
         return [.announce(change)]
     }
 
-    /// Nobody holds the connection any more: goes to `disconnected` from wherever it is.
-    mutating func retire(_ reason: StateChange.Reason = .unoccupied, now: ContinuousClock.Instant) -> [Action] {
+    /// Goes to `disconnected` from wherever it is.
+    mutating func retire(_ reason: StateChange.Reason, now: ContinuousClock.Instant) -> [Action] {
         switch self.phase {
         case .disconnected, .suspended, .released: []
         case .created(let attempt): self.end(attempt?.epoch, politely: false, reason, now: now)
@@ -196,10 +188,6 @@ extension ConnectionStateMachine {
         case .attempting(let attempt): self.end(attempt.epoch, politely: false, reason, now: now)
         case .waiting: self.end(nil, politely: false, reason, now: now)
         }
-    }
-
-    func wrongState(_ operation: String) -> LinkspanError {
-        LinkspanError(.wrongState, "\(operation) is not allowed while the connection is \(self.state.rawValue)")
     }
 }
 
@@ -375,10 +363,7 @@ extension ConnectionStateMachine {
         let question = RetryQuestion(
             error: error, failures: self.failures, outage: outage, isFlapping: self.isFlapping(error, now: now),
             random: random)
-        switch self.retry.decide(question) {
-        case .retry(let delay): return max(.zero, delay)
-        case .stop: return nil
-        }
+        return self.retry.delay(for: question).map { max(.zero, $0) }
     }
 
     /// Whether the server comes and goes, and has not asked for patience.

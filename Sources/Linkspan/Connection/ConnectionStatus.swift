@@ -20,11 +20,11 @@ public struct ConnectionStatus: Sendable {
     public var lastError: LinkspanError?
     /// How often the server has refused the credentials of a provider since it last accepted some; after the second
     /// time they are not renewed any more.
-    public var refusals = 0
+    package var refusals = 0
     /// The newest changes of state, the oldest first; at most 32.
     public var history: [StateChange] = []
     /// When this was asked.
-    public var time = ContinuousClock.now
+    package var time = ContinuousClock.now
     var trace = FrameTrace(capacity: 0)
 
     /// The newest frames, the oldest first; at most ``ConnectionOptions/trace``.
@@ -64,13 +64,7 @@ public struct ConnectionStatus: Sendable {
         case .created, .disconnected, .reconnecting: ()
         }
         // Of a connection that stays down the last change says why: there may have been failures before it.
-        if self.state == .disconnected {
-            switch self.history.last?.reason {
-            case .requested: return "The app asked for it."
-            case .unoccupied: return "Nobody holds it any more."
-            case .established, .lost, .failed, nil: ()
-            }
-        }
+        if self.state == .disconnected, case .requested? = self.history.last?.reason { return "The app asked for it." }
         if let error = self.lastError {
             return "The reason: \(ForeignText.line(error.message)) (\(ForeignText.line(error.code.rawValue)))."
         }

@@ -15,7 +15,7 @@ enum Effect {
     case introduce(observer: UInt64)
     /// Brings held messages to a listener that has just been added.
     case replay(event: String)
-    case tellOutgoing(OutgoingMessage)
+    case tellOutgoing(Command)
     /// Asks something of the store, at the end of the turn.
     case callStore(StoreCall)
     /// The store has failed: tries again after a while.

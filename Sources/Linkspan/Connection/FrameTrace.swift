@@ -1,27 +1,26 @@
+internal import DequeModule
+
 /// The latest of what crossed a connection's links, for bug reports.
 ///
 /// A ring of fixed size; the connection records under the lock that it holds anyway.
 struct FrameTrace: Sendable {
     let capacity: Int
-    private var ring: [TracedFrame] = []
-    private var oldest = 0
+    private var latest: Deque<TracedFrame> = []
 
     init(capacity: Int) {
         self.capacity = capacity
-        self.ring.reserveCapacity(capacity)
+        self.latest.reserveCapacity(capacity)
     }
 
     var isOn: Bool { self.capacity > 0 }
 
     /// The frames, the oldest first.
-    var frames: [TracedFrame] { Array(self.ring[self.oldest...] + self.ring[..<self.oldest]) }
+    var frames: [TracedFrame] { Array(self.latest) }
 
     mutating func record(_ frame: @autoclosure () -> TracedFrame) {
         guard self.isOn else { return }
-        if self.ring.count < self.capacity { return self.ring.append(frame()) }
-        self.ring[self.oldest] = frame()
-        self.oldest += 1
-        if self.oldest == self.capacity { self.oldest = 0 }
+        if self.latest.count == self.capacity { self.latest.removeFirst() }
+        self.latest.append(frame())
     }
 
     mutating func record(_ events: ArraySlice<LinkEvent>, at time: ContinuousClock.Instant) {

@@ -3,12 +3,10 @@
 /// Everything else waits until it has ended. If it fails or takes too long, the link is given up and the retry policy
 /// decides.
 ///
-/// Compared by instance: holders of one connection pass on the value that one of them made.
+/// Told apart by instance: holders of one connection pass on the value that one of them made.
 public struct Greeting: Sendable {
-    /// A name for errors and logs.
-    public let name: String
-    /// How long it may take.
-    public let deadline: Duration
+    let name: String
+    let deadline: Duration
     let body: @Sendable (GreetingChannel) async throws -> Void
     private let instance = InstanceNumber()
 
@@ -30,13 +28,6 @@ public struct Greeting: Sendable {
 
     /// The name and the instance, as text.
     var comparison: String { "\(self.name) (\(self.instance))" }
-}
-
-extension Greeting: Hashable {
-    /// Whether one is a copy of the other.
-    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.instance == rhs.instance }
-    /// Hashes the instance.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.instance) }
 }
 
 /// The one link that is being greeted.

@@ -35,7 +35,7 @@ final class PooledConnection: ManagedConnection {
     deinit {
         guard self.state != .released else { return }
         // The core, and never the connection: it is going away.
-        self.inbox.post({ $0.abandon() }, to: self.core)
+        self.inbox.post({ $0.end(nil) }, to: self.core)
     }
 
     var destination: Destination { self.inbox.withState { $0.destination } }
@@ -43,7 +43,6 @@ final class PooledConnection: ManagedConnection {
     var state: ConnectionState { self.inbox.withState { $0.shown.state } }
     /// Replies that nothing waited for any more.
     var lateReplies: UInt64 { self.inbox.withState { $0.lateReplies } }
-    var transportName: String { self.destination.transport.name }
 
     var status: ConnectionStatus {
         var status = self.inbox.withState { $0.status }
@@ -81,7 +80,7 @@ extension PooledConnection {
             case .disconnected:
                 (shown.state, shown.progress) = (.reconnecting, .obtainingCredentials(attempt: 1))
                 shown.failure = nil
-            case .created, .connected, .reconnecting, .released: throw shown.wrongState("connect")
+            case .created, .connected, .reconnecting, .released: throw shown.state.wrongState("connect")
             }
             return true
         } _: {
@@ -93,13 +92,11 @@ extension PooledConnection {
     func disconnect() throws(LinkspanError) {
         if let core = self.core.inTurn { return try core.disconnect() }
         try self.inbox.intend(self.core) { shown throws(LinkspanError) in
-            switch shown.state {
-            case .created where shown.progress == .idle: throw shown.wrongState("disconnect")
-            case .created, .connected, .reconnecting, .disconnected:
-                (shown.state, shown.progress) = (.disconnected, .idle)
-                return true
-            case .released: throw shown.wrongState("disconnect")
+            guard shown.state != .released, shown.state != .created || shown.progress != .idle else {
+                throw shown.state.wrongState("disconnect")
             }
+            (shown.state, shown.progress) = (.disconnected, .idle)
+            return true
         } _: {
             try? $0.disconnect()
         }
@@ -108,7 +105,7 @@ extension PooledConnection {
     func release() throws(LinkspanError) {
         if let core = self.core.inTurn { return try core.release() }
         try self.inbox.intend(self.core) { shown throws(LinkspanError) in
-            guard shown.state == .disconnected else { throw shown.wrongState("release") }
+            guard shown.state == .disconnected else { throw shown.state.wrongState("release") }
             (shown.state, shown.progress) = (.released, .idle)
             return true
         } _: {
@@ -116,18 +113,7 @@ extension PooledConnection {
         }
     }
 
-    func retire() {
-        if let core = self.core.inTurn { return core.retire() }
-        try? self.inbox.intend(self.core) { shown throws(LinkspanError) in
-            guard shown.state != .released else { return false }
-            (shown.state, shown.progress) = (.disconnected, .idle)
-            return true
-        } _: {
-            $0.retire()
-        }
-    }
-
-    func end(_ error: LinkspanError) {
+    func end(_ error: LinkspanError?) {
         if let core = self.core.inTurn { return core.end(error) }
         try? self.inbox.intend(self.core) { shown throws(LinkspanError) in
             guard shown.state != .released else { return false }
@@ -174,9 +160,7 @@ extension PooledConnection {
     ) async {
         let box = Promise<Void>()
         self.call { begin($0, box) }
-        let timer = self.scheduler.schedule(at: self.scheduler.now + limit) { box.fulfill() }
-        await box.value
-        timer.cancel()
+        await box.wait(until: self.scheduler.now + limit, by: self.scheduler)
         self.call { $0.drains.remove(box) }
     }
 }
@@ -201,19 +185,13 @@ extension ConnectionInbox.State {
     }
 }
 
-extension ConnectionInbox.Published {
-    fileprivate func wrongState(_ operation: String) -> LinkspanError {
-        LinkspanError(.wrongState, "\(operation) is not allowed while the connection is \(self.state.rawValue)")
-    }
-}
-
 extension ConnectionOptions {
     /// Refuses options that differ in what cannot change while a connection lives.
     fileprivate func checkFixed(_ next: ConnectionOptions) throws(LinkspanError) {
         try next.validate()
         var names: [String] = []
         if self.deliveries.key != next.deliveries.key { names.append("deliveries.key") }
-        if self.greeting != next.greeting { names.append("greeting") }
+        if self.greeting?.comparison != next.greeting?.comparison { names.append("greeting") }
         if self.store !== next.store { names.append("store") }
         guard names.isEmpty else {
             throw LinkspanError(
@@ -259,7 +237,7 @@ extension PooledConnection {
     ) throws(LinkspanError) -> Subscription {
         try self.checkNotReleased()
         let listener = EventListener(
-            id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, handler)
+            id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, hear: handler)
         self.call { $0.add(listener, event: event) }
         let (inbox, core, id) = (self.inbox, self.core, listener.id)
         let pausesReading: @Sendable (Bool) -> Void = { isPaused in
@@ -273,7 +251,7 @@ extension PooledConnection {
 
     @discardableResult
     func onAnyOutgoing(
-        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+        _ handler: @escaping @Sendable (Command) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkNotReleased()
         let id = self.inbox.nextID()

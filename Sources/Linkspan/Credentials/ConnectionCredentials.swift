@@ -114,7 +114,7 @@ extension ConnectionCredentials {
 
     private func nextTurn() {
         self.turn += 1
-        self.wait?.cancel()
+        self.wait?()
         self.wait = nil
     }
 

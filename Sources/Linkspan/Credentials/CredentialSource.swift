@@ -44,17 +44,20 @@ public struct CredentialSource: Sendable, Hashable {
     /// Asks a provider before each attempt.
     ///
     /// Each call makes a source of its own, even with the same provider.
-    public static func provider(_ provider: any CredentialProvider, account: String? = nil) -> Self {
-        Self(kind: .provider(SharedCredentials(provider: provider)), account: account)
-    }
-
-    /// Asks a closure before each attempt.
     ///
-    /// Each call makes a source of its own.
+    /// - Parameters:
+    ///   - account: the name of the user's account.
+    ///   - provide: the provider. Called from a task of its own, and not twice at a time for one server: connections
+    ///     that ask meanwhile get the same answer. The task is cancelled when no connection waits for it any more, each
+    ///     of them for its own ``ConnectionOptions/credentialDeadline``; only behind a cancelled call that goes on may
+    ///     there be another. When it throws, the attempt fails with code `credentialsUnavailable` and is repeated by the
+    ///     retry policy.
+    /// - Returns: the source.
     public static func provider(
         account: String? = nil, _ provide: @escaping @Sendable (CredentialRequest) async throws -> Credentials
     ) -> Self {
-        .provider(ClosureCredentialProvider(provide: provide), account: account)
+        let shared = SharedCredentials { request, _ in try await provide(request) }
+        return Self(kind: .provider(shared), account: account)
     }
 
     /// Asks a closure whose answers serve all servers, for sources that do more than to answer connections.
@@ -77,7 +80,7 @@ public struct CredentialSource: Sendable, Hashable {
     /// - Returns: a call that stops waiting for them; the provider is cancelled when nobody else waits.
     package func renew(_ url: ConnectionURL, scheduler: any Scheduler) -> @Sendable () -> Void {
         guard case .provider(let shared) = self.kind else { return {} }
-        return shared.renew(url, scheduler: scheduler).cancel
+        return shared.renew(url, scheduler: scheduler)
     }
 
     /// Whether there is nothing to show.
@@ -95,26 +98,5 @@ public struct CredentialSource: Sendable, Hashable {
     /// Whether a refusal can be answered with other credentials.
     var isRenewable: Bool {
         if case .provider = self.kind { true } else { false }
-    }
-}
-
-extension CredentialSource: CustomStringConvertible, CustomReflectable {
-    /// Nothing to look into.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-
-    /// Which kind it is, never what it gives.
-    public var description: String {
-        switch self.kind {
-        case .fixed(let credentials): "fixed \(credentials)"
-        case .provider: "credentials of a provider"
-        }
-    }
-}
-
-private struct ClosureCredentialProvider: CredentialProvider {
-    let provide: @Sendable (CredentialRequest) async throws -> Credentials
-
-    func credentials(for request: CredentialRequest) async throws -> Credentials {
-        try await self.provide(request)
     }
 }

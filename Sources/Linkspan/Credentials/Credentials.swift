@@ -8,11 +8,11 @@ public struct Credentials: Sendable, Hashable {
     /// At most one argument.
     public var auth: Payload?
     /// Extra HTTP headers of the upgrade request, such as `Authorization`.
-    public var headers: [Header]
+    public var headers: [Field]
     /// Extra query items of the request.
     ///
     /// Prefer ``auth`` or ``headers``: queries end up in server logs.
-    public var query: [QueryItem]
+    public var query: [Field]
     /// Where to connect instead of the configured URL: a signed URL, or the host of a region.
     ///
     /// Default nil: the configured one. All of it counts, the path included. The scheme must be one that the transport
@@ -31,7 +31,7 @@ public struct Credentials: Sendable, Hashable {
 
     /// Makes credentials.
     public init(
-        auth: Payload? = nil, headers: [Header] = [], query: [QueryItem] = [], url: ConnectionURL? = nil,
+        auth: Payload? = nil, headers: [Field] = [], query: [Field] = [], url: ConnectionURL? = nil,
         validFor: Duration? = nil
     ) {
         self.auth = auth
@@ -51,28 +51,14 @@ public struct Credentials: Sendable, Hashable {
         self.init(auth: try Payload(value), validFor: validFor)
     }
 
-    /// A header: a name and a secret value.
-    public struct Header: Sendable, Hashable {
-        /// The header's name.
+    /// A header or a query item: a name and a secret value, in a query not yet percent-encoded.
+    public struct Field: Sendable, Hashable {
+        /// The field's name.
         public var name: String
-        /// The header's value.
+        /// The field's value.
         public var value: Secret
 
-        /// Makes a header.
-        public init(_ name: String, _ value: Secret) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    /// A query item: a name and a secret value, both not yet percent-encoded.
-    public struct QueryItem: Sendable, Hashable {
-        /// The item's name.
-        public var name: String
-        /// The item's value.
-        public var value: Secret
-
-        /// Makes an item.
+        /// Makes a field.
         public init(_ name: String, _ value: Secret) {
             self.name = name
             self.value = value
@@ -93,9 +79,7 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
 }
 
 /// A text that never prints.
-public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible,
-    CustomDebugStringConvertible, CustomReflectable
-{
+public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible, CustomReflectable {
     /// The text itself.
     ///
     /// Whoever takes it answers for where it goes.
@@ -117,8 +101,6 @@ public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStri
 
     /// Always `<redacted>`.
     public var description: String { "<redacted>" }
-    /// Always `<redacted>`.
-    public var debugDescription: String { "<redacted>" }
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -49,7 +49,5 @@ struct IssuedCredentials: Sendable {
     private var validFor: Duration? { self.credentials.validFor.flatMap { $0 > .zero ? $0 : nil } }
 }
 
-/// One who waits for credentials, and may stop.
-struct CredentialWait: Sendable {
-    let cancel: @Sendable () -> Void
-}
+/// Stops to wait for credentials.
+typealias CredentialWait = @Sendable () -> Void

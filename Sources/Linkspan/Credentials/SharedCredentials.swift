@@ -21,10 +21,6 @@ final class SharedCredentials: Sendable {
         self.machine = Lock(StateMachine(isForAllServers: isForAllServers))
     }
 
-    convenience init(provider: any CredentialProvider) {
-        self.init { request, _ in try await provider.credentials(for: request) }
-    }
-
     /// Asks for credentials.
     ///
     /// - Parameters:
@@ -40,7 +36,7 @@ final class SharedCredentials: Sendable {
         let now = scheduler.now
         let (id, actions) = self.machine.withLock { $0.ask(request, held: held, now: now, answer: answer) }
         self.perform(actions, scheduler)
-        return CredentialWait {
+        return {
             let now = scheduler.now
             self.perform(self.machine.withLock { $0.leave(id, now: now) }, scheduler)
         }

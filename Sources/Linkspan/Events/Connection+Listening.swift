@@ -73,7 +73,7 @@ extension Connection {
     /// - Returns: the sequence; it listens as long as somebody has it, and does not keep the connection.
     /// - Throws: ``LinkspanError`` with code `released`.
     public func events(
-        _ event: String?, capacity: Int = 1_024, bytes: Int = EventStream.standardBytes,
+        _ event: String?, capacity: Int = 1_024, bytes: Int = 16 << 20,
         overflow: EventStream.Overflow = .dropOldest
     ) throws(LinkspanError) -> EventStream {
         let queue = EventQueue(capacity: capacity, bytes: bytes, overflow: overflow)
@@ -115,10 +115,12 @@ extension Connection {
         self.onStatusChange { if case .state(let change) = $0 { handler(change) } }
     }
 
-    /// The state as a sequence; see ``StateChanges``.
+    /// The state as a sequence: the newest change first of all, then each newer one.
     ///
-    /// It does not keep the connection.
-    public var stateChanges: StateChanges {
+    /// A slow reader skips states that have passed, never misses the latest, and never sees one twice. The sequence ends
+    /// after the change to ``ConnectionState/released``, and when its holder gives the connection back. It is for one
+    /// reader, each use makes another, and it does not keep the connection.
+    public var stateChanges: AsyncStream<StateChange> {
         let (stream, newest) = AsyncStream.makeStream(of: StateChange.self, bufferingPolicy: .bufferingNewest(1))
         let end = Promise<Void>()
         newest.onTermination = { _ in end.fulfill() }
@@ -128,7 +130,7 @@ extension Connection {
         }
         changes.atEnd { newest.finish() }
         end.whenFulfilled { changes.cancel() }
-        return StateChanges(stream: stream)
+        return stream
     }
 }
 

@@ -20,15 +20,8 @@ public struct Event<Value: Codable & Sendable, Reply: Codable & Sendable>: Senda
 
 /// The reply of an event that nobody answers, or whose answer does not matter.
 public struct NoReply: Codable, Sendable, Hashable {
-    /// Makes the empty reply.
+    /// Makes one.
     public init() {}
-
-    /// Accepts any answer, none included.
-    public init(from decoder: any Decoder) throws {}
-    /// Writes an empty object.
-    public func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: Key.self) }
-
-    private enum Key: CodingKey {}
 }
 
 extension Connection {

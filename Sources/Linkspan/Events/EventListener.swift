@@ -5,14 +5,4 @@ struct EventListener: Sendable {
     var isOnce = false
     var onMark: (@Sendable (Continuity) -> Void)?
     let hear: @Sendable (Message) -> Void
-
-    init(
-        id: UInt64, isOnce: Bool = false, onMark: (@Sendable (Continuity) -> Void)? = nil,
-        _ hear: @escaping @Sendable (Message) -> Void
-    ) {
-        self.id = id
-        self.isOnce = isOnce
-        self.onMark = onMark
-        self.hear = hear
-    }
 }

@@ -49,7 +49,7 @@ final class EventQueue: Sendable {
     /// Between the connection's executor, which pushes, and the task that iterates.
     private let state = Lock(State())
 
-    init(capacity: Int, bytes: Int = EventStream.standardBytes, overflow: EventStream.Overflow = .dropOldest) {
+    init(capacity: Int, bytes: Int = 16 << 20, overflow: EventStream.Overflow = .dropOldest) {
         self.capacity = max(1, capacity)
         self.bytes = max(1, bytes)
         self.overflow = overflow

@@ -32,7 +32,7 @@ public struct EventStream: AsyncSequence, Sendable {
     /// What a full stream does with the next message.
     ///
     /// Whatever is dropped shows as a gap at its place.
-    public enum Overflow: String, Sendable, Hashable, CaseIterable {
+    public enum Overflow: Sendable, Hashable, CaseIterable {
         /// The oldest waiting message goes: for what is soon out of date.
         case dropOldest
         /// The next message goes: for what has to be read from its beginning.
@@ -50,9 +50,6 @@ public struct EventStream: AsyncSequence, Sendable {
         /// The stream ends behind what waits, and ``EventStream/error`` says so: for those who cannot go on with a gap.
         case end
     }
-
-    /// What the messages that wait may weigh unless it is said otherwise: 16 MiB.
-    public static let standardBytes = 16 << 20
 
     let queue: EventQueue
 

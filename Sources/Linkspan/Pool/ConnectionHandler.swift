@@ -173,7 +173,7 @@ extension ConnectionHandler {
     /// Hears what is sent, by this and all other holders; see ``ManagedConnection/onAnyOutgoing(_:)``.
     @discardableResult
     public func onAnyOutgoing(
-        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+        _ handler: @escaping @Sendable (Command) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkHeld()
         return self.own(try self.connection.onAnyOutgoing(handler), nil)

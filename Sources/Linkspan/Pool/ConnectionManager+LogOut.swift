@@ -25,7 +25,7 @@ extension ConnectionManager {
     public func logOut(
         _ source: CredentialSource, keepingDeliveries: Bool = false, within limit: Duration = .seconds(5)
     ) async {
-        let deadline = self.scheduler.now + limit
+        let deadline = self.options.scheduler.now + limit
         let (entries, leavers) = self.pool.withLock { $0.removeAll(of: source) }
         for entry in entries {
             entry.connection.end(LinkspanError(.loggedOut, "the credential source was logged out"))
@@ -46,8 +46,6 @@ extension ConnectionManager {
     ) async {
         let erased = Promise<Void>()
         store.executor.execute { store.erase(account: account) { erased.fulfill() } }
-        let timer = self.scheduler.schedule(at: deadline) { erased.fulfill() }
-        await erased.value
-        timer.cancel()
+        await erased.wait(until: deadline, by: self.options.scheduler)
     }
 }

@@ -12,7 +12,8 @@ extension ConnectionManager {
             self.look(for: .signal(signal))
         case .background:
             guard let stay = self.pool.withLock({ $0.surroundings.enterBackground() }) else { return }
-            _ = self.scheduler.schedule(at: self.scheduler.now + self.backgroundIdleTimeout) { [weak self] in
+            _ = self.options.scheduler.schedule(at: self.options.scheduler.now + self.options.backgroundIdleTimeout) {
+                [weak self] in
                 guard let self, self.pool.withLock({ $0.surroundings.backgroundTimeoutPassed(stay) }) else { return }
                 self.look()
             }

@@ -12,55 +12,51 @@ public final class ConnectionManager: Sendable {
     public static let shared = ConnectionManager()
 
     private let factory: any ConnectionFactory
-    private let logger: Logger
-    let scheduler: any Scheduler
-    private let rules: [any KeeperRule]
-    private let keeperPeriod: Duration
-    let backgroundIdleTimeout: Duration
+    let options: Options
     let pool: SharedPool
 
     /// Makes a manager.
-    ///
-    /// - Parameters:
-    ///   - scheduler: the clock.
-    ///   - random: random numbers from 0 up to 1, for jitter.
-    ///   - rules: the keeper's chain; ``standardRules`` by default.
-    ///   - keeperPeriod: how often the keeper looks at the pool. It also looks whenever a holder leaves, and at once when
-    ///     it hears a ``KeeperSignal``.
-    ///   - backgroundIdleTimeout: how long connections stay up in the background.
-    ///   - attempts: how many attempts may be made, however many connections there are.
-    ///   - factory: makes the connections; nil for the SDK's own.
-    ///   - logger: gets state changes, at level debug, and what looks like a mistake, at level notice.
-    public convenience init(
-        scheduler: any Scheduler = SystemScheduler.shared,
-        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
-        backgroundIdleTimeout: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
-        factory: (any ConnectionFactory)? = nil,
-        logger: Logger = Logger(label: "linkspan")
-    ) {
-        self.init(
-            observer: nil, scheduler: scheduler, random: random, rules: rules, keeperPeriod: keeperPeriod,
-            backgroundIdleTimeout: backgroundIdleTimeout, attempts: attempts, factory: factory, logger: logger)
-    }
+    public convenience init(options: Options = Options()) { self.init(options: options, observer: nil) }
 
     /// Makes a manager whose connections `observer` hears.
-    package init(
-        observer: (any ConnectionObserver)?, scheduler: any Scheduler = SystemScheduler.shared,
-        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-        rules: [any KeeperRule] = ConnectionManager.standardRules, keeperPeriod: Duration = .seconds(5),
-        backgroundIdleTimeout: Duration = .seconds(30), attempts: AttemptLimits = AttemptLimits(),
-        factory: (any ConnectionFactory)? = nil, logger: Logger = Logger(label: "linkspan")
-    ) {
-        self.scheduler = scheduler
-        self.logger = logger
-        self.rules = rules
-        self.keeperPeriod = keeperPeriod
-        self.backgroundIdleTimeout = backgroundIdleTimeout
-        self.pool = SharedPool(attempts)
+    package init(options: Options = Options(), observer: (any ConnectionObserver)?) {
+        self.options = options
+        self.pool = SharedPool(options.attempts)
         let environment = ConnectionEnvironment(
-            scheduler: scheduler, random: random, logger: logger, observer: observer, attempts: self.pool)
-        self.factory = factory ?? PooledConnectionFactory(environment: environment)
+            scheduler: options.scheduler, random: options.random, logger: options.logger, observer: observer,
+            attempts: self.pool)
+        self.factory = options.factory ?? PooledConnectionFactory(environment: environment)
+    }
+
+    /// How a manager works.
+    ///
+    /// What is different for each connection is in ``ConnectionOptions``.
+    public struct Options: Sendable {
+        /// The clock.
+        public var scheduler: any Scheduler = SystemScheduler.shared
+        /// Random numbers from 0 up to 1, for jitter.
+        public var random: @Sendable () -> Double = { .random(in: 0..<1) }
+        /// The keeper's chain.
+        public var rules = ConnectionManager.standardRules
+        /// How often the keeper looks at the pool.
+        ///
+        /// Default 5 s. It also looks whenever a holder leaves, and at once when it hears a ``KeeperSignal``.
+        public var keeperPeriod = Duration.seconds(5)
+        /// How long connections stay up in the background.
+        ///
+        /// Default 30 s.
+        public var backgroundIdleTimeout = Duration.seconds(30)
+        /// How many attempts to connect may be made, however many connections there are.
+        public var attempts = AttemptLimits()
+        /// Makes the connections; nil for the SDK's own.
+        ///
+        /// Default nil.
+        public var factory: (any ConnectionFactory)?
+        /// Gets state changes, at level debug, and what looks like a mistake, at level notice.
+        public var logger = Logger(label: "linkspan")
+
+        /// Makes the default options, changed by `configure`.
+        public init(_ configure: (inout Options) -> Void = { _ in }) { configure(&self) }
     }
 
     /// The keeper's chain unless told otherwise: reconnect, disconnect, release, suspend, resume.
@@ -105,7 +101,7 @@ public final class ConnectionManager: Sendable {
     ) throws(LinkspanError) -> (connection: any ManagedConnection, mustConnect: Bool) {
         let (key, described) = (ConnectionPool.Key(configuration), configuration.described)
         if key.identity.isAnonymous, self.pool.withLock({ $0.hasAuthenticated(key.url) }) {
-            self.logger.notice(
+            self.options.logger.notice(
                 "Connecting without credentials where there is a connection with credentials",
                 metadata: ["url": "\(key.url.redacted)"])
         }
@@ -129,15 +125,12 @@ public final class ConnectionManager: Sendable {
     }
 
     /// The connections in the pool, with how many hold each.
-    public var statistics: [ConnectionStatistics] {
-        self.pool.withLock { $0.all }.map { entry in
-            ConnectionStatistics(
-                url: entry.connection.url, state: entry.connection.state, holders: entry.holders,
-                waitingCommands: entry.connection.status.waitingCommands)
-        }.sorted { $0.url.text < $1.url.text }
+    public var statistics: [(status: ConnectionStatus, holders: Int)] {
+        self.pool.withLock { $0.all }.map { ($0.connection.status, $0.holders) }
+            .sorted { $0.status.url.text < $1.status.url.text }
     }
 
-    /// Retires and releases every connection, held or not, and waits until the peers have been told.
+    /// Ends every connection, held or not, and waits until the peers have been told.
     ///
     /// For the end of a process or a test.
     ///
@@ -151,9 +144,7 @@ public final class ConnectionManager: Sendable {
     private func releaseAll() -> [any ManagedConnection] {
         let (entries, leavers) = self.pool.withLock { $0.removeAll() }
         for entry in entries {
-            entry.connection.retire()
-            // Refused only when it has been released already.
-            try? entry.connection.release()
+            entry.connection.end(nil)
         }
         return entries.map(\.connection) + leavers.map(\.connection)
     }
@@ -174,7 +165,7 @@ public final class ConnectionManager: Sendable {
         self.scanLater(after: idleTimeout)
     }
 
-    var now: ContinuousClock.Instant { self.scheduler.now }
+    var now: ContinuousClock.Instant { self.options.scheduler.now }
 
     // MARK: The keeper
 
@@ -184,7 +175,7 @@ public final class ConnectionManager: Sendable {
     }
 
     private func scanPeriodically() {
-        _ = self.scheduler.schedule(at: self.scheduler.now + self.keeperPeriod) { [weak self] in
+        _ = self.options.scheduler.schedule(at: self.options.scheduler.now + self.options.keeperPeriod) { [weak self] in
             guard let self else { return }
             self.look(for: .look)
             if !self.pool.withLock({ $0.endKeepingIfEmpty() }) { self.scanPeriodically() }
@@ -192,7 +183,9 @@ public final class ConnectionManager: Sendable {
     }
 
     private func scanLater(after delay: Duration) {
-        _ = self.scheduler.schedule(at: self.scheduler.now + delay) { [weak self] in self?.look(for: .look) }
+        _ = self.options.scheduler.schedule(at: self.options.scheduler.now + delay) { [weak self] in
+            self?.look(for: .look)
+        }
     }
 
     /// Lets the chain look at every connection, now or, while another thread does, right after that.
@@ -225,7 +218,7 @@ public final class ConnectionManager: Sendable {
                 var kept = self.kept(entry, now: now)
                 kept.signal = signal
                 kept.isInBackground = isInBackground
-                guard let rule = self.rules.first(where: { $0.canExecute(kept) }) else { continue }
+                guard let rule = self.options.rules.first(where: { $0.canExecute(kept) }) else { continue }
                 rule.execute(kept)
                 // A rule that changed the state may have made work for the next one.
                 if entry.connection.state != before, entry.connection.state != .released { hasMore = true }
@@ -240,23 +233,9 @@ public final class ConnectionManager: Sendable {
             idleFor: entry.idleSince.map { $0.duration(to: now) } ?? .zero, idleTimeout: entry.idleTimeout,
             leavePool: { [weak self] in self?.withdraw(entry.connection) ?? false })
     }
-}
 
-extension ConnectionManager {
     private func withdraw(_ connection: any ManagedConnection) -> Bool {
         let now = self.now
         return self.pool.withLock { $0.withdraw(connection, now: now) } != nil
     }
-}
-
-/// One pooled connection, for people.
-public struct ConnectionStatistics: Sendable, Hashable {
-    /// The endpoint.
-    public var url: ConnectionURL
-    /// The state.
-    public var state: ConnectionState
-    /// How many handlers hold it.
-    public var holders: Int
-    /// Commands that wait.
-    public var waitingCommands: Int
 }

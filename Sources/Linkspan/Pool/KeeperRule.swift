@@ -63,10 +63,7 @@ struct DisconnectRule: KeeperRule {
 
     /// Takes it out of the pool, and retires and releases it.
     func execute(_ kept: KeptConnection) {
-        guard kept.withdraw() else { return }
-        kept.connection.retire()
-        // Refused only when it has been released already.
-        try? kept.connection.release()
+        if kept.withdraw() { kept.connection.end(nil) }
     }
 }
 
@@ -82,8 +79,6 @@ struct ReleaseRule: KeeperRule {
 
     /// Takes it out of the pool and releases it.
     func execute(_ kept: KeptConnection) {
-        guard kept.withdraw() else { return }
-        // Refused only when it has been released already.
-        try? kept.connection.release()
+        if kept.withdraw() { kept.connection.end(nil) }
     }
 }

@@ -9,14 +9,11 @@ public protocol ManagedConnection: Connection {
     /// - Throws: ``LinkspanError`` with code `wrongState` unless the state is `disconnected`.
     func release() throws(LinkspanError)
 
-    /// Nobody uses the connection any more: goes to `disconnected`, so that it can be released.
-    func retire()
-
-    /// Ends the connection at once, from any state: every command without an outcome fails with `error`, its link is
-    /// closed politely, its session is not resumed, and the state becomes `released`. Never refused.
+    /// Ends the connection at once, from any state: every command without an outcome fails, its link is closed
+    /// politely, its session is not resumed, and the state becomes `released`. Never refused.
     ///
-    /// By default the connection is retired and released.
-    func end(_ error: LinkspanError)
+    /// - Parameter error: why, for its commands; nil when nobody uses the connection any more.
+    func end(_ error: LinkspanError?)
 
     /// Drops its link, because the path is gone or the app is out of sight; see ``KeeperSignal``.
     ///
@@ -73,7 +70,7 @@ public protocol ManagedConnection: Connection {
     ///
     /// - Throws: ``LinkspanError`` with code `released` or `unsupported`.
     func onAnyOutgoing(
-        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+        _ handler: @escaping @Sendable (Command) -> Void
     ) throws(LinkspanError) -> Subscription
 
     /// Returns when the peer has been told of a former disconnect and nothing is left on the network, or after `limit`.
@@ -81,13 +78,6 @@ public protocol ManagedConnection: Connection {
 }
 
 extension ManagedConnection {
-    /// Retires and releases the connection.
-    public func end(_ error: LinkspanError) {
-        self.retire()
-        // Refused only when it has been released already.
-        try? self.release()
-    }
-
     /// Does nothing.
     public func suspend(_ reason: LinkspanError, patience: Duration?) {}
 
@@ -112,7 +102,7 @@ extension ManagedConnection {
 
     /// Throws code `unsupported`.
     public func onAnyOutgoing(
-        _ handler: @escaping @Sendable (OutgoingMessage) -> Void
+        _ handler: @escaping @Sendable (Command) -> Void
     ) throws(LinkspanError) -> Subscription {
         throw LinkspanError(.unsupported, "this kind of connection does not tell what it sends")
     }

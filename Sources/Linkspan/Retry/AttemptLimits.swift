@@ -6,26 +6,18 @@ public struct AttemptLimits: Sendable, Hashable {
     /// Attempts in a second, over all connections, in the long run; at least 1.
     ///
     /// Default 5.
-    public var perSecond: Int
+    public var perSecond = 5
     /// Attempts that may be made at once after a quiet time; at least 1.
     ///
     /// Default 10.
-    public var burst: Int
+    public var burst = 10
     /// Whether both grow with the pool: to at least a quarter of its connections in a second, and a tenth at once.
     ///
     /// Default true: to a server, a process with a thousand connections is a thousand clients, and they are all back
     /// within five seconds of its return.
-    public var growsWithPool: Bool
+    public var growsWithPool = true
     /// The shortest time between the beginnings of two attempts of one connection.
     ///
     /// Default 1 s. The one attempt with renewed credentials may come sooner.
-    public var spacing: Duration
-
-    /// Makes limits; the defaults are those named at the properties.
-    public init(perSecond: Int = 5, burst: Int = 10, growsWithPool: Bool = true, spacing: Duration = .seconds(1)) {
-        self.perSecond = perSecond
-        self.burst = burst
-        self.growsWithPool = growsWithPool
-        self.spacing = spacing
-    }
+    public var spacing = Duration.seconds(1)
 }

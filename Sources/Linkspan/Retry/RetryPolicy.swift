@@ -1,32 +1,29 @@
 /// Decides after each loss or failed attempt whether and when to try again.
 ///
-/// A value: no clock, no randomness of its own. The standard policies are equal by content; one that is made of a
-/// function is equal only to its copies.
-public struct RetryPolicy: Sendable {
-    private enum Rule: Sendable, Hashable {
-        case never
-        case backoff(Backoff, limit: Int?)
-        case function(InstanceNumber)
-    }
+/// A value: no clock, no randomness of its own. Standard policies of the same values are the same to the pool; one that
+/// is made of a function is the same only as its copies.
+public struct RetryPolicy: Sendable, CustomStringConvertible {
+    /// The policy and its values; of a function, which instance it is.
+    public let description: String
+    private let decision: @Sendable (RetryQuestion) -> Duration?
 
-    private let rule: Rule
-    private let decision: @Sendable (RetryQuestion) -> RetryDecision
-
-    private init(_ rule: Rule, _ decide: @escaping @Sendable (RetryQuestion) -> RetryDecision) {
-        self.rule = rule
+    private init(_ description: String, _ decide: @escaping @Sendable (RetryQuestion) -> Duration?) {
+        self.description = description
         self.decision = decide
     }
 
     /// Makes a policy from a function.
-    public init(_ decide: @escaping @Sendable (RetryQuestion) -> RetryDecision) {
-        self.init(.function(InstanceNumber()), decide)
+    ///
+    /// - Parameter decide: after which time to try again; nil not to try again until the app asks.
+    public init(_ decide: @escaping @Sendable (RetryQuestion) -> Duration?) {
+        self.init("function (\(InstanceNumber()))", decide)
     }
 
-    /// Answers a question.
-    public func decide(_ question: RetryQuestion) -> RetryDecision { self.decision(question) }
+    /// The time after which to try again; nil not to.
+    package func delay(for question: RetryQuestion) -> Duration? { self.decision(question) }
 
     /// Never tries again by itself.
-    public static let never = Self(.never) { _ in .stop }
+    public static let never = Self("never") { _ in nil }
 
     /// Tries again for ever with ``Backoff``'s defaults, unless the cause is permanent.
     public static let standard = Self.backoff(Backoff())
@@ -38,33 +35,16 @@ public struct RetryPolicy: Sendable {
     ///   - limit: attempts in a row after which it stops; nil for no limit.
     /// - Returns: the policy.
     public static func backoff(_ backoff: Backoff, limit: Int? = nil) -> Self {
-        Self(.backoff(backoff, limit: limit)) { question in
-            guard !question.error.isPermanent else { return .stop }
-            if let limit, question.failures > limit { return .stop }
-            let delay = backoff.delay(for: question)
-            guard let wanted = question.error.retryAfter else { return .retry(after: delay) }
-            // Spread, too: the server may have told many clients the same.
-            return .retry(after: max(delay, min(wanted, backoff.retryAfterCap) + backoff.firstSpread * question.random))
-        }
-    }
-}
-
-extension RetryPolicy: Hashable {
-    /// Whether both are the same standard policy, or one is a copy of the other.
-    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.rule == rhs.rule }
-    /// Hashes the policy.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.rule) }
-}
-
-extension RetryPolicy: CustomStringConvertible {
-    /// The policy and its values; of a function, which instance it is.
-    public var description: String {
-        switch self.rule {
-        case .never: "never"
-        case .backoff(let backoff, let limit):
+        let values =
             "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
-                + "\(backoff.cap) retry after \(backoff.retryAfterCap) limit \(limit.map(String.init) ?? "none")"
-        case .function(let number): "function (\(number))"
+            + "\(backoff.cap) retry after \(backoff.retryAfterCap) limit \(limit.map(String.init) ?? "none")"
+        return Self(values) { question in
+            guard !question.error.isPermanent else { return nil }
+            if let limit, question.failures > limit { return nil }
+            let delay = backoff.delay(for: question)
+            guard let wanted = question.error.retryAfter else { return delay }
+            // Spread, too: the server may have told many clients the same.
+            return max(delay, min(wanted, backoff.retryAfterCap) + backoff.firstSpread * question.random)
         }
     }
 }
@@ -82,7 +62,7 @@ public struct RetryQuestion: Sendable {
     /// A random number from 0 up to 1, for jitter.
     public var random: Double
 
-    /// Makes a question.
+    /// Makes a question, for tests of a policy.
     public init(
         error: LinkspanError, failures: Int, outage: Duration, isFlapping: Bool = false, random: Double
     ) {
@@ -92,14 +72,6 @@ public struct RetryQuestion: Sendable {
         self.isFlapping = isFlapping
         self.random = random
     }
-}
-
-/// What a ``RetryPolicy`` answers.
-public enum RetryDecision: Sendable, Hashable {
-    /// Try again after this time.
-    case retry(after: Duration)
-    /// Do not try again until the app asks.
-    case stop
 }
 
 /// A back-off schedule that spreads a herd of clients.
@@ -148,7 +120,7 @@ public struct Backoff: Sendable, Hashable {
     }
 
     /// The wait before the next attempt, or, of a server that comes and goes, how it is spread.
-    public func delay(for question: RetryQuestion) -> Duration {
+    func delay(for question: RetryQuestion) -> Duration {
         // The spacing of attempts comes on top.
         guard !question.isFlapping else { return self.firstSpread / 8 * question.random }
         guard question.failures > 1 else { return self.firstSpread * question.random }

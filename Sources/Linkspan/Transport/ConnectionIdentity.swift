@@ -1,6 +1,6 @@
 /// Who a connection is to its server: its credential source, and the settings of its transport that identify it.
 ///
-/// Opaque: it can be compared and hashed, and prints nothing. Whatever connections share below the pool, such as a
+/// Opaque: it can be compared and hashed, and prints no secret. Whatever connections share below the pool, such as a
 /// socket, cookies or a session to resume, they share only within one identity.
 public struct ConnectionIdentity: Sendable, Hashable {
     let source: CredentialSource
@@ -19,11 +19,4 @@ public struct ConnectionIdentity: Sendable, Hashable {
 
     /// Whether the server is shown nothing that tells who connects.
     var isAnonymous: Bool { self.source.isNone && self.settings.isEmpty }
-}
-
-extension ConnectionIdentity: CustomStringConvertible, CustomReflectable {
-    /// Always `<identity>`.
-    public var description: String { "<identity>" }
-    /// Nothing to look into.
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }

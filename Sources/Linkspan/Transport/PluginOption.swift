@@ -1,20 +1,20 @@
 /// An option that a plug-in understands: declared once, and from then on checked, documented and explained.
 public struct PluginOption: Sendable, Hashable {
     /// The name in configuration files: lower camel case.
-    public var name: String
+    package var name: String
     /// What values look like.
-    public var kind: Kind
+    package var kind: Kind
     /// What happens without it, in words or as a value; nil when it must be given.
-    public var fallback: String?
+    package var fallback: String?
     /// One sentence for a person.
-    public var summary: String
+    package var summary: String
     /// Whether it must be kept out of files and logs.
-    public var isSecret: Bool
+    package var isSecret: Bool
     /// What a change of the value does to what runs.
     ///
     /// Counts for services, whose options restart them unless they are ``ReloadClass/hot``. A transport's always
     /// reconnect.
-    public var reload: ReloadClass?
+    package var reload: ReloadClass?
 
     /// Declares an option.
     public init(
@@ -46,61 +46,62 @@ public struct PluginOption: Sendable, Hashable {
     }
 }
 
-/// The value of an option, checked against its declaration.
-public enum OptionValue: Sendable, Hashable {
-    /// A text or a choice.
-    case text(String)
-    /// A whole number.
-    case number(Int)
-    /// A flag.
-    case flag(Bool)
-    /// A time.
-    case duration(Duration)
-    /// A list.
-    case list([String])
-}
-
 /// The options that were given to a plug-in.
 ///
 /// Whoever makes them has checked them against the declarations.
 public struct OptionValues: Sendable, Hashable {
     /// The given values by name.
-    public var values: [String: OptionValue]
+    package var values: [String: OptionValue]
 
-    /// No option was given.
-    public static let none = Self([:])
+    package init(checked values: [String: OptionValue]) { self.values = values }
 
-    /// Wraps values.
-    public init(_ values: [String: OptionValue]) { self.values = values }
-
-    /// A text or a choice, when given.
-    public func text(_ name: String) -> String? {
-        if case .text(let value) = self.values[name] { value } else { nil }
+    /// Wraps values: texts, whole numbers, flags, durations and lists of texts; none were given by default.
+    public init(_ values: [String: any Sendable] = [:]) {
+        self.init(checked: values.mapValues { OptionValue($0) })
     }
 
-    /// A whole number, when given.
-    public func number(_ name: String) -> Int? {
-        if case .number(let value) = self.values[name] { value } else { nil }
+    /// The value of an option, when one was given: a `String` for a text or a choice, an `Int` for a number, a `Bool` for
+    /// a flag, a `Duration` for a time, `[String]` for a list.
+    public subscript<Value>(_ name: String) -> Value? { self.values[name]?.plain as? Value }
+
+    /// The value of an option that is a choice, when one was given.
+    public subscript<Value: RawRepresentable<String>>(_ name: String) -> Value? {
+        (self[name] as String?).flatMap(Value.init(rawValue:))
+    }
+}
+
+/// The value of an option, checked against its declaration.
+package enum OptionValue: Sendable, Hashable {
+    case text(String)
+    case number(Int)
+    case flag(Bool)
+    case duration(Duration)
+    case list([String])
+
+    fileprivate init(_ value: any Sendable) {
+        switch value {
+        case let text as String: self = .text(text)
+        case let number as Int: self = .number(number)
+        case let flag as Bool: self = .flag(flag)
+        case let duration as Duration: self = .duration(duration)
+        case let list as [String]: self = .list(list)
+        default: preconditionFailure("no option has values of type \(type(of: value))")
+        }
     }
 
-    /// A flag, when given.
-    public func flag(_ name: String) -> Bool? {
-        if case .flag(let value) = self.values[name] { value } else { nil }
-    }
-
-    /// A time, when given.
-    public func duration(_ name: String) -> Duration? {
-        if case .duration(let value) = self.values[name] { value } else { nil }
-    }
-
-    /// A list, when given.
-    public func list(_ name: String) -> [String]? {
-        if case .list(let value) = self.values[name] { value } else { nil }
+    fileprivate var plain: any Sendable {
+        switch self {
+        case .text(let text): text
+        case .number(let number): number
+        case .flag(let flag): flag
+        case .duration(let duration): duration
+        case .list(let list): list
+        }
     }
 }
 
 /// What a changed option does to what runs.
-public enum ReloadClass: String, Sendable, Hashable {
+public enum ReloadClass: Sendable, Hashable {
     /// It is taken over while everything runs on.
     case hot
     /// The connection moves to a new link; what waits and who listens stays.

@@ -4,23 +4,17 @@
 /// keep it as you would a token.
 ///
 /// ```swift
-/// let key = connection.resumption?.exported  // before the process ends
+/// let kept = connection.status.resumption?.state.exposed  // before the process ends
 /// …
 /// let connection = try ConnectionBuilder("https://chat.example")
 ///     .transport(.socketIO)
-///     .resuming(key.map(Resumption.init(exported:)))
+///     .resuming(kept.map { Resumption(state: Secret($0)) })
 ///     .connect()
 /// ```
 public struct Resumption: Sendable, Hashable {
-    /// The transport's own words.
+    /// What the transport needs to resume, in its own format.
     public let state: Secret
 
-    /// For transports: wraps what is needed to resume.
+    /// Wraps what a transport needs to resume, perhaps kept by a former process.
     public init(state: Secret) { self.state = state }
-
-    /// Takes back what ``exported`` gave, perhaps in a former process.
-    public init(exported: String) { self.state = Secret(exported) }
-
-    /// The text to keep, a secret.
-    public var exported: String { self.state.exposed }
 }

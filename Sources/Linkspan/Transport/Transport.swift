@@ -127,11 +127,8 @@ public protocol Link: AnyObject {
     /// Ends at once, at any moment of the link's life.
     func abort()
 
-    /// Stops reading from the peer, so that it is slowed down. Nothing that was received is lost.
-    func pauseReading()
-
-    /// Reads on.
-    func resumeReading()
+    /// Stops reading from the peer, so that it is slowed down, or reads on. Nothing that was received is lost.
+    func setReadingPaused(_ isPaused: Bool)
 
     /// Shows the peer renewed credentials while the link is open, so that it need not end the link when the former ones
     /// expire.
@@ -151,9 +148,7 @@ public protocol Link: AnyObject {
 
 extension Link {
     /// Does nothing: for transports that cannot slow their peer.
-    public func pauseReading() {}
-    /// Does nothing: for transports that cannot slow their peer.
-    public func resumeReading() {}
+    public func setReadingPaused(_ isPaused: Bool) {}
     /// Returns false: for transports that show credentials only when they open.
     public func renewCredentials(_ credentials: Credentials) -> Bool { false }
     /// Nil: for transports whose servers do not resume sessions.

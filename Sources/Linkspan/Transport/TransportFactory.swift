@@ -1,13 +1,13 @@
 /// Makes a transport from options.
 public struct TransportFactory: Sendable {
     /// The name in configuration.
-    public let name: String
+    package let name: String
     /// The URL schemes that the transport carries.
-    public let schemes: Set<String>
+    package let schemes: Set<String>
     /// The options it understands, besides `url`.
-    public let options: [PluginOption]
+    package let options: [PluginOption]
     /// Makes the transport.
-    public let make: @Sendable (OptionValues) throws(LinkspanError) -> any Transport
+    package let make: @Sendable (OptionValues) throws(LinkspanError) -> any Transport
 
     /// Makes a factory.
     ///

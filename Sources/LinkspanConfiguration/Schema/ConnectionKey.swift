@@ -6,7 +6,7 @@ public import Linkspan
 struct ConnectionKey: Sendable {
     /// The options with their retry policy in parts.
     struct Draft: Sendable {
-        var options = ConnectionOptions.defaults()
+        var options = ConnectionOptions()
         var retry = "backoff"
         var backoff = Backoff()
         var retryLimit: Int?

@@ -29,14 +29,14 @@ extension ServiceSettings {
     ///   - origin: where the service was enabled.
     init(_ values: OptionValues, for service: any LifecycleService, origin: String) {
         self.init(origin: origin)
-        self.importance = values.text("importance").flatMap(Importance.init(rawValue:))
+        self.importance = values["importance"] as Importance?
         if values.values["after"] != nil || values.values["priority"] != nil {
             var placement = service.placement
-            placement.needs += (values.list("after") ?? []).map { .hard(ServiceName(rawValue: $0)) }
-            placement.priority = values.number("priority") ?? placement.priority
+            placement.needs += (values["after"] ?? []).map { .hard(ServiceName(rawValue: $0)) }
+            placement.priority = values["priority"] ?? placement.priority
             self.placement = placement
         }
-        if let limit = values.duration("handleLimit") {
+        if let limit: Duration = values["handleLimit"] {
             var budgets = service.budgets
             budgets.handle = limit
             self.budgets = budgets

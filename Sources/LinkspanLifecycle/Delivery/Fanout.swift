@@ -188,19 +188,12 @@ extension Fanout {
 
     /// Lets a receiver's letters out; `true` if a consumer must be begun.
     mutating func open(_ id: ServiceID) -> Bool {
-        guard let slot = self.index[id] else {
-            return false
-        }
-        self.slots[slot]?.open()
-        return self.slots[slot]?.wantsConsumer ?? false
+        self[id]?.open()
+        return self[id]?.wantsConsumer ?? false
     }
 
     /// Takes no more letters for a receiver.
-    mutating func seal(_ id: ServiceID) {
-        if let slot = self.index[id] {
-            self.slots[slot]?.mode = .sealed
-        }
-    }
+    mutating func seal(_ id: ServiceID) { self[id]?.mode = .sealed }
 
     /// What is left of a receiver that was removed.
     struct Removed: Sendable {
@@ -277,39 +270,39 @@ extension Fanout {
 
     /// Leaves a receiver in place when its registration goes.
     mutating func keep(_ id: ServiceID) {
-        if let slot = self.index[id] { self.slots[slot]?.isKept = true }
+        self[id]?.isKept = true
     }
 
-    func isKept(_ id: ServiceID) -> Bool {
-        self.index[id].flatMap { self.slots[$0]?.isKept } ?? false
-    }
+    func isKept(_ id: ServiceID) -> Bool { self[id]?.isKept ?? false }
 
-    mutating func rename(_ id: ServiceID, to path: String) {
-        if let slot = self.index[id] {
-            self.slots[slot]?.path = path
-        }
-    }
+    mutating func rename(_ id: ServiceID, to path: String) { self[id]?.path = path }
 
     /// How many letters a receiver got and lost.
     func counts(_ id: ServiceID) -> (delivered: Int, lost: Int, waiting: Int)? {
-        guard let slot = self.index[id], let mailbox = self.slots[slot] else {
-            return nil
-        }
-        return (mailbox.delivered, mailbox.lost, mailbox.waiting)
+        self[id].map { ($0.delivered, $0.lost, $0.waiting) }
     }
 }
 
 // MARK: - Consumers
 
 extension Fanout {
+    /// The mailbox of a receiver, changed in its place.
+    private subscript(_ id: ServiceID) -> Mailbox? {
+        get { self.index[id].flatMap { self.slots[$0] } }
+        _modify {
+            var none: Mailbox?
+            if let slot = self.index[id] { yield &self.slots[slot] } else { yield &none }
+        }
+    }
+
     /// Marks that a consumer is being begun; `nil` if none is needed.
     ///
     /// The limit is told if a timer must be set to look after it.
     mutating func beginConsumer(_ id: ServiceID) -> (generation: UInt64, urgency: Urgency, watch: Duration?)? {
-        guard let slot = self.index[id], var mailbox = self.slots[slot].take() else {
+        guard var mailbox = self[id].take() else {
             return nil
         }
-        defer { self.slots[slot] = mailbox }
+        defer { self[id] = mailbox }
         guard mailbox.wantsConsumer else {
             return nil
         }
@@ -321,13 +314,10 @@ extension Fanout {
 
     /// Remembers a consumer's task, so that it can be cancelled when it is late.
     mutating func setTask(_ task: Task<Void, Never>, _ id: ServiceID, generation: UInt64) {
-        guard let slot = self.index[id], let mailbox = self.slots[slot], mailbox.generation == generation else {
+        guard let mailbox = self[id], mailbox.generation == generation, case .busy = mailbox.consumer else {
             return
         }
-        if case .none = mailbox.consumer {
-            return
-        }
-        self.slots[slot]?.task = task
+        self[id]?.task = task
     }
 
     enum OnTake: Sendable {
@@ -343,10 +333,10 @@ extension Fanout {
             self.departing[id] = nil
             return .end(self.idleWaiters.removeValue(forKey: id) ?? [])
         }
-        guard let slot = self.index[id], var mailbox = self.slots[slot].take() else {
+        guard var mailbox = self[id].take() else {
             return .end([])
         }
-        defer { self.slots[slot] = mailbox }
+        defer { self[id] = mailbox }
         if let left = mailbox.call.takeBack() {
             mailbox.giveBack(left)
         } else {
@@ -377,11 +367,8 @@ extension Fanout {
 
     /// Looks whether a consumer handles one letter for too long.
     mutating func check(_ id: ServiceID, now: ContinuousClock.Instant) -> OnCheck {
-        guard let slot = self.index[id], let mailbox = self.slots[slot] else {
-            return .done
-        }
-        guard case .busy = mailbox.consumer else {
-            self.slots[slot]?.isWatched = false
+        guard let mailbox = self[id], case .busy = mailbox.consumer else {
+            self[id]?.isWatched = false
             return .done
         }
         switch mailbox.call.check(now: now, limit: mailbox.limit) {

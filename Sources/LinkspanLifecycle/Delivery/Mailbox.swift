@@ -1,3 +1,5 @@
+internal import DequeModule
+
 /// The events that wait for one receiver, as a value.
 struct Mailbox: Sendable {
     /// Told once what became of an event that somebody waits for.
@@ -46,8 +48,8 @@ struct Mailbox: Sendable {
     var task: Task<Void, Never>?
     private(set) var delivered = 0
     private(set) var lost = 0
-    private var ring = Ring<Letter>()
-    private var batches = Ring<EventBatch>()
+    private var letters: Deque<Letter> = []
+    private var batches: Deque<EventBatch> = []
     /// How many events are left in the batches.
     private var batched = 0
     private var missed: [EventFamily: Int] = [:]
@@ -67,7 +69,7 @@ struct Mailbox: Sendable {
         self.deliver = deliver
     }
 
-    var waiting: Int { self.ring.count + self.batched }
+    var waiting: Int { self.letters.count + self.batched }
 
     /// Whether a consumer must be begun: there are letters, they may go out, and nobody takes them out yet.
     var wantsConsumer: Bool {
@@ -90,7 +92,7 @@ extension Mailbox {
     }
 
     mutating func post(_ letter: Letter) -> OnPost {
-        self.ring.append(letter)
+        self.letters.append(letter)
         return self.dropExcess()
     }
 
@@ -112,12 +114,12 @@ extension Mailbox {
         while excess > 0 {
             if let batch = self.nextBatch {
                 let dropped = min(excess, batch.count)
-                self.batches.first?.drop(dropped)
+                self.batches[0].drop(dropped)
                 self.took(dropped, from: batch)
                 self.missed[batch.family, default: 0] += dropped
                 excess -= dropped
             } else {
-                guard let letter = self.ring.popFirst() else { break }
+                guard let letter = self.letters.popFirst() else { break }
                 self.missed[letter.stamped.event.family, default: 0] += 1
                 if let receipt = letter.receipt { result.receipts.append(receipt) }
                 excess -= 1
@@ -128,7 +130,7 @@ extension Mailbox {
 
     /// The batch that has the oldest event of all, unless that is a letter.
     private var nextBatch: EventBatch? {
-        self.batches.first.flatMap { $0.seq < self.ring.first?.stamped.seq ?? .max ? $0 : nil }
+        self.batches.first.flatMap { $0.seq < self.letters.first?.stamped.seq ?? .max ? $0 : nil }
     }
 
     /// Some events of the first batch, which was as given before, are out of it.
@@ -139,8 +141,8 @@ extension Mailbox {
 
     /// Takes the oldest event out, wherever it is.
     private mutating func popOldest() -> Letter? {
-        guard let batch = self.nextBatch else { return self.ring.popFirst() }
-        guard let stamped = self.batches.first?.popFirst() else { return nil }
+        guard let batch = self.nextBatch else { return self.letters.popFirst() }
+        guard let stamped = self.batches[0].popFirst() else { return nil }
         self.took(1, from: batch)
         return Letter(stamped: stamped, retention: .none, receipt: nil)
     }
@@ -173,9 +175,7 @@ extension Mailbox {
 
     /// Puts letters back that were taken out.
     mutating func giveBack(_ letters: [Letter]) {
-        for letter in letters.reversed() {
-            self.ring.prepend(letter)
-        }
+        self.letters.prepend(contentsOf: letters)
         self.delivered -= letters.count
     }
 
@@ -204,7 +204,7 @@ extension Mailbox {
                 continue
             }
             letter.stamped.replayed = true
-            self.ring.append(letter)
+            self.letters.append(letter)
         }
     }
 

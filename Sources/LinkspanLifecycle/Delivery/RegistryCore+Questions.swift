@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 extension RegistryCore {
     /// The ready services that adopt `Responder`, in the order of start.
     func responders<Responder>(_ type: Responder.Type) -> [(member: Member, responder: Responder)] {

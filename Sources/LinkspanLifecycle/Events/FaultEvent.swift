@@ -1,25 +1,20 @@
 /// A failure that is not returned to a caller.
 public struct FaultEvent: Sendable, Hashable {
     /// What kind of fault; the list may grow.
-    public struct Code: RawRepresentable, Sendable, Hashable {
-        /// The name of the code.
-        public var rawValue: String
-
-        /// Makes a code from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
+    @nonexhaustive
+    public enum Code: String, Sendable, Hashable {
         /// A service could not start.
-        public static let startFailed = Code(rawValue: "startFailed")
+        case startFailed
         /// A handler threw.
-        public static let handlerFailed = Code(rawValue: "handlerFailed")
+        case handlerFailed
         /// A service's background work threw.
-        public static let runFailed = Code(rawValue: "runFailed")
+        case runFailed
         /// A call took longer than its budget.
-        public static let limitHit = Code(rawValue: "limitHit")
+        case limitHit
         /// A mailbox was full and lost events.
-        public static let mailboxOverflow = Code(rawValue: "mailboxOverflow")
+        case mailboxOverflow
         /// A call that should have awaited others was made from inside one of them.
-        public static let reentrantBarrier = Code(rawValue: "reentrantBarrier")
+        case reentrantBarrier
     }
 
     /// How bad it is.

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import LinkspanRuntime
 
 /// How a call to a service ended, as its caller sees it.
@@ -21,7 +22,7 @@ final class ServiceCall: Sendable {
     private struct State: Sendable {
         var end: End?
         var timers: [any ScheduledWork] = []
-        var letters = Ring<Mailbox.Letter>()
+        var letters: Deque<Mailbox.Letter> = []
         /// When the handling of the present event began; nil between events.
         var since: ContinuousClock.Instant?
         var family: EventFamily?
@@ -74,7 +75,7 @@ extension ServiceCall {
     /// Gives the consumer events to handle.
     func fill(_ letters: [Mailbox.Letter]) {
         self.state.withLock { state in
-            for letter in letters { state.letters.append(letter) }
+            state.letters.append(contentsOf: letters)
         }
     }
 
@@ -98,7 +99,8 @@ extension ServiceCall {
                 return nil
             }
             state.isLate = false
-            return state.letters.takeAll()
+            defer { state.letters = [] }
+            return Array(state.letters)
         }
     }
 
@@ -106,7 +108,8 @@ extension ServiceCall {
     func close() -> (left: [Mailbox.Letter], isHandling: Bool) {
         self.state.withLock { state in
             state.isClosed = true
-            return (state.letters.takeAll(), state.since != nil)
+            defer { state.letters = [] }
+            return (Array(state.letters), state.since != nil)
         }
     }
 

@@ -1,4 +1,5 @@
 private import Dispatch
+internal import DequeModule
 internal import LinkspanRuntime
 
 /// Threads on which a registry calls its services.
@@ -17,7 +18,7 @@ final class ServiceThreads: Sendable {
     }
 
     private struct State: Sendable {
-        var queue = Ring<Work>()
+        var queue: Deque<Work> = []
         var threads = 0
         var idle = 0
         var isWatched = false

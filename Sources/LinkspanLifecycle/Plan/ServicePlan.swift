@@ -30,11 +30,6 @@ struct ServicePlan: Sendable, Equatable {
     static let empty = ServicePlan(waves: [], needs: [:])
 }
 
-/// Why there is no plan: all problems at once.
-struct PlanProblems: Error, Sendable, Equatable {
-    var problems: [String]
-}
-
 extension ServicePlan {
     /// Works out a plan.
     ///
@@ -43,19 +38,23 @@ extension ServicePlan {
     ///   - known: Those that were planned before; what they need may have been removed meanwhile.
     /// - Returns: The waves, and what each service waits for.
     /// - Throws: All problems at once.
-    static func make(_ nodes: [Node], tolerating known: Set<ServiceID> = []) throws(PlanProblems) -> ServicePlan {
+    static func make(_ nodes: [Node], tolerating known: Set<ServiceID> = []) throws(RegistryError) -> ServicePlan {
         let tree = ServiceTree(nodes)
         var problems: [String] = []
         let edges = Self.edges(tree, known, &problems)
         guard problems.isEmpty else {
-            throw PlanProblems(problems: problems)
+            throw Self.invalid(problems)
         }
         let leaves = tree.leaves
         let sorted = Self.sort(leaves.map { $0.id }, edges)
         guard sorted.count == leaves.count else {
-            throw PlanProblems(problems: [Self.cycle(leaves, edges, tree)])
+            throw Self.invalid([Self.cycle(leaves, edges, tree)])
         }
         return ServicePlan(waves: Self.waves(sorted, edges, tree), needs: edges)
+    }
+
+    private static func invalid(_ problems: [String]) -> RegistryError {
+        RegistryError(code: .invalidPlan, message: problems.joined(separator: "; "), problems: problems)
     }
 
     private static func edges(

@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 /// The order in which services would start, and why.
 ///
 /// A registry of the same services starts them in just this order.
@@ -45,13 +43,7 @@ public struct StartOrder: Sendable, Hashable {
     }
 
     private static func waves(of nodes: [ServicePlan.Node]) throws(RegistryError) -> [[Step]] {
-        let plan: ServicePlan
-        do {
-            plan = try ServicePlan.make(nodes)
-        } catch {
-            throw RegistryError(
-                code: .invalidPlan, message: error.problems.joined(separator: "; "), problems: error.problems)
-        }
+        let plan = try ServicePlan.make(nodes)
         let tree = ServiceTree(nodes)
         return plan.waves.map { wave in
             wave.map { id in

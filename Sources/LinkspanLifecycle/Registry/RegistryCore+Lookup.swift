@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 extension RegistryCore {
     /// The services and nested registries of a type, by path.
     func candidates<Wanted>(_ type: Wanted.Type, in group: ServiceID? = nil) -> [(path: String, service: Wanted)] {

@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 extension RegistryCore {
     func add(_ entries: [Entry], groups: [Group] = []) throws(RegistryError) {
         // Mailboxes first: a service that is started at once must have one.

@@ -113,16 +113,9 @@ extension RegistryCore {
         _ = await self.each(ids) { id in
             let reply = Promise<Void>()
             if self.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
-                await self.wait(for: reply, until: deadline)
+                await reply.wait(until: deadline, by: self.scheduler)
             }
         }
-    }
-
-    /// Waits for a reply, and not past `deadline`.
-    private func wait(for reply: Promise<Void>, until deadline: ContinuousClock.Instant) async {
-        let timer = self.scheduler.schedule(at: deadline) { reply.fulfill() }
-        await reply.value
-        timer.cancel()
     }
 }
 
@@ -133,16 +126,15 @@ extension RegistryCore {
     private func quiesce(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, isRemoval: Bool = false
     ) async -> TearDown? {
-        guard let claim = self.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else {
+        guard let member = self.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else {
             return nil
         }
-        let member = claim.member
         var tearDown = TearDown(member: member, began: self.scheduler.now)
         if case .failed(let text) = member.state {
             tearDown.error = text
         }
         let limit = min(deadline, self.later(member.entry.budgets.quiesce))
-        if claim.wasReady {
+        if member.state == .ready {
             self.emit(RegistryEvent.serviceChanged(path: member.path, from: .ready, to: .quiescing))
             tearDown.note(
                 await self.call(member, until: limit) { service, scope in try await service.quiesce(scope) },
@@ -159,7 +151,7 @@ extension RegistryCore {
         self.fanout { $0.seal(id) }
         let reply = Promise<Void>()
         if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
-            await self.wait(for: reply, until: deadline)
+            await reply.wait(until: deadline, by: self.scheduler)
         }
         let removed = self.close(id)
         tearDown.undelivered = removed.lost
@@ -251,7 +243,7 @@ extension RegistryCore {
     func idle(_ id: ServiceID, within limit: Duration) async {
         let reply = Promise<Void>()
         if self.fanout({ $0.whenIdle(id) { reply.fulfill() } }) {
-            await self.wait(for: reply, until: self.later(limit))
+            await reply.wait(until: self.later(limit), by: self.scheduler)
         }
     }
 

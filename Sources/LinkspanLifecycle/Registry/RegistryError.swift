@@ -30,22 +30,11 @@ public struct RegistryError: Error, Sendable, CustomStringConvertible {
     /// What happened, for a log line.
     public var message: String
     /// All problems, if there may be several.
-    public var problems: [String]
+    public var problems: [String] = []
     /// The paths of the services concerned.
-    public var paths: [String]
+    public var paths: [String] = []
     /// For a start that was rolled back, the fate of every service.
     public var report: ShutdownReport?
-
-    init(
-        code: Code, message: String, problems: [String] = [], paths: [String] = [],
-        report: ShutdownReport? = nil
-    ) {
-        self.code = code
-        self.message = message
-        self.problems = problems
-        self.paths = paths
-        self.report = report
-    }
 
     /// The code and the message.
     public var description: String { "\(self.code): \(self.message)" }

@@ -1,5 +1,3 @@
-internal import LinkspanRuntime
-
 extension ServiceRegistry {
     /// Calls a ready service as the registry itself does: on its threads, and no longer than it may handle an event.
     ///

@@ -70,7 +70,7 @@ extension ServiceRegistry.StateMachine {
         switch self.state {
         case .idle: ()
         case .starting, .running, .stopping, .stopped:
-            next.plan = try next.makePlan(tolerating: Set(self.members.keys).union(self.groups.keys))
+            next.plan = try ServicePlan.make(next.nodes, tolerating: Set(self.members.keys).union(self.groups.keys))
         }
         self = next
         return self.claimLate()
@@ -101,15 +101,6 @@ extension ServiceRegistry.StateMachine {
                     id: member.entry.id, group: member.entry.group, name: member.entry.name,
                     placement: member.entry.placement, isGroup: false)
             }
-    }
-
-    private func makePlan(tolerating known: Set<ServiceID> = []) throws(RegistryError) -> ServicePlan {
-        do {
-            return try ServicePlan.make(self.nodes, tolerating: known)
-        } catch {
-            throw RegistryError(
-                code: .invalidPlan, message: error.problems.joined(separator: "; "), problems: error.problems)
-        }
     }
 
     /// The path of a group, the outermost first.
@@ -192,7 +183,7 @@ extension ServiceRegistry.StateMachine {
     mutating func beginStart(_ waiter: @escaping StartWaiter) throws(RegistryError) -> OnStart {
         switch self.state {
         case .idle:
-            self.plan = try self.makePlan()
+            self.plan = try ServicePlan.make(self.nodes)
             self.state = .starting(Waiters(), abort: nil)
             return .begin(self.plan)
         case .starting(var waiters, let abort):
@@ -284,7 +275,6 @@ extension ServiceRegistry.StateMachine {
     }
 
     struct OnSettle: Sendable {
-        var state: ServiceState
         var isReady = false
         /// Removed meanwhile: it must be stopped now.
         var mustTearDown = false
@@ -299,17 +289,11 @@ extension ServiceRegistry.StateMachine {
         }
         member.state = state
         self.members[id] = member
-        var result = OnSettle(state: state, isReady: state == .ready)
-        result.mustTearDown = member.isRemoved
-        if member.isRemoved {
-            result.isReady = false
-        } else if state != .ready, self.isRequired(id) {
-            self.abortStart(.startFailed)
-        }
-        result.late = self.claimLate()
-        if !member.isRemoved {
-            result.waiters = self.settleWaiters.removeValue(forKey: id) ?? []
-        }
+        if state != .ready, !member.isRemoved, self.isRequired(id) { self.abortStart(.startFailed) }
+        var result = OnSettle(
+            isReady: state == .ready && !member.isRemoved, mustTearDown: member.isRemoved, late: self.claimLate())
+        // One that is being removed settles when it is gone.
+        if !member.isRemoved { result.waiters = self.settleWaiters.removeValue(forKey: id) ?? [] }
         return result
     }
 
@@ -506,25 +490,19 @@ extension ServiceRegistry.StateMachine {
         }.map { $0.entry.id }
     }
 
-    struct OnTearDown: Sendable {
-        var member: Member
-        var wasReady: Bool
-    }
-
     /// Picks a service to be stopped, once; `nil` if there is nothing to stop or somebody else does.
-    mutating func claimTearDown(_ id: ServiceID, isRemoval: Bool) -> OnTearDown? {
+    mutating func claimTearDown(_ id: ServiceID, isRemoval: Bool) -> Member? {
         guard let member = self.members[id], member.isRemoved == isRemoval else {
             return nil
         }
         switch member.state {
         case .ready:
             self.members[id]?.state = .quiescing
-            return OnTearDown(member: member, wasReady: true)
         case .failed:
             self.members[id]?.state = .stopping
-            return OnTearDown(member: member, wasReady: false)
         case .registered, .starting, .quiescing, .stopping, .stopped, .skipped, .abandoned: return nil
         }
+        return member
     }
 
     mutating func set(_ id: ServiceID, _ state: ServiceState) {

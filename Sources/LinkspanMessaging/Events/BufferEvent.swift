@@ -1,19 +1,7 @@
 public import LinkspanLifecycle
 
-/// A change of a queue of messages.
+/// A change of the queue in which the commands of a connection wait to be sent.
 public struct BufferEvent: Sendable, Hashable {
-    /// Which queue.
-    public struct Queue: RawRepresentable, Sendable, Hashable {
-        /// The name of the queue.
-        public var rawValue: String
-
-        /// Makes a queue from its name.
-        public init(rawValue: String) { self.rawValue = rawValue }
-
-        /// Commands that wait to be sent.
-        public static let outbound = Queue(rawValue: "outbound")
-    }
-
     /// What happened.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
@@ -27,21 +15,18 @@ public struct BufferEvent: Sendable, Hashable {
         case flushed(count: Int, time: Duration)
     }
 
-    /// The connection's number, `nil` for a queue that belongs to none.
-    public var connection: UInt64?
-    /// Which queue.
-    public var queue: Queue
-    /// How many messages it holds.
+    /// The connection's number.
+    public var connection: UInt64
+    /// How many commands it holds.
     public var depth: Int
-    /// How many messages it may hold.
+    /// How many commands it may hold.
     public var limit: Int
     /// What happened.
     public var kind: Kind
 
     /// Makes an event.
-    public init(connection: UInt64?, queue: Queue, depth: Int, limit: Int, kind: Kind) {
+    public init(connection: UInt64, depth: Int, limit: Int, kind: Kind) {
         self.connection = connection
-        self.queue = queue
         self.depth = depth
         self.limit = limit
         self.kind = kind
@@ -49,11 +34,10 @@ public struct BufferEvent: Sendable, Hashable {
 
     /// Whether the queue is nearly full.
     public var retention: Retention {
-        let subject = self.connection.map(ConnectionEvent.subject) ?? "queues"
-        let aspect = "queue \(self.queue.rawValue)"
+        let subject = ConnectionEvent.subject(self.connection)
         return switch self.kind {
-        case .highWater: .keep(subject: subject, aspect: aspect)
-        case .lowWater: .forget(subject: subject, aspect: aspect)
+        case .highWater: .keep(subject: subject, aspect: "queue")
+        case .lowWater: .forget(subject: subject, aspect: "queue")
         case .level, .flushed: .none
         }
     }

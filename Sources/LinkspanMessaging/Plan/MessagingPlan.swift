@@ -18,7 +18,7 @@ public struct MessagingPlan: Sendable {
 
     /// Makes a plan of services with their own settings.
     public init(
-        url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
+        url: String, transport: any Transport, options: ConnectionOptions = .init(),
         credentials: CredentialSource = .none, services: [any LifecycleService] = []
     ) {
         self.init(
@@ -28,7 +28,7 @@ public struct MessagingPlan: Sendable {
 
     /// Makes a plan of services with registration settings.
     package init(
-        url: String, transport: any Transport, options: ConnectionOptions = .defaults(),
+        url: String, transport: any Transport, options: ConnectionOptions = .init(),
         credentials: CredentialSource = .none, planned services: [PlannedService]
     ) {
         self.url = url

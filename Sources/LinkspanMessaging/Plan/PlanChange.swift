@@ -1,5 +1,5 @@
 package import Linkspan
-public import LinkspanLifecycle
+package import LinkspanLifecycle
 
 /// The changes that turn one running plan into another.
 ///
@@ -13,16 +13,16 @@ public import LinkspanLifecycle
 /// ```
 public struct PlanDifference: Sendable {
     /// The changes in the order in which they are told: the connection's, then those of the services.
-    public var changes: [PlanChange]
+    package var changes: [PlanChange]
     /// The plan that holds afterwards.
-    public var plan: MessagingPlan
+    package var plan: MessagingPlan
 
     /// Makes a difference.
     ///
     /// - Parameters:
     ///   - plan: the plan that holds afterwards, with new objects for the services that are started or restarted.
     ///   - changes: what is different about it.
-    public init(to plan: MessagingPlan, _ changes: [PlanChange]) {
+    package init(to plan: MessagingPlan, _ changes: [PlanChange]) {
         self.plan = plan
         self.changes = changes
     }
@@ -55,22 +55,22 @@ extension PlanDifference: CustomStringConvertible {
 }
 
 /// One difference between two plans, and its effect.
-public struct PlanChange: Sendable, Hashable {
+package struct PlanChange: Sendable, Hashable {
     /// What it is about.
-    public var subject: Subject
+    package var subject: Subject
     /// The key without the words that lead to it, such as `transport`, `endpoint`, `idleTimeout` or `logging.level`.
-    public var key: String
+    package var key: String
     /// What held, redacted; nil for a service that comes.
-    public var old: String?
+    package var old: String?
     /// What is to hold, redacted; nil for a service that goes.
-    public var new: String?
+    package var new: String?
     /// What happens.
-    public var effect: Effect
+    package var effect: Effect
     /// Why it happens, when nothing about it is different itself.
-    public var reason: String?
+    package var reason: String?
 
     /// Makes a change.
-    public init(
+    package init(
         _ subject: Subject, _ key: String, old: String? = nil, new: String? = nil, _ effect: Effect,
         reason: String? = nil
     ) {
@@ -83,7 +83,7 @@ public struct PlanChange: Sendable, Hashable {
     }
 
     /// What a change is about.
-    public enum Subject: Sendable, Hashable {
+    package enum Subject: Sendable, Hashable {
         /// Transport, endpoint or options of the connection.
         case connection
         /// A service.
@@ -91,7 +91,7 @@ public struct PlanChange: Sendable, Hashable {
     }
 
     /// What a change causes.
-    public enum Effect: Sendable, Hashable {
+    package enum Effect: Sendable, Hashable {
         /// A service is started.
         case start
         /// A service is stopped.
@@ -117,7 +117,7 @@ public struct PlanChange: Sendable, Hashable {
 
 extension PlanChange: CustomStringConvertible {
     /// The change in one line.
-    public var description: String {
+    package var description: String {
         if let reason = self.reason { return "~ \(self.key) (\(self.effect): \(reason))" }
         switch self.effect {
         case .start: return "+ \(self.key)"

@@ -8,7 +8,7 @@ public struct PlannedService: Sendable {
     /// Overrides of the service's name, place, limits and importance.
     public var settings: ServiceSettings
     /// The options that it was made from.
-    public let options: OptionValues
+    package let options: OptionValues
     private let factory: ServiceFactory?
 
     /// Plans a service that was made in code.
@@ -17,7 +17,7 @@ public struct PlannedService: Sendable {
     public init(_ service: any LifecycleService, settings: ServiceSettings = ServiceSettings()) {
         self.service = service
         self.settings = settings
-        self.options = .none
+        self.options = OptionValues()
         self.factory = nil
     }
 
@@ -29,7 +29,7 @@ public struct PlannedService: Sendable {
     ///   - settings: overrides of the service's defaults.
     /// - Throws: what the factory throws.
     public init(
-        _ factory: ServiceFactory, options: OptionValues = .none, settings: ServiceSettings = ServiceSettings()
+        _ factory: ServiceFactory, options: OptionValues = OptionValues(), settings: ServiceSettings = ServiceSettings()
     ) throws(LinkspanError) {
         self.service = try factory.make(options)
         self.settings = settings

@@ -136,18 +136,8 @@ extension ConnectionReporter {
     func queueChanged(depth: Int, limit: Int) {
         self.depth = depth
         // One change may be news in several ways.
-        while let news = self.queue.changed(to: depth, limit: limit) { self.emit(depth, limit, news) }
-    }
-
-    private func emit(_ depth: Int, _ limit: Int, _ news: QueueDepth.News) {
-        let kind: BufferEvent.Kind =
-            switch news {
-            case .level: .level
-            case .highWater: .highWater
-            case .lowWater: .lowWater
-            case .flushed(let count, let since): .flushed(count: count, time: since.duration(to: self.scheduler.now))
-            }
-        self.queues.emit(
-            BufferEvent(connection: self.connection.id, queue: .outbound, depth: depth, limit: limit, kind: kind))
+        while let kind = self.queue.changed(to: depth, limit: limit, now: self.scheduler.now) {
+            self.queues.emit(BufferEvent(connection: self.connection.id, depth: depth, limit: limit, kind: kind))
+        }
     }
 }

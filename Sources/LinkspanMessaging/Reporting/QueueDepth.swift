@@ -1,12 +1,5 @@
 /// Decides when the depth of a queue is reported: when it has doubled or halved, and near its limit.
 struct QueueDepth: Sendable, Equatable {
-    enum News: Sendable, Equatable {
-        case level
-        case highWater
-        case lowWater
-        case flushed(count: Int, since: ContinuousClock.Instant)
-    }
-
     /// Below this depth a queue counts as empty: what is merely under way is not worth telling.
     private static let floor = 16
 
@@ -23,7 +16,7 @@ struct QueueDepth: Sendable, Equatable {
         self.flush = Flush(count: depth, since: now)
     }
 
-    mutating func changed(to depth: Int, limit: Int) -> News? {
+    mutating func changed(to depth: Int, limit: Int, now: ContinuousClock.Instant) -> BufferEvent.Kind? {
         if !self.isHigh, depth * 5 >= limit * 4, limit > 1 {
             self.isHigh = true
             return .highWater
@@ -34,7 +27,7 @@ struct QueueDepth: Sendable, Equatable {
         }
         if let flush = self.flush, depth == 0 {
             (self.flush, self.level) = (nil, 0)
-            return .flushed(count: flush.count, since: flush.since)
+            return .flushed(count: flush.count, time: flush.since.duration(to: now))
         }
         let level = depth < Self.floor ? 0 : Int.bitWidth - depth.leadingZeroBitCount
         guard level != self.level else { return nil }

@@ -59,11 +59,11 @@ struct Runner: Sendable {
                 host: self.options.host, port: self.options.port, isSecure: self.options.authority != nil,
                 target: target, tls: tls, deadline: .seconds(60)),
             // Larger than the largest case, which has 16 MiB.
-            limits: .defaults { limits in
+            limits: .init { limits in
                 limits.maxMessageBytes = 32 << 20
                 limits.maxFragments = 1 << 20
             },
-            compression: .defaults { $0.threshold = 0 })
+            compression: .init { $0.threshold = 0 })
     }
 }
 

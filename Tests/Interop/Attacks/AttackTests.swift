@@ -97,11 +97,11 @@ extension Interop {
             func options(_ options: inout ConnectionOptions) { options.openDeadline = Attack.openDeadline }
             guard attack.wire != .webSocket else {
                 let url = "\(certificates == nil ? "ws" : "wss")://127.0.0.1:\(server.port)\(attack.path)"
-                let configuration = WebSocketTransport.Configuration.defaults { $0.tls = tls }
+                let configuration = WebSocketTransport.Configuration { $0.tls = tls }
                 return try await bench.client(
                     url, WebSocketTransport(configuration, loop: bench.loop), .none, options)
             }
-            let configuration = SocketIOTransport.Configuration.defaults {
+            let configuration = SocketIOTransport.Configuration {
                 $0.tls = tls
                 $0.path = attack.path
                 $0.carriers = attack.wire.carriers

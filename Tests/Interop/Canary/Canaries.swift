@@ -46,11 +46,11 @@ struct Canaries: Sendable {
 
     /// What another process is said to have left.
     func resumption() throws -> Resumption {
-        Resumption(exported: String(decoding: try Payload(self.session, "0").elements, as: UTF8.self))
+        Resumption(state: Secret(String(decoding: try Payload(self.session, "0").elements, as: UTF8.self)))
     }
 
     func credentials(adding name: String? = nil, _ value: String = "") throws -> Credentials {
-        var headers: [Credentials.Header] = [
+        var headers: [Credentials.Field] = [
             .init("Authorization", Secret("Bearer \(self.header)")), .init("Cookie", Secret("sid=\(self.cookie)")),
         ]
         if let name { headers.append(.init(name, Secret(value))) }

@@ -60,7 +60,10 @@ extension Interop {
                     LoggingService(logger: evidence.logger, families: Set(LoggingService.Family.allCases))
                 ).keep()
                 try await services.start()
-                let manager = ConnectionManager(services: services, logger: evidence.logger)
+                let manager = ConnectionManager(
+                    options: .init {
+                        $0.logger = evidence.logger
+                    }, services: services)
                 try await Bench.use(manager) { bench in try await Self.play(scenario, canaries, evidence, bench) }
                 await services.stop()
             }
@@ -138,9 +141,9 @@ extension Interop {
             evidence.add(describing: resumption)
             let transport: any Transport =
                 [.webSocket, .unknownPath].contains(scenario)
-                ? WebSocketTransport(.defaults { $0.tls = policy }, loop: bench.loop)
+                ? WebSocketTransport(.init { $0.tls = policy }, loop: bench.loop)
                 : SocketIOTransport(
-                    .defaults {
+                    .init {
                         $0.tls = policy
                         $0.carriers = scenario.carriers
                     }, loop: bench.loop)
@@ -166,7 +169,7 @@ extension Interop {
             try client.handler.send("cut", 2, 0)
             evidence.add(describing: try await client.lost())
             try await client.connected(times: 2)
-            let exported = try #require(client.handler.status.resumption?.exported)
+            let exported = try #require(client.handler.status.resumption?.state.exposed)
             await evidence.add(client)
             let text = evidence.text
             // What the server gave in its place is as secret.

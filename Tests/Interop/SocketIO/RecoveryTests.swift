@@ -82,7 +82,7 @@ extension Interop {
                 let first = try await client.connected()
                 try client.handler.send("say", 1)
                 try await client.received("said")
-                let exported = try #require(client.handler.status.resumption?.exported)
+                let exported = try #require(client.handler.status.resumption?.state.exposed)
                 // The first process dies: its link is given up without a word.
                 try await Bench.use { other in
                     try client.handler.send("cut", 2, 2)
@@ -91,7 +91,7 @@ extension Interop {
                     let transport = SocketIOTransport(loop: other.loop)
                     let configuration = try ConnectionBuilder("http://127.0.0.1:\(server.port)")
                         .transport(transport)
-                        .resuming(Resumption(exported: exported))
+                        .resuming(Resumption(state: Secret(exported)))
                         .build()
                     let second = try await other.client(configuration)
                     let info = try await second.connected()

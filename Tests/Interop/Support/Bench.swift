@@ -33,7 +33,7 @@ final class Bench: Sendable {
     /// Connects to a namespace of a Socket.IO server.
     func socketIO(
         _ server: PythonServer, _ namespace: String = "/", scheme: String = "http",
-        credentials: CredentialSource = .none, configuration: SocketIOTransport.Configuration = .defaults(),
+        credentials: CredentialSource = .none, configuration: SocketIOTransport.Configuration = .init(),
         options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
         var configuration = configuration
@@ -50,7 +50,7 @@ final class Bench: Sendable {
     /// Connects to a raw WebSocket server.
     func webSocket(
         _ server: PythonServer, _ path: String = "/envelope", scheme: String = "ws",
-        credentials: CredentialSource = .none, configuration: WebSocketTransport.Configuration = .defaults(),
+        credentials: CredentialSource = .none, configuration: WebSocketTransport.Configuration = .init(),
         options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
         try await self.client(

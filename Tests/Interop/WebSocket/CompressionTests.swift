@@ -30,7 +30,7 @@ extension Interop {
                 client: (inout WebSocketCompression) -> Void = { _ in }
             ) {
                 self.server = server
-                self.client = .defaults(client)
+                self.client = .init(client)
                 self.agreement = agreement
             }
         }
@@ -58,7 +58,7 @@ extension Interop {
             try await withServer(.webSocket, setting.server) { server in
                 try await Bench.use { bench in
                     let client = try await bench.webSocket(
-                        server, configuration: .defaults { $0.compression = setting.client })
+                        server, configuration: .init { $0.compression = setting.client })
                     let answer = try await client.handler.request("compression")
                     #expect(try answer.decode(Agreement?.self) == setting.agreement)
                     let texts = (0..<50).map { "text \($0): " + String(repeating: "Grüße ", count: $0 * $0) }
@@ -80,7 +80,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, configuration: .defaults { $0.compression = .defaults { $0.threshold = 0 } })
+                    server, configuration: .init { $0.compression = .init { $0.threshold = 0 } })
                 try await client.connected()
                 let handler = client.handler
                 let texts = (0..<200).map { "\($0) of many: " + String(repeating: "\($0 % 7) words ", count: $0 * 5) }
@@ -111,7 +111,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, configuration: .defaults { $0.compression = .defaults() })
+                    server, configuration: .init { $0.compression = .init() })
                 try await client.connected()
                 try client.handler.send("flood", ["n": 1, "bytes": 10_000_000])
                 _ = try await client.handler.request("compression")
@@ -125,8 +125,8 @@ extension Interop {
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
                     server,
-                    configuration: .defaults {
-                        $0.compression = .defaults()
+                    configuration: .init {
+                        $0.compression = .init()
                         $0.maximumMessageBytes = 1 << 20
                     })
                 try await client.connected()
@@ -144,7 +144,7 @@ extension Interop {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(
-                    server, configuration: .defaults { $0.compression = .defaults { $0.threshold = 0 } })
+                    server, configuration: .init { $0.compression = .init { $0.threshold = 0 } })
                 try await client.connected()
                 let texts = (0..<20).map { String(repeating: "number \($0) ", count: $0 * 50) }
                 for text in texts {

@@ -1,6 +1,7 @@
 internal import EventJournal
 internal import Foundation
 internal import Linkspan
+internal import LinkspanNetwork
 internal import LinkspanWebSocket
 internal import Testing
 
@@ -126,7 +127,7 @@ extension Interop {
         func missesPong() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
-                    let configuration = WebSocketTransport.Configuration.defaults {
+                    let configuration = WebSocketTransport.Configuration {
                         $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(700))
                     }
                     let client = try await bench.webSocket(server, configuration: configuration) {
@@ -150,7 +151,7 @@ extension Interop {
                 try await Bench.use { bench in
                     let client = try await bench.webSocket(
                         server,
-                        configuration: .defaults {
+                        configuration: .init {
                             $0.keepAlive = .init(interval: .milliseconds(200), timeout: .seconds(2))
                         })
                     try await client.connected()

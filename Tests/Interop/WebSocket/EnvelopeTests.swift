@@ -99,7 +99,7 @@ extension Interop {
         func negotiates(_ offer: [String], _ choice: String?) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
-                let client = try await bench.webSocket(server, configuration: .defaults { $0.subprotocols = offer })
+                let client = try await bench.webSocket(server, configuration: .init { $0.subprotocols = offer })
                 #expect(try await client.connected().facts["subprotocol"] == choice)
                 try await client.settle()
             }
@@ -110,7 +110,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, "/echo", configuration: .defaults { $0.codec = BinaryEnvelopeCodec(event: "frame") })
+                    server, "/echo", configuration: .init { $0.codec = BinaryEnvelopeCodec(event: "frame") })
                 let frames = [Data([0, 255, 128]), Data(), Data(repeating: 1, count: 200_000)]
                 for frame in frames { try client.handler.send("frame", frame) }
                 #expect(try await client.values("frame", count: 3, as: Data.self) == frames)

@@ -11,7 +11,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, "/echo", configuration: .defaults { $0.codec = TextEnvelopeCodec(event: "line") })
+                    server, "/echo", configuration: .init { $0.codec = TextEnvelopeCodec(event: "line") })
                 let texts = ["one", "", "\"quoted\" \\ \u{0}\u{1F600}\u{2028}", String(repeating: "ä", count: 100_000)]
                 for text in texts { try client.handler.send("line", text) }
                 #expect(try await client.values("line", count: 4, as: String.self) == texts)
@@ -23,7 +23,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, "/echo", configuration: .defaults { $0.codec = LineCodec() })
+                    server, "/echo", configuration: .init { $0.codec = LineCodec() })
                 try client.handler.send("join", "room 5")
                 try client.handler.send("say", "a: b")
                 let messages = try await client.messages.first(2)
@@ -37,7 +37,7 @@ extension Interop {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
-                    server, configuration: .defaults { $0.headers = [.init("X-Client", "seven, or so")] })
+                    server, configuration: .init { $0.headers = [.init("X-Client", "seven, or so")] })
                 let answer = try await client.handler.request("header", "X-Client")
                 #expect(try answer.decode(String?.self) == "seven, or so")
                 #expect(try await client.handler.request("header", "X-Other").decode(String?.self) == nil)
@@ -50,7 +50,7 @@ extension Interop {
                 try await Bench.use { bench in
                     let leaving = try await bench.webSocket(
                         server, "/envelope?leaving",
-                        configuration: .defaults { $0.closing = .init(code: 4007, reason: "off to bed, gute Nacht ä") })
+                        configuration: .init { $0.closing = .init(code: 4007, reason: "off to bed, gute Nacht ä") })
                     let plain = try await bench.webSocket(server, "/envelope?plain")
                     for client in [leaving, plain] {
                         try await client.settle()
@@ -79,7 +79,7 @@ extension Interop {
         func followsTable(_ status: Int, _ code: LinkspanError.Code) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
-                let configuration = WebSocketTransport.Configuration.defaults {
+                let configuration = WebSocketTransport.Configuration {
                     $0.closeMeanings = [4000...4099: .stop, 4007...4007: .refused, 3000...3999: .retryLater]
                     $0.closeMeanings[1001] = .stop
                     $0.closeMeanings[1008] = .retry
@@ -105,7 +105,7 @@ extension Interop {
                     credentials: .provider { request in
                         requests.append(request.reason)
                         return .none
-                    }, configuration: .defaults { $0.closeMeanings[4001] = .credentialsRefused })
+                    }, configuration: .init { $0.closeMeanings[4001] = .credentialsRefused })
                 try await client.connected()
                 try client.handler.send("close", Order(code: 4001))
                 try await client.connected(times: 2)

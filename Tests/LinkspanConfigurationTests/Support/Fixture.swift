@@ -85,7 +85,7 @@ extension Catalog {
         catalog.add(
             ServiceFactory("outbox", options: [PluginOption("path", .text, "Where messages are kept.")]) {
                 values throws(LinkspanError) in
-                guard values.text("path")?.hasPrefix("/") == true else {
+                guard (values["path"] as String?)?.hasPrefix("/") == true else {
                     throw LinkspanError(.invalidConfiguration, "the path must begin with a slash")
                 }
                 return OptionService(name: "outbox", values: values)

@@ -63,7 +63,7 @@ extension Stage {
             let option = PluginOption("pace", .number(1...9), fallback: "1", reload: .hot, "How fast.")
             catalog.add(
                 TransportFactory(name, schemes: [name], options: [option]) { values in
-                    HubTransport(name: name, pace: values.number("pace") ?? 1, transport: InMemoryTransport(hub: hub))
+                    HubTransport(name: name, pace: values["pace"] ?? 1, transport: InMemoryTransport(hub: hub))
                 })
         }
         let options = [
@@ -150,7 +150,7 @@ final class JournalService: Reconfigurable {
     }
 
     private func note(_ step: String) throws {
-        let (size, mood) = self.values.withLock { ($0.number("size") ?? 1, $0.text("mood") ?? "calm") }
+        let (size, mood) = self.values.withLock { ($0["size"] ?? 1, $0["mood"] ?? "calm") }
         try self.stage.note("\(step) \(self.name)", " \(size) \(mood)")
     }
 

@@ -20,7 +20,7 @@ final class Bench: Sendable {
     }
 
     static func run(
-        hub: InMemoryHub = .echo(), configuration: DevServer.Configuration = .defaults(),
+        hub: InMemoryHub = .echo(), configuration: DevServer.Configuration = .init(),
         _ body: (Bench) async throws -> Void
     ) async throws {
         let bench = Bench(hub, configuration)
@@ -39,7 +39,7 @@ final class Bench: Sendable {
     }
 
     func socketIO(_ carriers: SocketIOTransport.Carriers) -> SocketIOTransport {
-        SocketIOTransport(.defaults { $0.carriers = carriers }, loop: self.loop)
+        SocketIOTransport(.init { $0.carriers = carriers }, loop: self.loop)
     }
 
     /// Connects in one way.
@@ -50,7 +50,7 @@ final class Bench: Sendable {
             case .webSocket: (self.server.webSocketURL, WebSocketTransport(loop: self.loop))
             }
         let configuration = try ConnectionBuilder(url + path)
-            .transport(any: transport)
+            .transport(transport)
             .credentials(.fixed(try Credentials(auth: auth)))
             .options {
                 $0.retry = .backoff(

@@ -8,7 +8,6 @@ final class Recorder: ByteStreamHandler, Sendable {
     enum Event: Sendable {
         case opened(ResponseHead)
         case received([UInt8])
-        case readTurnEnded
         case drained
         case closed(ByteStreamError)
     }
@@ -34,7 +33,6 @@ final class Recorder: ByteStreamHandler, Sendable {
 
     func opened(_ head: ResponseHead) { self.note(.opened(head)) }
     func received(_ bytes: [UInt8]) { self.note(.received(bytes)) }
-    func readTurnEnded() { self.note(.readTurnEnded) }
     func drained() { self.note(.drained) }
 
     func closed(_ reason: ByteStreamError) {
@@ -55,7 +53,7 @@ extension Recorder {
             switch event {
             case .opened(let head): return head
             case .closed(let reason): throw reason
-            case .received, .readTurnEnded, .drained: ()
+            case .received, .drained: ()
             }
         }
         throw ByteStreamError(.closedByUs, "the test was cancelled")
@@ -69,7 +67,7 @@ extension Recorder {
             switch event {
             case .received(let more): bytes += more
             case .closed(let reason): throw reason
-            case .opened, .readTurnEnded, .drained: ()
+            case .opened, .drained: ()
             }
             if bytes.count >= count { break }
         }
@@ -104,8 +102,7 @@ final class TestStream: Sendable {
 
     func finish(readingAtMost limit: Int = .max) { self.loop.sync { self.stream.value.finish(readingAtMost: limit) } }
     func abort() { self.loop.sync { self.stream.value.abort() } }
-    func pauseReading() { self.loop.sync { self.stream.value.pauseReading() } }
-    func resumeReading() { self.loop.sync { self.stream.value.resumeReading() } }
+    func setReadingPaused(_ isPaused: Bool) { self.loop.sync { self.stream.value.setReadingPaused(isPaused) } }
 
     /// Has `body` see the stream itself.
     func withStream(_ body: @escaping @Sendable (any ByteStream) -> Void) {

@@ -118,11 +118,11 @@ struct PollingSessionTests {
     @Test("a reader that pauses is not polled for, but can send")
     func pausedReading() {
         var session = Self.session()
-        session.setReadingPaused(true)
+        session.isReadingPaused = true
         #expect(session.next() == [])
         _ = session.enqueue([Self.packet(1)])
         #expect(session.next() == [.post([Self.packet(1)])])
-        session.setReadingPaused(false)
+        session.isReadingPaused = false
         #expect(session.next() == [.poll])
     }
 

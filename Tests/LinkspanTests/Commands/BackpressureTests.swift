@@ -5,7 +5,7 @@ internal import Testing
 @Suite("Back-pressure")
 struct BackpressureTests {
     private func makeHarness(capacity: Int) throws -> Harness {
-        let harness = try Harness { _ in .defaults { $0.capacity = capacity } }
+        let harness = try Harness { _ in .init { $0.capacity = capacity } }
         try harness.enter(.connected)
         return harness
     }
@@ -30,7 +30,7 @@ struct BackpressureTests {
 
     @Test
     func `a flush stops at a full link and goes on behind it`() throws {
-        let harness = try Harness { _ in .defaults { $0.capacity = 4 } }
+        let harness = try Harness { _ in .init { $0.capacity = 4 } }
         for number in 0..<700 { try harness.perform(.send, "\(number)") }
         try harness.enter(.connected)
         #expect(harness.transport.sent.count == 4)
@@ -44,7 +44,7 @@ struct BackpressureTests {
     @Test
     func `the buffer's bound holds against a server that does not read`() throws {
         let harness = try Harness(
-            options: { $0.buffer = BufferLimits(commands: 5) }, script: { _ in .defaults { $0.capacity = 1 } })
+            options: { $0.buffer = BufferLimits(commands: 5) }, script: { _ in .init { $0.capacity = 1 } })
         try harness.enter(.connected)
         for number in 0..<6 { try harness.perform(.send, "\(number)") }
         let error = #expect(throws: LinkspanError.self) { try harness.perform(.send, "more") }
@@ -54,7 +54,7 @@ struct BackpressureTests {
     @Test
     func `what was taken while the link had room is not refused when the link becomes full`() throws {
         let harness = try Harness(
-            options: { $0.buffer = BufferLimits(commands: 5) }, script: { _ in .defaults { $0.capacity = 3 } })
+            options: { $0.buffer = BufferLimits(commands: 5) }, script: { _ in .init { $0.capacity = 3 } })
         try harness.enter(.connected)
         // From one job of the executor, so that all have been taken before the connection looks at the first.
         harness.scheduler.executor.execute {
@@ -94,7 +94,7 @@ struct BackpressureTests {
     @Test
     func `a link that was full when it was lost does not hold up the next one`() throws {
         let harness = try Harness { number in
-            .defaults { if number == 1 { ($0.capacity, $0.dropsAfter) = (1, .seconds(1)) } }
+            .init { if number == 1 { ($0.capacity, $0.dropsAfter) = (1, .seconds(1)) } }
         }
         try harness.enter(.connected)
         for event in ["a", "b", "c"] { try harness.perform(.send, event) }

@@ -8,7 +8,7 @@ struct DeliverTests {
     func `5.4 connected to backing off: deliveries are sent again in order, with at most one duplicate each`() throws {
         // Every link dies with its third message.
         let harness = try Harness { _ in
-            .defaults {
+            .init {
                 $0.dropsAfterMessages = 3; $0.delayToClient = { .milliseconds(1) }
             }
         }
@@ -84,7 +84,7 @@ struct DeliverTests {
     @Test
     func `a rejected delivery makes way for the next of its orderingKey`() throws {
         let error = LinkspanError(.messageTooLarge, "too large")
-        let harness = try Harness { _ in .defaults { $0.rejects = { $0.event == "large" ? error : nil } } }
+        let harness = try Harness { _ in .init { $0.rejects = { $0.event == "large" ? error : nil } } }
         harness.transport.onMessage { $0.reply() }
         for event in ["large", "small"] { try harness.perform(.deliver(orderingKey: "room"), event) }
         try harness.enter(.connected)

@@ -105,14 +105,20 @@ struct DeliveryReceiptTests {
         let receipt = try await self.enqueue("a", on: first)
         self.harness.scheduler.settle()
         let next = MemoryDeliveryStore(executor: self.harness.scheduler.executor, rowsOf: self.store)
-        let manager = ConnectionManager(scheduler: self.harness.scheduler)
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = self.harness.scheduler
+            })
         self.harness.transport.onMessage { $0.reply(.json("\"done\"")) }
         let second = try self.connect(to: next, by: manager)
         // The row waits, is sent again, and is answered.
         #expect(try await self.outcome(of: receipt, on: second).get().decode(String.self) == "done")
         // The outcome is in the store by now.
         #expect(try await self.outcome(of: receipt, on: second).get().decode(String.self) == "done")
-        let third = ConnectionManager(scheduler: self.harness.scheduler)
+        let third = ConnectionManager(
+            options: .init {
+                $0.scheduler = self.harness.scheduler
+            })
         let last = MemoryDeliveryStore(executor: self.harness.scheduler.executor, rowsOf: next)
         let handler = try self.connect(to: last, by: third)
         #expect(try await self.outcome(of: receipt, on: handler).get().decode(String.self) == "done")

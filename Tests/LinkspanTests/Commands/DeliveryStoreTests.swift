@@ -59,8 +59,7 @@ struct DeliveryStoreTests {
         let harness = try self.harness(store)
         for event in ["a", "b"] { try harness.perform(.deliver(orderingKey: "room"), event) }
         harness.connection.cancelCommands { $0.event == "a" }
-        harness.connection.retire()
-        try harness.connection.release()
+        harness.connection.end(nil)
         #expect(harness.failure("b")?.code == .released)
         #expect(store.waiting == ["b"])
         #expect(store.failure("a") == .cancelled)
@@ -212,8 +211,7 @@ extension DeliveryStoreTests {
         second.scheduler.settle()
         #expect(store.waiting == ["a", "b", "c"])
         #expect(second.arrived.isEmpty)
-        first.connection.retire()
-        try first.connection.release()
+        first.connection.end(nil)
         second.scheduler.settle()
         #expect(second.arrived == ["a", "b", "c"])
         #expect(second.isSuccess("c"))
@@ -278,8 +276,7 @@ extension DeliveryStoreTests {
         // Not released: the second connection has to wait for the rows.
         let second = try self.harness(store)
         for key in ["b", "a"] { try second.perform(key: key, event: "again \(key)") }
-        first.connection.retire()
-        try first.connection.release()
+        first.connection.end(nil)
         try second.enter(.connected)
         #expect(second.arrived == ["a", "b"])
         #expect(second.isSuccess("again a"))

@@ -61,7 +61,7 @@ struct InspectionTests {
         let full = LinkspanError(.messageTooLarge, "no")
         // The second link's first message is rejected; while it is asked, the next one of the same turn is cancelled.
         let harness = try Harness { _ in
-            .defaults {
+            .init {
                 $0.capacity = 1
                 $0.rejects = { message in
                     if message.event == "a" { cancel.withLock { $0 }?() }

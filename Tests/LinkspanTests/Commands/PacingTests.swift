@@ -65,7 +65,7 @@ struct PacingTests {
         let harness = try Harness(
             options: {
                 $0.flush = FlushPacing(commands: 1, pause: .seconds(5))
-                $0.retry = RetryPolicy { _ in .retry(after: .seconds(3)) }
+                $0.retry = RetryPolicy { _ in .seconds(3) }
             }, script: { _ in .perfect })
         for number in 0..<3 { try harness.perform(.send, "\(number)") }
         try harness.enter(.connected)

@@ -113,7 +113,7 @@ struct RepeatTests {
     @Test
     func `an attempt counts only if its link took it, even when the link is lost at that moment`() throws {
         // The first link is full with the first message.
-        let script: @Sendable (Int) -> LinkScript = { number in .defaults { $0.capacity = number == 1 ? 1 : nil } }
+        let script: @Sendable (Int) -> LinkScript = { number in .init { $0.capacity = number == 1 ? 1 : nil } }
         let harness = try Harness(options: { $0.deliveries.attempts = 1 }, script: script)
         harness.transport.onMessage { $0.reply() }
         let (connection, transport) = (harness.connection, harness.transport)
@@ -135,7 +135,7 @@ struct RepeatTests {
     func `an attempt that no link took does not count`() throws {
         let harness = try Harness(
             options: { $0.deliveries.attempts = 1 },
-            script: { number in .defaults { if number == 1 { ($0.capacity, $0.dropsAfter) = (1, .seconds(1)) } } })
+            script: { number in .init { if number == 1 { ($0.capacity, $0.dropsAfter) = (1, .seconds(1)) } } })
         try harness.enter(.connected)
         try harness.perform(.send, "fills the link")
         try harness.perform(.deliver(orderingKey: "room"), "a")
@@ -146,7 +146,7 @@ struct RepeatTests {
 
     @Test
     func `the wait for a reply begins when the link takes the delivery`() throws {
-        let harness = try Harness { _ in .defaults { $0.capacity = 1 } }
+        let harness = try Harness { _ in .init { $0.capacity = 1 } }
         try harness.enter(.disconnected)
         try harness.perform(.send, "fills the link")
         try harness.perform(.deliver(orderingKey: "room"), "a")
@@ -167,7 +167,7 @@ struct RepeatTests {
     func `a delivery that an earlier link may have carried is not called unsent when a later one rejects it`() throws {
         let tooLarge = LinkspanError(.messageTooLarge, "too large")
         let harness = try Harness { number in
-            .defaults { if number == 2 { $0.rejects = { $0.event == "a" ? tooLarge : nil } } }
+            .init { if number == 2 { $0.rejects = { $0.event == "a" ? tooLarge : nil } } }
         }
         try harness.enter(.connected)
         try harness.perform(.deliver(orderingKey: "room"), "a")

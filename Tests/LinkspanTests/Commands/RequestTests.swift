@@ -111,7 +111,7 @@ struct RequestTests {
 
     @Test
     func `a reply that comes over a former link does not answer a newer request`() throws {
-        let harness = try Harness { number in .defaults { $0.speaksAfterDrop = number == 1 } }
+        let harness = try Harness { number in .init { $0.speaksAfterDrop = number == 1 } }
         try harness.enter(.connected)
         let former = try #require(harness.peers.first)
         former.drop()
@@ -129,7 +129,7 @@ struct RequestTests {
     func `a command that ends while the link rejects it has one outcome`(kind: Command.Kind) throws {
         let cancel = Lock<(@Sendable () -> Void)?>(nil)
         let harness = try Harness { _ in
-            .defaults {
+            .init {
                 $0.rejects = { _ in
                     cancel.withLock { $0 }?()
                     return LinkspanError(.messageTooLarge, "too large")

@@ -33,7 +33,7 @@ struct SendTests {
     @Test
     func `5.4 connected to backing off: the buffer is kept over losses and refusals`() throws {
         let harness = try Harness { number in
-            number == 2 ? .refusing(.lost) : .defaults { if number == 1 { $0.dropsAfter = .seconds(1) } }
+            number == 2 ? .refusing(.lost) : .init { if number == 1 { $0.dropsAfter = .seconds(1) } }
         }
         try harness.enter(.connected)
         harness.scheduler.advance(by: .seconds(1))
@@ -48,7 +48,7 @@ struct SendTests {
     func `a send that the link has taken is never sent again`() throws {
         let harness = try Harness { number in
             number == 1
-                ? .defaults {
+                ? .init {
                     $0.isHalfOpenAfter = .zero; $0.dropsAfter = .seconds(1)
                 } : .perfect
         }
@@ -127,7 +127,7 @@ struct SendTests {
     @Test
     func `a message that the link rejects ends with the link's error, and the others go on`() throws {
         let tooLarge = LinkspanError(.messageTooLarge, "too large")
-        let harness = try Harness { _ in .defaults { $0.rejects = { $0.event == "b" ? tooLarge : nil } } }
+        let harness = try Harness { _ in .init { $0.rejects = { $0.event == "b" ? tooLarge : nil } } }
         for event in ["a", "b", "c"] { try harness.perform(.send, event) }
         try harness.enter(.connected)
         #expect(harness.arrived == ["a", "c"])

@@ -16,8 +16,8 @@ struct ConformanceTests {
     }
 
     @Test(arguments: [
-        (LinkScript.defaults { $0.copiesOfMessages = 2 }, TransportConformance.Check.keepsTheOrderOfEvents),
-        (.defaults { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large") } }, .carriesLargeMessages),
+        (LinkScript { $0.copiesOfMessages = 2 }, TransportConformance.Check.keepsTheOrderOfEvents),
+        (.init { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large") } }, .carriesLargeMessages),
         (.refusing(LinkspanError(.tlsFailed, "not trusted")), .opensOnceBeforeAnythingElse),
         (.dropping(after: .zero), .reportsLosses),
     ])

@@ -81,7 +81,7 @@ struct AttemptTests {
 
     @Test
     func `fault 23: late words of a former link are ignored`() throws {
-        let harness = try Harness { number in .defaults { $0.speaksAfterDrop = number == 1 } }
+        let harness = try Harness { number in .init { $0.speaksAfterDrop = number == 1 } }
         let recorder = harness.recorder
         try harness.connection.on("event") { recorder.record(.message($0)) }
         try harness.enter(.connected)
@@ -98,7 +98,7 @@ struct AttemptTests {
     @Test(arguments: [1, 5])
     func `fault 40: disconnecting in the middle of an attempt leaves no link behind`(seconds: Int) throws {
         let harness = try Harness { number in
-            number == 1 ? .dropping(after: .seconds(1)) : .defaults { $0.openingDelay = .seconds(8) }
+            number == 1 ? .dropping(after: .seconds(1)) : .init { $0.openingDelay = .seconds(8) }
         }
         try harness.enter(.connected)
         harness.scheduler.advance(by: .seconds(seconds))

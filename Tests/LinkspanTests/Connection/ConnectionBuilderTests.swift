@@ -15,7 +15,7 @@ struct ConnectionBuilderTests {
     @Test
     func `a scheme that the transport does not carry is refused, and the ones it carries are named`() {
         let error = #expect(throws: LinkspanError.self) {
-            try ConnectionBuilder("https://server").transport(any: self.transport).build()
+            try ConnectionBuilder("https://server").transport(self.transport).build()
         }
         #expect(error?.code == .invalidURL)
         #expect(error?.message.contains("'https'") == true)

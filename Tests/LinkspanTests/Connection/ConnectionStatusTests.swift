@@ -79,12 +79,12 @@ struct DiagnosisTests {
     }
 
     @Test
-    func `when nobody holds it, and when it is tried again by request`() throws {
+    func `when it was left by request, and when it is tried again by request`() throws {
         let harness = try Harness.connected()
-        harness.connection.retire()
+        try harness.connection.disconnect()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ is down and stays so. Nobody holds it any more. "
+                == "The connection to scripted://server/ is down and stays so. The app asked for it. "
                 + "It will be tried when connect() is called.")
         try harness.connection.connect()
         #expect(
@@ -157,7 +157,7 @@ struct TraceTests {
     @Test
     func `what the link does not take is told`() throws {
         let harness = try self.traced { _ in
-            .defaults { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large") } }
+            .init { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large") } }
         }
         try harness.perform(.send, "large")
         #expect(self.lines(harness).suffix(2) == ["-> large, 0 bytes", "-> large was not taken, 0 bytes"])
@@ -190,7 +190,11 @@ struct TraceTests {
         let configuration = try ConnectionBuilder("scripted://server/path?token=\(secret)").transport(transport)
             .credentials(.provider { _ in try Credentials(auth: ["token": secret]) })
             .options { $0.trace = 64 }.build()
-        let manager = ConnectionManager(scheduler: scheduler, random: { 0.5 })
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { 0.5 }
+            })
         let handler = try manager.connect(configuration)
         while handler.state != .connected {
             try #require(!Task.isCancelled, "it did not connect")

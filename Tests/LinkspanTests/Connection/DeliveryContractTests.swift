@@ -36,7 +36,7 @@ struct DeliveryContractTests {
         init() throws { try self.init(Harness(script: Self.script)) }
 
         /// The first link has room for two messages.
-        static func script(_ number: Int) -> LinkScript { .defaults { $0.capacity = number == 1 ? 2 : nil } }
+        static func script(_ number: Int) -> LinkScript { .init { $0.capacity = number == 1 ? 2 : nil } }
 
         /// The request had to fail, and nothing else did.
         func checkLoss() {
@@ -60,7 +60,7 @@ struct DeliveryContractTests {
 
     @Test
     func `5.4 idle to connecting: what waits is kept, and new calls wait behind it`() throws {
-        let harness = try Harness { _ in .defaults { $0.openingDelay = .seconds(5) } }
+        let harness = try Harness { _ in .init { $0.openingDelay = .seconds(5) } }
         harness.transport.onMessage { $0.reply() }
         try harness.perform(.send, "plain")
         try harness.perform(.deliver(orderingKey: "room"), "queued")
@@ -171,7 +171,8 @@ struct DeliveryContractTests {
     @Test(.timeLimit(.minutes(1)))
     func `5.4 token expires while connected: one renewal, and nothing on its way is disturbed`() async throws {
         let provider = GatedProvider()
-        let harness = try Harness(credentials: .provider(provider), script: Traffic.script)
+        let harness = try Harness(
+            credentials: .provider { try await provider.credentials(for: $0) }, script: Traffic.script)
         try harness.connection.connect()
         try await provider.called(1, harness.scheduler)
         provider.answer(1, token: "1", validFor: .seconds(20))

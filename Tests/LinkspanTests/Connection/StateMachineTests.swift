@@ -63,7 +63,7 @@ struct StateMachineTests {
     @Test
     func `an attempt that was admitted and is not made is given back`() throws {
         let leaving: [(inout ConnectionStateMachine) throws -> [ConnectionStateMachine.Action]] = [
-            { try $0.disconnect(now: self.start) }, { $0.retire(now: self.start) },
+            { try $0.disconnect(now: self.start) }, { $0.retire(.unoccupied, now: self.start) },
             { $0.suspend(.lost, patience: nil, now: self.start, random: 0) },
             { $0.suspend(.lost, patience: .seconds(60), now: self.start, random: 0) },
         ]
@@ -87,7 +87,7 @@ struct StateMachineTests {
         var machine = self.makeMachine(
             retry: RetryPolicy { question in
                 asked.record(question)
-                return .retry(after: .zero)
+                return .zero
             })
         _ = try machine.connect(now: self.start)
         var now = self.start
@@ -142,7 +142,7 @@ private struct RandomWalk {
         case 4: actions = self.machine.credentialsFailed(epoch: epoch, error, now: self.now, random: random)
         case 5, 6: if Self.isOpening(old) { actions = self.machine.linkOpened(epoch: epoch, LinkInfo(), now: self.now) }
         case 7: actions = self.machine.linkClosed(epoch: epoch, error, now: self.now, random: random)
-        case 8: if random < 0.05 { actions = self.machine.retire(now: self.now) }
+        case 8: if random < 0.05 { actions = self.machine.retire(.unoccupied, now: self.now) }
         case 9: actions = self.machine.resume(after: .milliseconds(250) * random, now: self.now)
         case 10:
             let patience: Duration? = random < 0.5 ? .seconds(60) : nil

@@ -47,6 +47,21 @@ struct StateTableTests {
         #expect(steps.contains("\(step.from) to \(step.to)"))
     }
 
+    @Test
+    func `a disconnect during the first attempt gives it up`() throws {
+        let harness = try Harness()
+        try harness.connection.connect()
+        #expect(harness.connection.status.progress == .opening(attempt: 1))
+        try harness.connection.disconnect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.connection.state == .disconnected)
+        #expect(harness.recorder.states == [.disconnected])
+        #expect(harness.transport.openPeers.isEmpty)
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.connection.state == .connected)
+    }
+
     private static func firstScript(_ step: Step) -> LinkScript {
         step.to == .disconnected ? .refusing(.permanent) : .perfect
     }

@@ -12,9 +12,12 @@ struct ThreadTests {
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.onOther { $0.reply($0.payload) } }
         let manager = ConnectionManager(
-            random: { 0 }, attempts: AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero))
+            options: .init {
+                $0.random = { 0 }
+                $0.attempts = AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero)
+            })
         let handler = try ConnectionBuilder("memory://threads").transport(.inMemory(hub))
-            .options { $0.retry = RetryPolicy { _ in .retry(after: .zero) } }.connect(by: manager)
+            .options { $0.retry = RetryPolicy { _ in .zero } }.connect(by: manager)
         let outcomes = Lock<[Int: Int]>([:])
         let calls = Counter()
         await withDiscardingTaskGroup { group in
@@ -88,8 +91,11 @@ struct ThreadTests {
     func `signals of many threads leave no connection behind that does not come up in the foreground`() async throws {
         let hub = InMemoryHub()
         let manager = ConnectionManager(
-            random: { 0 }, backgroundIdleTimeout: .nanoseconds(1),
-            attempts: AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero))
+            options: .init {
+                $0.random = { 0 }
+                $0.backgroundIdleTimeout = .nanoseconds(1)
+                $0.attempts = AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero)
+            })
         let handlers = try (0..<4).map {
             try ConnectionBuilder("memory://threads\($0)").transport(.inMemory(hub)).connect(by: manager)
         }
@@ -147,7 +153,10 @@ struct ThreadTests {
             }
         }
         let manager = ConnectionManager(
-            random: { 0 }, attempts: AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero))
+            options: .init {
+                $0.random = { 0 }
+                $0.attempts = AttemptLimits(perSecond: 1_000_000, burst: 1_000_000, spacing: .zero)
+            })
         let configurations = try hubs.map { try ConnectionBuilder("memory://moving").transport(.inMemory($0)).build() }
         let handler = try configurations[0].connect(by: manager)
         try handler.on("go") { message in

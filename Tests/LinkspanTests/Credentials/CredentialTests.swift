@@ -52,8 +52,8 @@ struct CredentialTests {
     @Test
     func `the provider is asked before each attempt, and told why`() async throws {
         let provider = ScriptedProvider()
-        let harness = try Harness(credentials: .provider(provider)) { number in
-            number == 1 ? .refusing(.lost) : .defaults { $0.dropsAfter = .seconds(1) }
+        let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { number in
+            number == 1 ? .refusing(.lost) : .init { $0.dropsAfter = .seconds(1) }
         }
         try harness.connection.connect()
         for attempt in 1...3 { try await self.run(harness, attempt: attempt) }
@@ -64,7 +64,9 @@ struct CredentialTests {
     @Test
     func `refused credentials are renewed once; refused again, the connection is given up`() async throws {
         let provider = ScriptedProvider()
-        let harness = try Harness(credentials: .provider(provider)) { _ in .refusing(Self.refusal) }
+        let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { _ in
+            .refusing(Self.refusal)
+        }
         try harness.perform(.send, "event")
         try harness.connection.connect()
         try await self.run(harness, attempt: 1)
@@ -85,7 +87,7 @@ struct CredentialTests {
     @Test
     func `a renewal is asked for once, also when the network fails behind it`() async throws {
         let provider = ScriptedProvider()
-        let harness = try Harness(credentials: .provider(provider)) { number in
+        let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { number in
             number == 1 ? .refusing(Self.refusal) : number == 2 ? .refusing(.lost) : .perfect
         }
         try harness.connection.connect()
@@ -97,7 +99,7 @@ struct CredentialTests {
     @Test
     func `an accepted renewal counts, and the next refusal may be renewed again`() async throws {
         let provider = ScriptedProvider()
-        let harness = try Harness(credentials: .provider(provider)) { number in
+        let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { number in
             // Accepted is what lasts; see `healthyAfter`.
             number == 2 ? .dropping(after: .seconds(60)) : number == 4 ? .perfect : .refusing(Self.refusal)
         }
@@ -119,7 +121,7 @@ struct CredentialTests {
     @Test
     func `a provider that fails is asked again`() async throws {
         let provider = ScriptedProvider(failures: 1)
-        let harness = try Harness(credentials: .provider(provider)) { _ in .perfect }
+        let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { _ in .perfect }
         try harness.connection.connect()
         try await self.wait("the failure") { harness.recorder.changes.last?.to == .reconnecting }
         #expect(harness.recorder.changes.last?.reason.error?.code == .credentialsUnavailable)
@@ -220,7 +222,10 @@ struct SecretTests {
             .refusing(LinkspanError(.credentialsRefused, "refused in a test"))
         }
         let recorder = EventRecorder()
-        let manager = ConnectionManager(scheduler: scheduler)
+        let manager = ConnectionManager(
+            options: .init {
+                $0.scheduler = scheduler
+            })
         let source = CredentialSource.fixed(try self.credentials)
         let configuration = try ConnectionBuilder(url).transport(transport).credentials(source).build()
         let handler = try configuration.connect(by: manager)
@@ -271,7 +276,7 @@ struct SecretTests {
 }
 
 /// Credentials that count up, each with the reason that was given.
-private final class ScriptedProvider: CredentialProvider {
+private final class ScriptedProvider: Sendable {
     private let state: Lock<(reasons: [CredentialRequest.Reason], failures: Int)>
 
     init(failures: Int = 0) { self.state = Lock(([], failures)) }

@@ -34,7 +34,7 @@ struct CredentialURLTests {
     @Test
     func `each attempt may go elsewhere`() async throws {
         let provider = GatedProvider()
-        let harness = try Harness(credentials: .provider(provider)) { number in
+        let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { number in
             number == 1 ? .refusing(.lost) : .perfect
         }
         try harness.connection.connect()
@@ -74,7 +74,7 @@ struct CredentialURLTests {
     @Test
     func `a provider that names one that will not do ends the attempts, and says why`() async throws {
         let provider = GatedProvider()
-        let harness = try Harness(credentials: .provider(provider)) { _ in .perfect }
+        let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { _ in .perfect }
         try harness.connection.connect()
         try await provider.called(1, harness.scheduler)
         provider.answer(1, Credentials(url: try ConnectionURL("ftp://server?secret=canary-7f3a")))

@@ -16,7 +16,9 @@ struct ExpiryTests {
         var due: Duration? { self.connection.renewalDeadline.map { self.scheduler.start.duration(to: $0) } }
 
         init(script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }) async throws {
-            self.harness = try Harness(credentials: .provider(self.provider), script: script)
+            self.harness = try Harness(
+                credentials: .provider { [provider = self.provider] in try await provider.credentials(for: $0) },
+                script: script)
             try self.connection.connect()
             try await self.provider.called(1, self.scheduler)
             self.provider.answer(1, token: "1", validFor: .seconds(1_000))
@@ -65,7 +67,7 @@ struct ExpiryTests {
 
     @Test
     func `a link that can shows the new ones to the server`() async throws {
-        let setup = try await Setup { _ in .defaults { $0.showsRenewals = true } }
+        let setup = try await Setup { _ in .init { $0.showsRenewals = true } }
         try await setup.expire()
         try await setup.renew(2, token: "2")
         try await eventually("the push", setup.scheduler) { setup.harness.peers[0].renewals.count == 1 }
@@ -110,7 +112,7 @@ struct ExpiryTests {
 
     @Test
     func `a server that refuses what it was shown has them renewed`() async throws {
-        let setup = try await Setup { _ in .defaults { $0.showsRenewals = true } }
+        let setup = try await Setup { _ in .init { $0.showsRenewals = true } }
         try await setup.expire()
         try await setup.renew(2, token: "2", validFor: .seconds(1_000))
         try await eventually("the push", setup.scheduler) { setup.harness.peers[0].renewals.count == 1 }
@@ -183,7 +185,7 @@ struct ExpiryTests {
     @Test
     func `connections that share a provider have them renewed by one call`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(100, .provider(provider))
+        let fleet = try Fleet(100, .provider { try await provider.credentials(for: $0) })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "1", validFor: .seconds(1_000))

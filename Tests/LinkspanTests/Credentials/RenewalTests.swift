@@ -9,7 +9,7 @@ struct RenewalTests {
     @Test(arguments: ["hangs", "fails"])
     func `a renewal that does not come about is still owed`(how: String) async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(1, .provider(provider), accepts: { $0 == "new" })
+        let fleet = try Fleet(1, .provider { try await provider.credentials(for: $0) }, accepts: { $0 == "new" })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "old")
@@ -31,7 +31,7 @@ struct RenewalTests {
     @Test
     func `credentials that were refused are not used again, however long they say they are good`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(2, .provider(provider), accepts: { $0 == "new" })
+        let fleet = try Fleet(2, .provider { try await provider.credentials(for: $0) }, accepts: { $0 == "new" })
         try fleet.connections[0].connect()
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "old", validFor: .seconds(3_600))
@@ -48,7 +48,7 @@ struct RenewalTests {
     @Test
     func `refused twice, it says so and what to do`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(1, .provider(provider), accepts: { _ in false })
+        let fleet = try Fleet(1, .provider { try await provider.credentials(for: $0) }, accepts: { _ in false })
         let connection = fleet.connections[0]
         try fleet.connect()
         for call in 1...2 {
@@ -76,7 +76,7 @@ struct RenewalTests {
     @Test
     func `given up by the app after one refusal, it says that others are asked for`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(1, .provider(provider), accepts: { _ in false })
+        let fleet = try Fleet(1, .provider { try await provider.credentials(for: $0) }, accepts: { _ in false })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "old")

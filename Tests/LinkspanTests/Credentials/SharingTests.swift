@@ -7,7 +7,7 @@ struct SharingTests {
     @Test
     func `a thousand connections make one call`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(1_000, .provider(provider))
+        let fleet = try Fleet(1_000, .provider { try await provider.credentials(for: $0) })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "a")
@@ -20,7 +20,7 @@ struct SharingTests {
     @Test
     func `a thousand connections that are refused together are renewed by one call`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(1_000, .provider(provider), accepts: { $0 == "new" })
+        let fleet = try Fleet(1_000, .provider { try await provider.credentials(for: $0) }, accepts: { $0 == "new" })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "old")
@@ -36,7 +36,7 @@ struct SharingTests {
     @Test
     func `who is refused after another's renewal uses what that brought`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(2, .provider(provider))
+        let fleet = try Fleet(2, .provider { try await provider.credentials(for: $0) })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         provider.answer(1, token: "old")
@@ -57,7 +57,9 @@ struct SharingTests {
     @Test
     func `each waits for its own deadline, and a provider that hangs is cancelled after the last`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(3, .provider(provider), options: { $1.credentialDeadline = .seconds(5 + 5 * min($0, 1)) })
+        let fleet = try Fleet(
+            3, .provider { try await provider.credentials(for: $0) },
+            options: { $1.credentialDeadline = .seconds(5 + 5 * min($0, 1)) })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         fleet.scheduler.advance(by: .milliseconds(4_999))
@@ -69,7 +71,7 @@ struct SharingTests {
         fleet.scheduler.advance(by: .milliseconds(4_999))
         #expect(provider.cancelled == [])
         #expect(provider.reasons == [.first])
-        fleet.connections[0].retire()
+        try fleet.connections[0].disconnect()
         fleet.scheduler.advance(by: .milliseconds(1))
         #expect(fleet.connections.map(\.state) == [.disconnected, .reconnecting, .reconnecting])
         try await eventually("the cancellation", fleet.scheduler) { provider.cancelled == [1] }
@@ -79,10 +81,10 @@ struct SharingTests {
     @Test
     func `one that gives up does not spoil it for another`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(2, .provider(provider))
+        let fleet = try Fleet(2, .provider { try await provider.credentials(for: $0) })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
-        fleet.connections[0].retire()
+        try fleet.connections[0].disconnect()
         #expect(provider.cancelled == [])
         provider.answer(1, token: "a")
         try await fleet.open()
@@ -93,10 +95,10 @@ struct SharingTests {
     @Test
     func `when all have given up, the provider is cancelled and asked anew by the next`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(2, .provider(provider))
+        let fleet = try Fleet(2, .provider { try await provider.credentials(for: $0) })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
-        for connection in fleet.connections { connection.retire() }
+        for connection in fleet.connections { try connection.disconnect() }
         try await eventually("the cancellation", fleet.scheduler) { provider.cancelled == [1] }
         try fleet.connections[0].connect()
         try await provider.called(2, fleet.scheduler)
@@ -109,7 +111,7 @@ struct SharingTests {
     @Test
     func `a failure of the provider reaches all, and they ask again together`() async throws {
         let provider = GatedProvider()
-        let fleet = try Fleet(3, .provider(provider))
+        let fleet = try Fleet(3, .provider { try await provider.credentials(for: $0) })
         try fleet.connect()
         try await provider.called(1, fleet.scheduler)
         provider.fail(1)
@@ -126,7 +128,7 @@ struct SharingTests {
     @Test
     func `two sources of the same provider share nothing`() async throws {
         let provider = GatedProvider()
-        let fleets = try (1...2).map { _ in try Fleet(1, .provider(provider)) }
+        let fleets = try (1...2).map { _ in try Fleet(1, .provider { try await provider.credentials(for: $0) }) }
         for fleet in fleets { try fleet.connect() }
         try await provider.called(2, fleets[0].scheduler)
         #expect(provider.reasons == [.first, .first])

@@ -22,7 +22,7 @@ struct ContinuityTests {
 
     @Test(arguments: [false, true])
     func `each reconnect is marked between the messages, the first connect is not`(isResumed: Bool) throws {
-        let harness = try Harness { _ in .defaults { $0.resumesSession = isResumed } }
+        let harness = try Harness { _ in .init { $0.resumesSession = isResumed } }
         try harness.connection.onItems("event") { self.note($0, harness) }
         try harness.enter(.connected)
         self.emit(harness, 1)
@@ -82,7 +82,7 @@ struct ContinuityTests {
 
     @Test
     func `what a dead link still says is not heard behind the mark`() throws {
-        let harness = try Harness.connected(script: { _ in .defaults { $0.speaksAfterDrop = true } })
+        let harness = try Harness.connected(script: { _ in .init { $0.speaksAfterDrop = true } })
         try harness.connection.onItems("event") { self.note($0, harness) }
         let former = try #require(harness.peers.first)
         self.emit(harness, 1)
@@ -188,10 +188,13 @@ struct ContinuityTests {
             }
             for number in 0..<3 { peer.emit("event", .json("\(epoch * 1_000 + number)")) }
         }
-        let manager = ConnectionManager(random: { 0 })
+        let manager = ConnectionManager(
+            options: .init {
+                $0.random = { 0 }
+            })
         let seen = Lock<[EventItem]>([])
         let handler = try ConnectionBuilder("memory://order").transport(.inMemory(hub))
-            .options { $0.retry = RetryPolicy { _ in .retry(after: .zero) } }.connect(by: manager)
+            .options { $0.retry = RetryPolicy { _ in .zero } }.connect(by: manager)
         try handler.onItems("event") { item in seen.withLock { $0.append(item) } }
         for await change in handler.stateChanges where change.to == .connected { break }
         await withDiscardingTaskGroup { group in

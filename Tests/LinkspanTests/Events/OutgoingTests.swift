@@ -8,7 +8,7 @@ struct OutgoingTests {
     @Test
     func `every command is heard when the link takes it, with what is promised about it`() throws {
         let harness = try Harness.connected()
-        let heard = Lock<[OutgoingMessage]>([])
+        let heard = Lock<[Command]>([])
         let subscription = try harness.connection.onAnyOutgoing { message in heard.withLock { $0.append(message) } }
         try harness.connection.send("a", 1)
         try harness.perform(.request, "b")
@@ -26,7 +26,7 @@ struct OutgoingTests {
 
     @Test
     func `what waits is heard when it is flushed, not before, and a delivery each time`() throws {
-        let harness = try Harness { number in .defaults { $0.dropsAfterMessages = number == 1 ? 3 : nil } }
+        let harness = try Harness { number in .init { $0.dropsAfterMessages = number == 1 ? 3 : nil } }
         try harness.connection.onAnyOutgoing { harness.recorder.note($0.event) }
         for event in ["a", "b"] { try harness.perform(.send, event) }
         try harness.perform(.deliver(orderingKey: "l"), "c")
@@ -39,7 +39,7 @@ struct OutgoingTests {
 
     @Test
     func `a command that the link does not take is heard once it does`() throws {
-        let harness = try Harness.connected(script: { _ in .defaults { $0.capacity = 2 } })
+        let harness = try Harness.connected(script: { _ in .init { $0.capacity = 2 } })
         try harness.connection.onAnyOutgoing { harness.recorder.note($0.event) }
         for event in ["a", "b", "c", "d"] { try harness.perform(.send, event) }
         #expect(harness.recorder.notes == ["a", "b"])
@@ -102,8 +102,7 @@ struct OutgoingTests {
         try other.send("b")
         #expect(recorder.notes == ["one a", "other a", "other b"])
         let connection = try #require(other.connection as? PooledConnection)
-        connection.retire()
-        try connection.release()
+        connection.end(nil)
         #expect(witness.count == 0)
         #expect(throws: LinkspanError.self) { try connection.onAnyOutgoing { _ in } }
     }

@@ -6,7 +6,7 @@ internal import Testing
 struct StateChangesTests {
     @Test
     func `handlers see every change in order, and a loss as two`() throws {
-        let harness = try Harness { number in .defaults { $0.dropsAfter = number == 1 ? .seconds(1) : nil } }
+        let harness = try Harness { number in .init { $0.dropsAfter = number == 1 ? .seconds(1) : nil } }
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(10))
         try harness.connection.disconnect()

@@ -24,7 +24,10 @@ private final class MirrorConnection: ManagedConnection {
     func connect() throws(LinkspanError) { self.change(to: .connected, .established(LinkInfo())) }
     func disconnect() throws(LinkspanError) { self.change(to: .disconnected, .requested) }
     func release() throws(LinkspanError) { self.change(to: .released, .requested) }
-    func retire() { self.change(to: .disconnected, .unoccupied) }
+    func end(_ error: LinkspanError?) {
+        self.change(to: .disconnected, .unoccupied)
+        self.change(to: .released, .requested)
+    }
     func settle(within limit: Duration) async {}
     func cancel(_ id: Command.ID) {}
 
@@ -80,7 +83,10 @@ private struct MirrorFactory: ConnectionFactory {
 struct FactoryTests {
     @Test
     func `work behind the same handler, sequences included`() async throws {
-        let manager = ConnectionManager(factory: MirrorFactory())
+        let manager = ConnectionManager(
+            options: .init {
+                $0.factory = MirrorFactory()
+            })
         let transport = InMemoryTransport(hub: InMemoryHub(executor: InlineExecutor()))
         let handler = try ConnectionBuilder("memory://mirror").transport(transport).connect(by: manager)
         for await change in handler.stateChanges where change.to == .connected { break }

@@ -48,7 +48,7 @@ private struct IdentityWorld {
         self.transport = ScriptedTransport(scheduler: self.scheduler) { _ in
             chance.isOne(in: 8)
                 ? .hanging
-                : .defaults { script in
+                : .init { script in
                     script.openingDelay = .milliseconds(chance.number(0...800))
                     script.delayToServer = { .milliseconds(chance.number(0...300)) }
                     script.dropsAfter = .milliseconds(chance.number(0...20_000))
@@ -58,9 +58,12 @@ private struct IdentityWorld {
                 }
         }
         self.manager = ConnectionManager(
-            scheduler: self.scheduler, random: { chance.fraction() },
-            attempts: AttemptLimits(perSecond: 100, burst: 100),
-            logger: Logger(label: "identity", factory: { _ in SwiftLogNoOpLogHandler() }))
+            options: .init { [scheduler = self.scheduler] in
+                $0.scheduler = scheduler
+                $0.random = { chance.fraction() }
+                $0.attempts = AttemptLimits(perSecond: 100, burst: 100)
+                $0.logger = Logger(label: "identity", factory: { _ in SwiftLogNoOpLogHandler() })
+            })
         var sources: [(name: String, source: CredentialSource)] = [
             ("", .none), ("ann", .fixed(.auth("ann"))), ("bob", .fixed(.auth("bob"))),
         ]

@@ -142,7 +142,10 @@ struct KeeperTests {
 
     @Test(arguments: 0..<20)
     func `holders that come and go on many threads always find a connection that works`(round: Int) async throws {
-        let manager = ConnectionManager(keeperPeriod: .milliseconds(1))
+        let manager = ConnectionManager(
+            options: .init {
+                $0.keeperPeriod = .milliseconds(1)
+            })
         let transport = InstantTransport()
         let configuration = try ConnectionBuilder("instant://server").transport(transport).options {
             $0.idleTimeout = .zero

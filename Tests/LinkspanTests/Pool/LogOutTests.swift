@@ -107,7 +107,7 @@ struct LogOutTests {
     @Test
     func `no cached token is used again, and a call of the provider under way is cancelled`() async throws {
         let provider = GatedProvider()
-        let source = CredentialSource.provider(provider)
+        let source = CredentialSource.provider { try await provider.credentials(for: $0) }
         let first = try self.connect(source)
         try await provider.called(1, self.harness.scheduler)
         provider.answer(1, token: "old", validFor: .seconds(3_600))

@@ -38,7 +38,7 @@ struct MoveTests {
         self.harness.scheduler.settle()
         #expect(heard.withLock { $0 } == ["news"])
         #expect(self.harness.manager.statistics.map(\.holders) == [1])
-        #expect(self.harness.manager.statistics.map { $0.url.text } == ["scripted://other/"])
+        #expect(self.harness.manager.statistics.map { $0.status.url.text } == ["scripted://other/"])
         news.cancel()
     }
 
@@ -97,7 +97,8 @@ struct MoveTests {
             try self.harness.manager.move(handler, to: next)
         }
         #expect(fixed?.message == "a connection keeps for life: deliveries.key")
-        #expect(self.harness.manager.statistics.map { $0.url.text } == ["scripted://other/", "scripted://server/"])
+        #expect(
+            self.harness.manager.statistics.map { $0.status.url.text } == ["scripted://other/", "scripted://server/"])
         #expect(self.harness.transport.peers.count == 2)
         let nobody = try self.harness.configuration("scripted://nobody")
         #expect(try !self.harness.manager.move(nobody, to: try self.harness.configuration()))
@@ -120,7 +121,7 @@ struct MoveTests {
         let handler = try self.harness.connect()
         self.harness.scheduler.settle()
         try handler.disconnect()
-        var options = ConnectionOptions.defaults()
+        var options = ConnectionOptions()
         options.buffer.commands = 2
         #expect(try self.harness.manager.adjust(handler, options))
         for _ in 1...2 { try handler.send("kept") }

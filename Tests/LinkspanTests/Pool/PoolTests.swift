@@ -34,7 +34,7 @@ struct PoolTests {
         #expect(error?.message.contains("buffer (1000/4194304/refuse, wanted 1000/4194304/dropOldest)") == true)
         #expect(error?.message.contains("openDeadline") == false)
         #expect(error?.message.contains("secret") == false)
-        #expect(harness.manager.statistics.first { $0.url.query == nil }?.holders == 1)
+        #expect(harness.manager.statistics.first { $0.status.url.query == nil }?.holders == 1)
         withExtendedLifetime(handler) {}
     }
 
@@ -64,7 +64,7 @@ struct PoolTests {
         harness.scheduler.settle()
         first.release()
         harness.scheduler.advance(by: .milliseconds(4_999))
-        #expect(harness.manager.statistics.map(\.state) == [.connected])
+        #expect(harness.manager.statistics.map(\.status.state) == [.connected])
         let second = try harness.connect()
         harness.scheduler.advance(by: .seconds(60))
         #expect(harness.transport.peers.count == 1)
@@ -167,7 +167,10 @@ struct PoolTests {
         var handler: ConnectionHandler?
         weak var manager: ConnectionManager?
         do {
-            let made = ConnectionManager(scheduler: scheduler)
+            let made = ConnectionManager(
+                options: .init {
+                    $0.scheduler = scheduler
+                })
             manager = made
             handler = try ConnectionBuilder("scripted://server").transport(transport).connect(by: made)
         }

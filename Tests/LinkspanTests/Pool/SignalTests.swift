@@ -129,7 +129,7 @@ struct SignalTests {
         let handler = try harness.connect {
             $0.retry = RetryPolicy { question in
                 asked.record(question)
-                return .retry(after: .seconds(1))
+                return .seconds(1)
             }
         }
         harness.scheduler.advance(by: .seconds(30))

@@ -24,7 +24,7 @@ final class Chance: Sendable {
         case 1: return .hanging
         default: ()
         }
-        return .defaults { script in
+        return .init { script in
             // Some are so slow that a former link's words come when the next is up.
             let slowness = self.isOne(in: 8) ? self.number(0...8_000) : self.number(0...500)
             script.openingDelay = .milliseconds(self.number(0...3_000))

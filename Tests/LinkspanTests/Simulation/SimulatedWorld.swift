@@ -62,8 +62,11 @@ struct SimulatedWorld {
             return script
         }
         self.manager = ConnectionManager(
-            scheduler: scheduler, random: { chance.fraction() },
-            logger: Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() }))
+            options: .init {
+                $0.scheduler = scheduler
+                $0.random = { chance.fraction() }
+                $0.logger = Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
+            })
     }
 
     private var isFaulty: Bool { self.scheduler.elapsed < self.faultyUntil }

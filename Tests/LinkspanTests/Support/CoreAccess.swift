@@ -39,17 +39,17 @@ final class RouterDriver: @unchecked Sendable {
     func route(_ message: Message) { self.router.route(message) }
 
     func add(event: String?, _ handler: @escaping @Sendable (Message) -> Void) -> Subscription {
-        self.add(EventListener(id: self.nextID(), handler), event)
+        self.add(EventListener(id: self.nextID(), hear: handler), event)
     }
 
     func addForItems(event: String?, _ handler: @escaping @Sendable (EventItem) -> Void) -> Subscription {
         self.add(
             EventListener(
-                id: self.nextID(), onMark: { handler(.continuity($0)) }, { handler(.message($0)) }), event)
+                id: self.nextID(), onMark: { handler(.continuity($0)) }, hear: { handler(.message($0)) }), event)
     }
 
     func addOnce(event: String, _ handler: @escaping @Sendable (Message) -> Void) -> Subscription {
-        let listener = EventListener(id: self.nextID(), isOnce: true, handler)
+        let listener = EventListener(id: self.nextID(), isOnce: true, hear: handler)
         if let held = self.router.addOnce(listener, event: event) { listener.hear(held) }
         return Subscription { self.router.remove(listener.id, event: event) }
     }

@@ -6,7 +6,7 @@ internal import Testing
 /// A provider whose every call waits until the test answers it, or until it is cancelled.
 ///
 /// Its calls run on real tasks while the clock is virtual: move the clock only when no call has to go on meanwhile.
-final class GatedProvider: CredentialProvider {
+final class GatedProvider: Sendable {
     private typealias Outcome = Result<Credentials, LinkspanError>
 
     private struct State: Sendable {

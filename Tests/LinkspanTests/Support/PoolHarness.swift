@@ -18,10 +18,15 @@ struct PoolHarness: Sendable {
         self.transport = ScriptedTransport(scheduler: self.scheduler, script: script)
         let generator = seed.map { Lock(SeededGenerator(seed: $0)) }
         self.manager = ConnectionManager(
-            scheduler: self.scheduler,
-            random: {
-                generator?.withLock { Double.random(in: 0..<1, using: &$0) } ?? 0.5
-            }, rules: rules, attempts: attempts, factory: factory)
+            options: .init { [scheduler = self.scheduler] in
+                $0.scheduler = scheduler
+                $0.random = {
+                    generator?.withLock { Double.random(in: 0..<1, using: &$0) } ?? 0.5
+                }
+                $0.rules = rules
+                $0.attempts = attempts
+                $0.factory = factory
+            })
     }
 
     func configuration(

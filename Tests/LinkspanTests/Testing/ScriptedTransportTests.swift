@@ -51,7 +51,7 @@ struct ScriptedTransportTests {
 
     @Test
     func `a half-open link takes everything and delivers nothing`() throws {
-        let (transport, link, ear) = try self.open(.defaults { $0.isHalfOpenAfter = .seconds(1) })
+        let (transport, link, ear) = try self.open(.init { $0.isHalfOpenAfter = .seconds(1) })
         #expect(link.send(self.echo(1)) == .accepted)
         self.scheduler.advance(by: .seconds(1))
         #expect(link.send(self.echo(2)) == .accepted)
@@ -64,7 +64,7 @@ struct ScriptedTransportTests {
     func `a dropped link loses what is under way, unless that outlives it`() throws {
         for outlives in [false, true] {
             let (transport, link, ear) = try self.open(
-                .defaults {
+                .init {
                     $0.delayToServer = { .seconds(2) }
                     $0.dropsAfter = .seconds(1)
                     $0.outlivesDrop = outlives
@@ -84,7 +84,7 @@ struct ScriptedTransportTests {
             .milliseconds(generator.withLock { Int.random(in: 0...500, using: &$0) })
         }
         let (_, link, ear) = try self.open(
-            .defaults {
+            .init {
                 $0.delayToServer = delay
                 $0.delayToClient = delay
             })
@@ -96,7 +96,7 @@ struct ScriptedTransportTests {
 
     @Test
     func `a slow reader fills the link, and room is announced once it has read`() throws {
-        let (transport, link, ear) = try self.open(.defaults { $0.capacity = 2 })
+        let (transport, link, ear) = try self.open(.init { $0.capacity = 2 })
         #expect(link.send(self.echo(1)) == .accepted)
         #expect(link.send(self.echo(2)) == .acceptedAndFull)
         self.scheduler.settle()
@@ -108,7 +108,7 @@ struct ScriptedTransportTests {
 
     @Test
     func `replies are duplicated as the script says`() throws {
-        let (_, link, ear) = try self.open(.defaults { $0.copiesOfReplies = 2 })
+        let (_, link, ear) = try self.open(.init { $0.copiesOfReplies = 2 })
         _ = link.send(OutboundMessage(event: "req", payload: .empty, requestID: 4))
         self.scheduler.settle()
         #expect(ear.heard == ["opened", "reply 4", "reply 4"])

@@ -1,3 +1,5 @@
+internal import LinkspanWebSocketProtocol
+
 /// Reads the lines of a request's head.
 enum HTTPRequestHead {
     /// Reads a head without its last empty line: the request line, and no more header fields than `fields`.
@@ -70,24 +72,15 @@ enum HTTPRequestHead {
     }
 
     private static func field(_ line: ArraySlice<UInt8>) throws(HTTPRequestError) -> HTTPRequest.Field {
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
-            line[..<colon].allSatisfy(Self.isTokenByte)
-        else { throw Self.malformed }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), HTTPToken.isValid(line[..<colon]) else {
+            throw Self.malformed
+        }
         let isSpace: (UInt8) -> Bool = { $0 == 32 || $0 == 9 }
         var value = line[(colon + 1)...].drop(while: isSpace)
         while let last = value.last, isSpace(last) { value.removeLast() }
         return HTTPRequest.Field(
             name: String(decoding: line[..<colon], as: UTF8.self).lowercased(),
             value: String(decoding: value, as: UTF8.self))
-    }
-
-    /// Whether a field's name may contain `byte` (RFC 9110 §5.6.2).
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 
     private static let malformed = HTTPRequestError(status: 400, message: "the request is malformed")

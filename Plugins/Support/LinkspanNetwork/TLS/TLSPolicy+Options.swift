@@ -1,8 +1,8 @@
-public import Linkspan
+internal import Linkspan
 
 extension TLSPolicy {
     /// The options of a configuration that make a policy; the same for every transport.
-    public static let options: [PluginOption] = [
+    static let options: [PluginOption] = [
         PluginOption("ca", .text, fallback: "the system's", "A PEM file with the authorities to trust instead."),
         PluginOption("systemRoots", .flag, fallback: "false", "Whether to trust the system's authorities besides ca."),
         PluginOption(
@@ -18,25 +18,23 @@ extension TLSPolicy {
     ///
     /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for a pin that is none, and for a certificate without
     ///   its key or the reverse.
-    public init(_ values: OptionValues) throws(LinkspanError) {
+    init(_ values: OptionValues) throws(LinkspanError) {
         self.init()
-        if let file = values.text("ca") { self.roots = .file(file) }
-        if let adds = values.flag("systemRoots") { self.addsSystemRoots = adds }
-        self.pins = try Self.pins(values.list("pins") ?? [])
-        self.revokedPins = try Self.pins(values.list("revokedPins") ?? [])
-        switch (values.text("certificate"), values.text("key")) {
+        if let file: String = values["ca"] { self.roots = .file(file) }
+        if let adds: Bool = values["systemRoots"] { self.addsSystemRoots = adds }
+        self.pins = try Self.pins(values["pins"] ?? [])
+        self.revokedPins = try Self.pins(values["revokedPins"] ?? [])
+        switch (values["certificate"] as String?, values["key"] as String?) {
         case (let certificate?, let key?):
             self.clientCertificate = ClientCertificate(.file(certificate), key: .file(key))
         case (nil, nil): ()
         case (_?, nil): throw LinkspanError(.invalidConfiguration, "the certificate needs the option key")
         case (nil, _?): throw LinkspanError(.invalidConfiguration, "the key needs the option certificate")
         }
-        if let version = values.text("minimumTLS").flatMap(Version.init(rawValue:)) { self.minimumVersion = version }
+        if let version: Version = values["minimumTLS"] { self.minimumVersion = version }
     }
 
     private static func pins(_ texts: [String]) throws(LinkspanError) -> Set<PublicKeyPin> {
-        var pins: Set<PublicKeyPin> = []
-        for text in texts { pins.insert(try PublicKeyPin(text)) }
-        return pins
+        Set(try texts.map { text throws(LinkspanError) in try PublicKeyPin(text) })
     }
 }

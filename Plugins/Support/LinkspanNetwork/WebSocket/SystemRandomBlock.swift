@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-private import Darwin
-#elseif canImport(Glibc)
-private import Glibc
-#elseif canImport(Musl)
-private import Musl
-#endif
+private import CLinkspanRuntime
 
 /// The system's random numbers, fetched a block at a time: the call into the kernel costs more than a small frame.
 struct SystemRandomBlock: RandomNumberGenerator, Sendable {

@@ -134,16 +134,10 @@ public final class WebSocketChannel {
         self.stream?.abort()
     }
 
-    /// Stops reading, so that the server is slowed down.
-    public func pauseReading() {
-        self.isPaused = true
-        self.stream?.pauseReading()
-    }
-
-    /// Reads on.
-    public func resumeReading() {
-        self.isPaused = false
-        if self.isBehind { self.awaitTurn() } else { self.stream?.resumeReading() }
+    /// Stops reading, so that the server is slowed down, or reads on.
+    public func setReadingPaused(_ isPaused: Bool) {
+        self.isPaused = isPaused
+        if !isPaused, self.isBehind { self.awaitTurn() } else { self.stream?.setReadingPaused(isPaused) }
     }
 
     private func finishAfterDeadline() {
@@ -214,7 +208,7 @@ extension WebSocketChannel {
 
     /// Reads nothing more, and goes on after a pause with what was read.
     private func awaitTurn() {
-        self.stream?.pauseReading()
+        self.stream?.setReadingPaused(true)
         guard self.nextTurn == nil, self.takesTurns else { return }
         self.nextTurn = self.loop.scheduleLocally(after: Self.inflationPause) { self.turnCame() }
     }
@@ -228,7 +222,7 @@ extension WebSocketChannel {
         self.take([])
         guard !self.isBehind else { return }
         if let heldEnd { return self.streamClosed(heldEnd) }
-        if !self.isPaused { self.stream?.resumeReading() }
+        if !self.isPaused { self.stream?.setReadingPaused(false) }
     }
 
     private func decode(
@@ -380,7 +374,6 @@ private final class StreamBridge: ByteStreamHandler {
 
     func opened(_ head: ResponseHead) { self.channel.streamOpened(head) }
     func received(_ bytes: [UInt8]) { self.channel.streamReceived(bytes) }
-    func readTurnEnded() {}
     func drained() { self.channel.streamDrained() }
     func closed(_ reason: ByteStreamError) { self.channel.streamClosed(reason) }
 }

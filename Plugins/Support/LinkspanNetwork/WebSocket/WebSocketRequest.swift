@@ -27,7 +27,7 @@ public struct WebSocketRequest: Sendable {
 
     /// Makes a request.
     public init(
-        upgrade: UpgradeRequest, subprotocols: [String] = [], limits: WebSocketLimits = .defaults(),
+        upgrade: UpgradeRequest, subprotocols: [String] = [], limits: WebSocketLimits = .init(),
         compression: WebSocketCompression? = nil, keepAlive: KeepAlive? = nil, highWaterMark: Int = 1 << 20,
         closeDeadline: Duration = .seconds(5)
     ) {
@@ -43,14 +43,18 @@ public struct WebSocketRequest: Sendable {
     /// When a silent server is pinged, and how long it may take to answer.
     public struct KeepAlive: Sendable, Hashable {
         /// How often a ping is sent.
+        ///
+        /// Default 15 s.
         public var interval: Duration
         /// How long the server may be silent after a ping.
+        ///
+        /// Default 10 s.
         public var timeout: Duration
 
         /// Makes a keep-alive rule.
         ///
         /// A server that has vanished is noticed after at most `interval` + `timeout`.
-        public init(interval: Duration, timeout: Duration) {
+        public init(interval: Duration = .seconds(15), timeout: Duration = .seconds(10)) {
             self.interval = interval
             self.timeout = timeout
         }

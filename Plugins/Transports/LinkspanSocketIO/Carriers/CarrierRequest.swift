@@ -41,7 +41,7 @@ struct CarrierRequest: Sendable {
         var upgrade = self.upgrade(transport: "websocket", sid: sid, cookie: cookie)
         upgrade.deadline = deadline
         return WebSocketRequest(
-            upgrade: upgrade, limits: .defaults { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
+            upgrade: upgrade, limits: .init { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
             compression: self.configuration.compression,
             highWaterMark: self.configuration.highWaterMark)
     }

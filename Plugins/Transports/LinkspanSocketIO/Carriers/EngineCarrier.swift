@@ -38,11 +38,8 @@ protocol EngineCarrier: AnyObject {
     /// Ends at once.
     func abort()
 
-    /// Stops reading, so that the server is slowed down.
-    func pauseReading()
-
-    /// Reads on.
-    func resumeReading()
+    /// Stops reading, so that the server is slowed down, or reads on.
+    func setReadingPaused(_ isPaused: Bool)
 }
 
 extension EngineCarrier {

@@ -108,16 +108,11 @@ final class PollingCarrier: EngineCarrier {
         }
     }
 
-    func pauseReading() {
-        self.session.setReadingPaused(true)
+    func setReadingPaused(_ isPaused: Bool) {
+        self.session.isReadingPaused = isPaused
         // An answer may have millions of packets.
-        self.exchanges[self.lastPoll]?.pauseReading()
-    }
-
-    func resumeReading() {
-        self.session.setReadingPaused(false)
-        self.exchanges[self.lastPoll]?.resumeReading()
-        self.requestPump()
+        self.exchanges[self.lastPoll]?.setReadingPaused(isPaused)
+        if !isPaused { self.requestPump() }
     }
 
     private static let closedByUs = LinkspanError(.connectionLost, "closed by this side")
@@ -271,10 +266,8 @@ extension PollingCarrier {
             throw LinkspanError(.unsupportedVersion, "the server speaks Engine.IO v3: \(PollingAnswer.advice)")
         }
         do throws(SocketIOProtocolError) {
-            switch self.request.version {
-            case .v3: return try LegacyPollingPayload.decode(body[...])
-            case .v4: return try PollingPayload.decode(body[...])
-            }
+            var decoder = PollingDecoder(for: self.request)
+            return try decoder.receive(body) + decoder.finish()
         } catch {
             throw LinkspanError(error)
         }

@@ -68,14 +68,9 @@ final class UpgradingCarrier: EngineCarrier {
         self.current?.abort()
     }
 
-    func pauseReading() {
-        self.isReadingPaused = true
-        self.current?.pauseReading()
-    }
-
-    func resumeReading() {
-        self.isReadingPaused = false
-        self.current?.resumeReading()
+    func setReadingPaused(_ isPaused: Bool) {
+        self.isReadingPaused = isPaused
+        self.current?.setReadingPaused(isPaused)
     }
 
     /// What has the session.
@@ -127,7 +122,7 @@ extension UpgradingCarrier {
         _ = self.probe.pollingIsQuiet()
         self.polling = nil
         self.endDeadline()
-        if self.isReadingPaused { candidate.pauseReading() }
+        if self.isReadingPaused { candidate.setReadingPaused(true) }
         // What was too large for a body of the server's may be sent now.
         self.handler.carrierDrained()
     }

@@ -67,16 +67,7 @@ final class WebSocketCarrier: EngineCarrier {
 
     /// Sends frames in this order; whoever calls sees to it that nothing comes between.
     func takeOver(_ frames: [WebSocketMessage]) {
-        guard let channel = self.channel else { return }
-        for packet in frames {
-            switch packet {
-            case .text(let text):
-                _ = channel.send(.text, expectedLength: text.count) { $0 += text }
-            case .binary(let bytes):
-                let bytes = self.typed(bytes)
-                _ = channel.send(.binary, expectedLength: bytes.count) { $0 += bytes }
-            }
-        }
+        for packet in frames { _ = self.send([packet]) }
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {}
@@ -85,9 +76,7 @@ final class WebSocketCarrier: EngineCarrier {
 
     func abort() { self.channel?.abort() }
 
-    func pauseReading() { self.channel?.pauseReading() }
-
-    func resumeReading() { self.channel?.resumeReading() }
+    func setReadingPaused(_ isPaused: Bool) { self.channel?.setReadingPaused(isPaused) }
 }
 
 extension WebSocketCarrier: WebSocketChannelHandler {

@@ -25,16 +25,6 @@ struct EngineIOSession: Sendable {
     /// The control packets (everything but messages) of one second that are borne.
     static let maximumControlRate = 50
 
-    /// What the clock brings.
-    enum TimerOutcome: Sendable {
-        /// Nothing is due.
-        case nothing
-        /// Send a ping.
-        case sendPing
-        /// The session is over.
-        case end(LinkspanError)
-    }
-
     private enum State: Sendable {
         case awaitingOpen(deadline: ContinuousClock.Instant)
         case open(Heartbeat)
@@ -103,21 +93,15 @@ struct EngineIOSession: Sendable {
     }
 
     /// Looks at the clock.
-    mutating func timer(now: ContinuousClock.Instant) -> TimerOutcome {
+    mutating func timer(now: ContinuousClock.Instant) -> Heartbeat.TimerOutcome {
         switch self.state {
         case .awaitingOpen(let deadline) where now >= deadline:
             self.state = .closed
             return .end(LinkspanError(.timedOut, "the server did not send the Engine.IO handshake in time"))
         case .open(var heartbeat):
-            switch heartbeat.timer(now: now) {
-            case .nothing: return .nothing
-            case .sendPing:
-                self.state = .open(heartbeat)
-                return .sendPing
-            case .missed(let text):
-                self.state = .closed
-                return .end(LinkspanError(.heartbeatMissed, text))
-            }
+            let outcome = heartbeat.timer(now: now)
+            if case .end = outcome { self.state = .closed } else { self.state = .open(heartbeat) }
+            return outcome
         case .awaitingOpen, .closed:
             return .nothing
         }

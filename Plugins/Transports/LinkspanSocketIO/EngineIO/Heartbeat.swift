@@ -1,10 +1,12 @@
+internal import Linkspan
+
 /// Who pings whom, and when silence is the end.
 struct Heartbeat: Sendable {
     /// What the clock brings.
     enum TimerOutcome: Sendable {
         case nothing
         case sendPing
-        case missed(String)
+        case end(LinkspanError)
     }
 
     private enum Role: Sendable {
@@ -65,13 +67,15 @@ struct Heartbeat: Sendable {
     mutating func timer(now: ContinuousClock.Instant) -> TimerOutcome {
         guard now >= self.due else { return .nothing }
         switch self.role {
-        case .listening: return .missed("no Engine.IO ping for \(self.interval + self.timeout)")
+        case .listening:
+            return .end(LinkspanError(.heartbeatMissed, "no Engine.IO ping for \(self.interval + self.timeout)"))
         // A process that was suspended has missed its own time, and its peer has given it up.
-        case .resting where now >= self.end: return .missed("the time for an Engine.IO ping was missed")
+        case .resting where now >= self.end:
+            return .end(LinkspanError(.heartbeatMissed, "the time for an Engine.IO ping was missed"))
         case .resting:
             self.role = .awaitingPong(deadline: now.advanced(by: self.timeout))
             return .sendPing
-        case .awaitingPong: return .missed("no Engine.IO pong for \(self.timeout)")
+        case .awaitingPong: return .end(LinkspanError(.heartbeatMissed, "no Engine.IO pong for \(self.timeout)"))
         }
     }
 }

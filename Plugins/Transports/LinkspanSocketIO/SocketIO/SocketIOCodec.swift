@@ -6,7 +6,7 @@ public import Linkspan
 /// stay what they are for the app: JSON text with binary values as attachments, which the codec reads and makes.
 ///
 /// ```swift
-/// let transport = SocketIOTransport(.defaults { $0.codec = MessagePackCodec() })
+/// let transport = SocketIOTransport(.init { $0.codec = MessagePackCodec() })
 /// ```
 ///
 /// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for

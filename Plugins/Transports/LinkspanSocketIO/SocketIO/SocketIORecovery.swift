@@ -9,12 +9,9 @@ struct SocketIORecovery: Sendable, Hashable {
     var pid: Secret
     /// Where its replay would go on; without an offset it resumes nothing.
     var offset: RecoveryOffset
+}
 
-    init(pid: Secret, offset: RecoveryOffset) {
-        self.pid = pid
-        self.offset = offset
-    }
-
+extension SocketIORecovery {
     /// Reads what ``exported`` wrote; nil when it is anything else.
     init?(_ resumption: Resumption) {
         guard let payload = try? Payload(checking: Array(resumption.state.exposed.utf8)[...]),

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import LinkspanNetwork
 
 /// The order of requests of long polling: at most one GET and one POST at a time, packets in their order.
@@ -38,10 +39,10 @@ struct PollingSession: Sendable {
     private var phase = Phase.running
     private var isPolling = false
     private var isPosting = false
-    private var isReadingPaused = false
+    /// Whether no GET is begun.
+    var isReadingPaused = false
     private var isFull = false
-    private var queue: [WebSocketMessage] = []
-    private var first = 0
+    private var queue: Deque<WebSocketMessage> = []
     private var queuedBytes = 0
 
     init(version: EngineIOVersion, highWaterMark: Int) {
@@ -57,7 +58,7 @@ struct PollingSession: Sendable {
 
     /// Whether everything is done that closing wanted.
     var isClosed: Bool {
-        if case .closing = self.phase { !self.isPosting && self.first == self.queue.count } else { false }
+        if case .closing = self.phase { !self.isPosting && self.queue.isEmpty } else { false }
     }
 
     /// Adds packets, with nothing between them.
@@ -81,7 +82,7 @@ struct PollingSession: Sendable {
         }
         switch self.phase {
         case .running, .closing:
-            guard !self.isPosting, self.first < self.queue.count else { return requests }
+            guard !self.isPosting, !self.queue.isEmpty else { return requests }
             self.isPosting = true
             requests.append(.post(self.takeBatch()))
         case .pausing, .ended: ()
@@ -108,13 +109,10 @@ struct PollingSession: Sendable {
     /// Goes on after ``pause()``.
     mutating func resume() { if case .pausing = self.phase { self.phase = .running } }
 
-    /// Begins no GET until this is undone.
-    mutating func setReadingPaused(_ isPaused: Bool) { self.isReadingPaused = isPaused }
-
     /// Ends the session and gives away what was not posted.
     mutating func handOver() -> [WebSocketMessage] {
         defer { self.end() }
-        return Array(self.queue[self.first...])
+        return Array(self.queue)
     }
 
     /// Says goodbye: posts what is queued and the end, and polls no more.
@@ -127,30 +125,22 @@ struct PollingSession: Sendable {
     mutating func end() {
         self.phase = .ended
         self.queue = []
-        self.first = 0
         self.queuedBytes = 0
     }
 
     /// Takes as many packets as go into one POST: one at least.
     private mutating func takeBatch() -> [WebSocketMessage] {
+        var batch: [WebSocketMessage] = []
         var bytes = 0
-        var end = self.first
-        while end < self.queue.count, end - self.first < Self.maximumPackets {
-            let length = self.length(of: self.queue[end])
-            guard end == self.first || bytes + length <= self.maximumPayload else { break }
+        while let packet = self.queue.first, batch.count < Self.maximumPackets {
+            let length = self.length(of: packet)
+            guard batch.isEmpty || bytes + length <= self.maximumPayload else { break }
             bytes += length
-            end += 1
+            batch.append(packet)
+            self.queue.removeFirst()
         }
-        defer {
-            self.first = end
-            self.queuedBytes -= bytes
-            // Rarely, so that taking a long queue apart is linear.
-            if self.first > 64, self.first * 2 > self.queue.count {
-                self.queue.removeFirst(self.first)
-                self.first = 0
-            }
-        }
-        return Array(self.queue[self.first..<end])
+        self.queuedBytes -= bytes
+        return batch
     }
 
     /// How many bytes an attachment has in a body.

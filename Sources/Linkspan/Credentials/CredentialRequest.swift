@@ -1,17 +1,3 @@
-/// Supplies credentials: asked before each attempt to connect.
-public protocol CredentialProvider: Sendable {
-    /// Returns the credentials for one attempt.
-    ///
-    /// Called from a task of its own, and not twice at a time for one server: connections that ask meanwhile get the
-    /// same answer. The task is cancelled when no connection waits for it any more, each of them for its own
-    /// ``ConnectionOptions/credentialDeadline``; only behind a cancelled call that goes on may there be another.
-    ///
-    /// - Parameter request: for what, and why now.
-    /// - Returns: the credentials.
-    /// - Throws: anything; the attempt then fails with code `credentialsUnavailable` and is repeated by the retry policy.
-    func credentials(for request: CredentialRequest) async throws -> Credentials
-}
-
 /// Why credentials are wanted.
 public struct CredentialRequest: Sendable, Hashable {
     /// The configured endpoint of the connection that asks, or of the first that asks when several do.

@@ -1,0 +1,34 @@
+public import Linkspan
+
+extension NetworkConfiguration {
+    /// What the settings tell a server or a proxy about who connects, for `Transport.identity`: the client certificate,
+    /// name and password for the proxy, and header fields that are sent with every request.
+    ///
+    /// - Returns: the settings by name; empty when they tell nothing.
+    public func identity(headers: [Credentials.Field] = []) -> [String: Secret] {
+        var settings: [String: Secret] = [:]
+        if let own = self.tls.clientCertificate {
+            switch own.certificate {
+            case .file(let path): settings["certificate"] = Secret("file \(path)")
+            case .pem(let bytes): settings["certificate"] = Secret("\(bytes)")
+            }
+            switch own.key {
+            case .file(let path): settings["key"] = Secret("file \(path)")
+            case .pem(let key): settings["key"] = key
+            }
+        }
+        if let proxy = self.proxy, let user = proxy.user {
+            let parts = [proxy.host, "\(proxy.port)", user, proxy.password?.exposed ?? ""]
+            settings["proxy"] = Secret(joined(parts))
+        }
+        if !headers.isEmpty {
+            settings["headers"] = Secret(joined(headers.flatMap { [$0.name, $0.value.exposed] }))
+        }
+        return settings
+    }
+}
+
+/// Each part says how long it is, so that no two lists look the same.
+private func joined(_ parts: [String]) -> String {
+    parts.map { "\($0.utf8.count) \($0)" }.joined(separator: " ")
+}

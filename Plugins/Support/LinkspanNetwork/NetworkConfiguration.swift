@@ -1,0 +1,58 @@
+public import Linkspan
+public import LinkspanWebSocketProtocol
+
+/// What transports over the network are configured with alike.
+public protocol NetworkConfiguration {
+    /// What is trusted, and which certificate is shown.
+    var tls: TLSPolicy { get set }
+    /// The proxy to go through; nil for none.
+    var proxy: HTTPProxy? { get set }
+    /// Whether and how messages are compressed; nil for not at all.
+    var compression: WebSocketCompression? { get set }
+    /// The event that shows renewed credentials to the server; nil for none.
+    var renewalEvent: String? { get set }
+    /// The most bytes of a received message.
+    var maximumMessageBytes: Int { get set }
+    /// How many bytes may wait before the link says that it is full.
+    var highWaterMark: Int { get set }
+}
+
+extension NetworkConfiguration {
+    /// The options of a configuration file that ``take(_:)`` understands.
+    public static var networkOptions: [PluginOption] {
+        [
+            PluginOption(
+                "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."),
+            PluginOption(
+                "renewalEvent", .text, fallback: "none",
+                "The event that shows renewed credentials to the server while the connection is up."),
+            PluginOption(
+                "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
+                "The most bytes of a received message."),
+        ] + TLSPolicy.options + HTTPProxy.options
+    }
+
+    /// Takes over the options that were given.
+    ///
+    /// - Throws: `LinkspanError` with code `invalidConfiguration`.
+    public mutating func take(_ values: OptionValues) throws(LinkspanError) {
+        self.tls = try TLSPolicy(values)
+        self.proxy = try HTTPProxy.make(values)
+        if values["compression"] == true { self.compression = .init() }
+        self.renewalEvent = values["renewalEvent"] as String?
+        if let bytes: Int = values["maximumMessageBytes"] { self.maximumMessageBytes = bytes }
+    }
+
+    /// The settings as text, for `Transport.options`, beside `others`.
+    public func described(with others: [String: String]) -> [String: String] {
+        let settings = [
+            "tls": self.tls.description,
+            "proxy": self.proxy?.description ?? "none",
+            "compression": self.compression?.description ?? "none",
+            "renewalEvent": self.renewalEvent ?? "none",
+            "maximumMessageBytes": "\(self.maximumMessageBytes)",
+            "highWaterMark": "\(self.highWaterMark)",
+        ]
+        return settings.merging(others) { $1 }
+    }
+}
