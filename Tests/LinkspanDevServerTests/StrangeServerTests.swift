@@ -26,7 +26,7 @@ struct StrangeServerTests {
     }
 
     private func client(_ url: String, _ transport: any Transport, _ loop: EventLoop) async throws -> Client {
-        let configuration = try ConnectionBuilder(url).transport(any: transport).build()
+        let configuration = try ConnectionBuilder(url).transport(transport).build()
         return try await Client(configuration, by: ConnectionManager(), on: loop)
     }
 

@@ -185,7 +185,7 @@ struct EnginePathTests {
         let manager = ConnectionManager()
         let handlers = try ["/live", "/live/", "/other/"].map { path in
             try ConnectionBuilder("http://127.0.0.1:9/")
-                .transport(any: SocketIOTransport(.init { $0.path = path }))
+                .transport(SocketIOTransport(.init { $0.path = path }))
                 .build().connect(by: manager)
         }
         #expect(manager.statistics.map(\.holders).sorted() == [1, 2])

@@ -54,7 +54,7 @@ struct PollingSession: Sendable {
     var isQuiet: Bool { !self.isPolling && !self.isPosting }
 
     /// Whether packets wait, or the server has not confirmed those it was given.
-    var hasUnposted: Bool { self.isPosting || self.first < self.queue.count }
+    var hasUnposted: Bool { self.isPosting || !self.queue.isEmpty }
 
     /// Whether everything is done that closing wanted.
     var isClosed: Bool {
