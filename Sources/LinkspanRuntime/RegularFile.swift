@@ -25,6 +25,7 @@ public enum RegularFile {
     /// - Parameters:
     ///   - path: the file.
     ///   - limit: the most bytes that it may have.
+    /// - Returns: its bytes.
     /// - Throws: ``Failure`` when it cannot be opened or read, is not a regular file, or is larger than `limit`.
     public static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
         // Without O_NONBLOCK the opening of a FIFO would wait; on a regular file it means nothing.

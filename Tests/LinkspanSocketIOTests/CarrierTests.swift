@@ -97,14 +97,14 @@ struct CarrierMemoryTests {
         #expect(first == .webSocket(share: 0.5))
         #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .polling)
         memory.worked(.polling, for: Self.place, now: at(0))
-        #expect(memory.choice(for: Self.place, .fallback, now: at(599)) == .polling)
+        #expect(memory.choice(for: Self.place, .fallback, now: at(599)) == .upgrade)
         // Sessions that begin with polling because of this teach nothing new.
-        memory.worked(.polling, for: Self.place, now: at(599))
+        memory.worked(.upgrade, for: Self.place, now: at(599))
         var other = Self.place
         other.host = "other"
         #expect(memory.choice(for: other, .fallback, now: at(1)) == first)
         #expect(memory.choice(for: Self.place, .fallback, now: at(601)) == first)
-        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: .polling, after: Self.refused) == nil)
+        #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: .upgrade, after: Self.refused) == nil)
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == first, "polling failed and is not trusted")
     }
 
@@ -123,7 +123,7 @@ struct CarrierMemoryTests {
         let error = LinkspanError(WebSocketEnd.stream(failure))
         #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: error) == .polling)
         memory.worked(.polling, for: Self.place, now: at(0))
-        #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == (isRemembered ? .polling : first))
+        #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == (isRemembered ? .upgrade : first))
     }
 
     @Test("what worked for one identity is not taken for granted for another")
@@ -134,7 +134,7 @@ struct CarrierMemoryTests {
         memory.worked(.polling, for: Self.place, now: at(0))
         var other = Self.place
         other.identity = 2
-        #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == .polling)
+        #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == .upgrade)
         #expect(memory.choice(for: other, .fallback, now: at(1)) == .webSocket(share: 0.5))
     }
 

@@ -30,6 +30,8 @@ final class LoopStream: ByteStream {
     private var deadlineTime = ContinuousClock.now
     var isPaused = false
     private var isChunked = false
+    /// Reads the answer, when interim ones came before it.
+    private var late: LateAnswer?
     private var probe: (any ByteStream)?
     /// The numeric address of the peer, if it opened the stream.
     let peerAddress: String?
@@ -112,6 +114,11 @@ extension LoopStream {
     /// Returns false to have the connection closed, as do the others.
     func received(_ dial: Dial, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard dial === self.dial else { return false }
+        if self.late != nil { return self.receivedLate(dial, bytes) }
+        return self.handOver(bytes)
+    }
+
+    private func handOver(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard self.machine.isOpen, let handler = self.handler, !bytes.isEmpty else { return self.drops(bytes.count) }
         handler.received([UInt8](bytes))
         return true
@@ -152,11 +159,19 @@ extension LoopStream {
     func receivedHead(_ dial: Dial, _ connection: OpaquePointer) -> Bool {
         guard dial === self.dial else { return false }
         let answer = UpgradeAnswer(connection)
+        clws_clear_timeout(connection)
+        guard !answer.isInterim else {
+            self.late = LateAnswer(isExchange: self.request.isExchange)
+            return true
+        }
+        return self.judge(answer)
+    }
+
+    private func judge(_ answer: UpgradeAnswer) -> Bool {
         switch self.machine.received(answer) {
         case .open:
             self.isChunked = answer.isChunked
             if !self.request.isExchange { self.deadline?.cancel() }
-            clws_clear_timeout(connection)
             self.applyPause()
             self.requestFlush()
             self.handler?.opened(answer.head)
@@ -166,6 +181,25 @@ extension LoopStream {
             return false
         case .ignore: return false
         }
+    }
+
+    /// Takes bytes behind an interim answer, which the library takes for its body.
+    private func receivedLate(_ dial: Dial, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        self.late?.append(bytes)
+        while dial === self.dial {
+            switch self.late?.next() ?? .more {
+            case .more: return true
+            case .head(let answer): guard self.judge(answer) else { return false }
+            case .bytes(let piece): guard piece.withUnsafeBytes({ self.handOver($0) }) else { return false }
+            case .end:
+                self.act(self.machine.completed())
+                return false
+            case .malformed:
+                self.abort(ByteStreamError(.handshakeMalformed, "the answer breaks the rules of HTTP"))
+                return false
+            }
+        }
+        return false
     }
 
     func checkCertificate(_ dial: Dial, _ certificate: UnsafeMutablePointer<clws_certificate>) -> Bool {
@@ -197,7 +231,7 @@ extension LoopStream {
     /// The library takes a body in chunks for complete when the connection ends, even in the middle of a chunk.
     func completed(_ dial: Dial, byItself: Bool) {
         guard dial === self.dial else { return }
-        guard byItself || !self.isChunked else { return self.closed(dial) }
+        guard byItself || !self.isChunked, self.late?.isUnfinished != true else { return self.closed(dial) }
         self.dial = nil
         self.act(self.machine.completed())
     }

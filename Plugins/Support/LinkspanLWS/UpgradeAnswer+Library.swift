@@ -22,10 +22,15 @@ extension UpgradeAnswer {
                 accept: header(.accept), subprotocol: header(.protocol), extensions: header(.extensions)),
             location: header(.location), retryAfter: header(.retry_after),
             hasBody: header(.content_length) != nil || isChunked, isChunked: isChunked)
-        self.head.cookies = Self.cookies(connection)
+        self.complete(cookies: Self.cookies(connection), length: header(.content_length))
+    }
+
+    /// Adds what is derived from other fields.
+    mutating func complete(cookies: [String], length: String?) {
+        self.head.cookies = cookies
         self.head.retryAfter = self.delay
         self.head.hasBody = self.hasBody
-        self.head.length = header(.content_length).map { text in
+        self.head.length = length.map { text in
             let isNumber = !text.isEmpty && text.utf8.allSatisfy { 0x30...0x39 ~= $0 }
             return isNumber ? Int(text) ?? .max : .max
         }

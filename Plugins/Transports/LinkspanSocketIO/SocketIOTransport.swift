@@ -167,7 +167,8 @@ extension SocketIOTransport {
         case upgrade
         /// A WebSocket, and long polling where none can be opened.
         ///
-        /// When the failure was about WebSockets, and not about a busy or absent server, polling comes first for ten minutes.
+        /// When the failure was about WebSockets, and not about a busy or absent server, polling comes first for ten
+        /// minutes, with a WebSocket tried beside it.
         case fallback
     }
 }

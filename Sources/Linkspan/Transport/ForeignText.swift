@@ -13,6 +13,7 @@ public enum ForeignText {
     /// - Parameters:
     ///   - text: the text.
     ///   - limit: the most scalars that are kept; when there are more, an ellipsis follows.
+    /// - Returns: the line.
     public static func line(_ text: some StringProtocol, limit: Int = 200) -> String {
         var line = ""
         var count = 0
@@ -36,6 +37,7 @@ public enum ForeignText {
     /// - Parameters:
     ///   - text: the text.
     ///   - limit: the most scalars that are kept; when there are more, an ellipsis follows.
+    /// - Returns: the text to show.
     public static func shown(_ text: some StringProtocol, limit: Int = 65_536) -> String {
         var shown = String.UnicodeScalarView()
         var (count, marks) = (0, 0)

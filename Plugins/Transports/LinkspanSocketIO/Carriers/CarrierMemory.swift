@@ -21,7 +21,7 @@ struct CarrierMemory: Sendable {
         var identity: Int
     }
 
-    /// How long polling is stayed with before a WebSocket is tried again: networks change, and proxies are repaired.
+    /// How long polling comes first before a WebSocket does again: networks change, and proxies are repaired.
     static let memory = Duration.seconds(600)
     /// The most servers that are remembered.
     static let maximumPlaces = 1000
@@ -39,8 +39,9 @@ struct CarrierMemory: Sendable {
         case .polling: .polling
         case .upgrade: .upgrade
         case .fallback:
-            // Half the time, because what swallows WebSockets seldom says so.
-            self.polled[place].map { now < $0 } ?? false ? .polling : .webSocket(share: 0.5)
+            // Polling that is remembered has a WebSocket tried beside it, which costs one request. Otherwise half the time,
+            // because what swallows WebSockets seldom says so.
+            self.polled[place].map { now < $0 } ?? false ? .upgrade : .webSocket(share: 0.5)
         }
     }
 
