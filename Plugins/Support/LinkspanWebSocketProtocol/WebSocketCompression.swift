@@ -52,7 +52,6 @@ public struct WebSocketCompression: Sendable, Hashable {
         didSet { Self.check(self.threshold, in: 0...Int.max, "threshold") }
     }
 
-
     /// The defaults named at the properties, changed by `configure`.
     public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 

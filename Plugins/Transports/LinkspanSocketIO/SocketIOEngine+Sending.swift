@@ -34,6 +34,7 @@ extension SocketIOEngine {
     ///   - text: the bytes of the longest text.
     ///   - attachment: those of the largest attachment; 0 for none.
     ///   - send: gives it to the carrier.
+    /// - Returns: what became of it.
     @inline(__always)
     private func admit(
         text: Int, attachment: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult

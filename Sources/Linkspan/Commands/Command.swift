@@ -266,6 +266,8 @@ extension Command {
     ///   - perform: takes the command, or throws and never calls back.
     ///   - cancel: gives the command up; does nothing before it was performed.
     ///   - make: makes the command that calls back, once.
+    /// - Returns: what it called back with.
+    /// - Throws: that error, or the one of `perform`.
     private static func value<Value: Sendable>(
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable () -> Void,
         make: (@escaping @Sendable (Result<Value, LinkspanError>) -> Void) -> Command

@@ -184,8 +184,9 @@ extension CommandStateMachine {
         }
     }
 
-    /// There will be no link until the app asks for one: what waits fails now, and what comes is refused. Deliveries are
-    /// kept if that was asked for.
+    /// There will be no link until the app asks for one: what waits fails now, and what comes is refused.
+    ///
+    /// Deliveries are kept if that was asked for.
     mutating func givenUp(_ cause: LinkspanError, effects: inout Deque<Effect>) {
         self.phase = .failed(cause)
         var failing = self.buffer.removeAll().map { ($0, LinkspanError.Certainty.notSent) }

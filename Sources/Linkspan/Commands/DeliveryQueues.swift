@@ -75,8 +75,9 @@ struct DeliveryQueues: Sendable {
 
     init(limits: BufferLimits) { self.limits = limits }
 
-    /// The ordering keys whose heads are suspected of having ended a link. They travel alone, one after the other, so
-    /// that it is known which of them did.
+    /// The ordering keys whose heads are suspected of having ended a link.
+    ///
+    /// They travel alone, one after the other, so that it is known which of them did.
     private var suspects: Deque<String> = []
     /// How many heads are under way.
     private var underWay = 0

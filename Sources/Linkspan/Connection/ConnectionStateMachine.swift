@@ -270,6 +270,7 @@ extension ConnectionStateMachine {
     ///   - hasSpoken: whether the server had sent something over it.
     ///   - now: the present.
     ///   - random: from 0 up to 1.
+    /// - Returns: what is to be done.
     mutating func linkClosed(
         epoch: UInt64, _ error: LinkspanError, hasSpoken: Bool = false, now: ContinuousClock.Instant, random: Double
     ) -> [Action] {
