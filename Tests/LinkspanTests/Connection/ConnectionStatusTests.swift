@@ -210,7 +210,7 @@ struct TraceTests {
         let report = handler.status.report
         #expect(!report.contains(secret))
         #expect(report.contains("-> say, 13 bytes"))
-        #expect(report.contains("<- said forged, 13 bytes"))
+        #expect(report.contains("<- said\\u{a}forged, 13 bytes"))
         let isPlain = report.split(separator: "\n").dropFirst(2).allSatisfy { $0.hasPrefix("  ") || $0.hasSuffix(":") }
         #expect(isPlain && report.utf8.count < 4_000)
         #expect(!report.contains("\u{202E}"))
