@@ -60,9 +60,9 @@ struct ConnectionPool: Sendable {
 
     init(attempts: AttemptBudget) { self.attempts = attempts }
 
-    /// All of them, in the order in which they came.
     var count: Int { self.entries.count }
 
+    /// All of them, in the order in which they came.
     var all: [Entry] { self.entries.values.sorted { $0.number < $1.number } }
 
     func entry(of connection: any ManagedConnection) -> Entry? { self.entries[ObjectIdentifier(connection)] }
