@@ -54,7 +54,22 @@ struct ChatSession: Sendable {
             return .failed(error)
         }
         guard !Task.isCancelled else { return nil }
-        return .finished(undelivered: await self.visit.rooms.drain(within: patience))
+        let undelivered = await self.visit.rooms.drain(within: patience)
+        if undelivered == 0, let error = await self.openingFailure() { return .failed(error) }
+        return .finished(undelivered: undelivered)
+    }
+
+    /// Why the server could not be reached at all; nil as soon as it could.
+    private func openingFailure() async -> LinkspanError? {
+        let connection = self.visit.connection
+        guard !connection.status.history.contains(where: { $0.to == .connected }) else { return nil }
+        for await change in connection.stateChanges {
+            if change.to == .connected { return nil }
+            if let error = change.reason.error {
+                return LinkspanError(error.code, "cannot connect: \(error.message)", cause: error)
+            }
+        }
+        return nil
     }
 
     private static func show(_ event: ChatEvent) {

@@ -64,6 +64,24 @@ extension Chat {
         }
 
         @Test(
+            "without a line to say, a server that is not there is told, with status 1",
+            .timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func nothingToSay(wire: Wire) async throws {
+            try await Bench.run { bench in
+                let server = try await ChatServer.start(on: bench)
+                let arguments = ["join", "--name", "ann"] + (await server.arguments(for: wire))
+                let visitor = try await bench.chat(arguments)
+                try visitor.endInput()
+                #expect(try await visitor.exit(within: .seconds(10)) == 0)
+                await server.kill()
+                let chat = try await bench.chat(arguments)
+                try chat.endInput()
+                #expect(try await chat.exit(within: .seconds(10)) == 1)
+                #expect(await chat.errors.lines == ["chat: cannot connect: no address of the host took the connection"])
+            }
+        }
+
+        @Test(
             "lines for a server that is not there are counted, with status 1",
             .timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
         func absent(wire: Wire) async throws {

@@ -10,7 +10,7 @@ enum ConnectionNews {
         case (.reconnecting, .lost(let error)) where error.code == .moved:
             "entering anew"
         case (.reconnecting, .lost(let error)):
-            "\(self.what(error)); trying again in \(self.seconds(change))"
+            "\(self.what(error, of: change)); trying again in \(self.seconds(change))"
         case (.reconnecting, _):
             "connecting again"
         case (.disconnected, .failed(let error)):
@@ -22,8 +22,10 @@ enum ConnectionNews {
         }
     }
 
-    private static func what(_ error: LinkspanError) -> String {
-        error.code == .connectionLost ? "connection lost" : "connection lost (\(error.message))"
+    private static func what(_ error: LinkspanError, of change: StateChange) -> String {
+        // Attempts count from the last time it was up.
+        guard change.attempt == 0 else { return "cannot connect (\(error.message))" }
+        return error.code == .connectionLost ? "connection lost" : "connection lost (\(error.message))"
     }
 
     private static func seconds(_ change: StateChange) -> String {
