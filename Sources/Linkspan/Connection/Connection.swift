@@ -24,7 +24,8 @@ public protocol Connection: AnyObject, Sendable {
     /// Listens for one event, or for every event when `event` is nil, in any state before `released`.
     ///
     /// Messages that came before the first listener of an event are handed over first. Both handlers run on the
-    /// connection's executor, one call at a time and never inside a call of yours: return quickly and do not block.
+    /// connection's executor, one call at a time and never inside a call of yours: return quickly and do not block. What
+    /// takes longer than ``ConnectionOptions/slowListener`` is logged as a warning.
     ///
     /// - Parameters:
     ///   - event: the name of the event; nil for all.

@@ -178,6 +178,7 @@ extension ConnectionCore {
         self.commands.adopt(next.options)
         self.destination = next
         self.isTraced = next.options.trace > 0
+        self.slowListeners.limit = next.options.slowListener
         self.inbox.adopt(next)
     }
 }

@@ -1,4 +1,5 @@
 internal import LinkspanRuntime
+internal import Logging
 
 /// Stands between a link and its connection, so that a former link's events are recognised.
 final class LinkAdapter: LinkReceiver {
@@ -36,6 +37,9 @@ extension ConnectionCore {
         if self.isTraced { self.trace(events) }
         // Before the messages are heard: a listener may be told what it can resume from.
         self.publishResumption()
+        let (start, count) = (self.now, events.count)
+        let only = count == 1 ? events.first?.messageName : nil
+        defer { self.noteTime(since: start, messages: count, only: only) }
         for index in events.indices {
             guard self.epoch == epoch else {
                 // Given up, perhaps by a listener of this very batch.
@@ -45,9 +49,27 @@ extension ConnectionCore {
             // Taken out, so that it need not be copied.
             var event = LinkEvent.writable
             swap(&event, &events[index])
-            self.receive(consume event, epoch: epoch)
+            if self.slowListeners.timesEach, let name = event.messageName {
+                let start = self.now
+                self.receive(consume event, epoch: epoch)
+                self.noteTime(since: start, messages: 1, only: name)
+            } else {
+                self.receive(consume event, epoch: epoch)
+            }
             if !self.effects.isEmpty { self.performEffects() }
         }
+    }
+
+    /// Warns of listeners that hold up everything else on the executor.
+    private func noteTime(since start: ContinuousClock.Instant, messages: Int, only event: String?) {
+        let time = start.duration(to: self.now)
+        guard messages == 1 else { return self.slowListeners.heardSeveral(in: time) }
+        guard let event, self.slowListeners.heard(event, in: time) else { return }
+        self.environment.logger.warning(
+            "A listener took long; all connections of the executor had to wait. Listen by a sequence instead, or hand work over",
+            metadata: [
+                "url": "\(self.destination.url.redacted)", "event": "\(ForeignText.line(event))", "time": "\(time)",
+            ])
     }
 
     @inline(__always)
@@ -83,4 +105,9 @@ extension ConnectionCore {
         let now = self.now
         self.inbox.withState { $0.trace.record(events[...], at: now) }
     }
+}
+
+extension LinkEvent {
+    /// The name of the event, when this is a message.
+    fileprivate var messageName: String? { if case .message(let message) = self { message.event } else { nil } }
 }

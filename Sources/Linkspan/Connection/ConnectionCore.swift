@@ -25,6 +25,7 @@ final class ConnectionCore {
     @exclusivity(unchecked) var commands: CommandStateMachine
     let router = EventRouter()
     var outgoingListeners: [(id: UInt64, handler: @Sendable (Command) -> Void)] = []
+    var slowListeners: SlowListeners
     var observers = StatusObservers()
     var latestChange: StateChange?
     /// The listeners that want nothing to be read for now.
@@ -80,6 +81,7 @@ final class ConnectionCore {
         self.machine = configuration.machine
         self.commands = configuration.commands
         self.isTraced = configuration.destination.options.trace > 0
+        self.slowListeners = SlowListeners(limit: configuration.destination.options.slowListener)
         self.publishedResumption = configuration.destination.resumption
     }
 

@@ -47,6 +47,11 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default 5 s.
     public var idleTimeout = Duration.seconds(5)
+    /// How long listeners may hold the connection's executor before a warning is logged, once for each event.
+    ///
+    /// Default 100 ms. An executor is shared: over the network by all connections of the transport's
+    /// loop, which neither read nor send meanwhile. A sequence has a task of its own and holds up nobody.
+    public var slowListener = Duration.milliseconds(100)
     /// How many of the latest frames are remembered for ``ConnectionStatus/report``: names, sizes and times, never
     /// contents.
     ///
@@ -74,6 +79,7 @@ public struct ConnectionOptions: Sendable {
             "credentialDeadline": "\(self.credentialDeadline)",
             "healthyAfter": "\(self.healthyAfter)",
             "idleTimeout": "\(self.idleTimeout)",
+            "slowListener": "\(self.slowListener)",
             "trace": "\(self.trace)",
         ]
     }
@@ -104,7 +110,8 @@ public struct ConnectionOptions: Sendable {
         guard (0...65_536).contains(self.trace) else {
             throw LinkspanError(.invalidConfiguration, "the trace must have from 0 to 65,536 frames")
         }
-        guard self.replyTimeout > .zero, self.openDeadline > .zero, self.credentialDeadline > .zero,
+        guard self.replyTimeout > .zero, self.slowListener > .zero, self.openDeadline > .zero,
+            self.credentialDeadline > .zero,
             self.greeting?.deadline ?? .seconds(1) > .zero
         else {
             throw LinkspanError(.invalidConfiguration, "deadlines must be above zero")

@@ -136,6 +136,9 @@ extension ConnectionKey {
             "retryAfterCap", 0...31_536_000, \.backoff.retryAfterCap,
             "The most of what a server asks for by Retry-After that is waited."),
         .number("retryLimit", 1...1_000_000, limit: \.retryLimit, "After how many attempts in a row it gives up."),
+        .seconds(
+            "slowListener", 0.001...3_600, \.options.slowListener,
+            "How long listeners may hold up the transport's other connections before a warning is logged."),
         .number(
             "trace", 0...65_536, \.options.trace,
             "How many of the latest frames are remembered for a report, without their contents."),

@@ -54,7 +54,8 @@ extension BrokenConfiguration {
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, deliveryWaitsAfterFailure, flushBytes, flushCommands, "
                 + "flushPause, healthyAfter, idleTimeout, openDeadline, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
-                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.yaml:6"),
+                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, slowListener, trace)  from chat.yaml:6"
+        ),
         Self(
             mistake: "unknown section of a transport, told once",
             file: Self.good("    webscket:\n      url: ws://a\n      pingInterval: 3"),
@@ -82,7 +83,8 @@ extension BrokenConfiguration {
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryRepeatAfter, deliveryWaitsAfterFailure, flushBytes, flushCommands, "
                 + "flushPause, healthyAfter, idleTimeout, openDeadline, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
-                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, trace)  from chat.json:2"),
+                + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, slowListener, trace)  from chat.json:2"
+        ),
         Self(
             mistake: "misspelt root", file: Self.good("") + "linkspam: { connection: { idleTimeout: 1 } }",
             says: "linkspam  unknown section (did you mean 'linkspan'?)  from chat.yaml:6"),
