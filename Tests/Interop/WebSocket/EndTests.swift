@@ -19,8 +19,8 @@ extension Interop {
 
         private static let closes = [
             Close(status: 1000, code: .connectionLost), Close(status: 1001, code: .connectionLost),
-            Close(status: 1003, code: .protocolViolation), Close(status: 1007, code: .protocolViolation),
-            Close(status: 1008, code: .refused, isFinal: true), Close(status: 1009, code: .connectionLost),
+            Close(status: 1003, code: .messageRefused), Close(status: 1007, code: .messageRefused),
+            Close(status: 1008, code: .refused, isFinal: true), Close(status: 1009, code: .messageRefused),
             Close(status: 1011, code: .connectionLost), Close(status: 1012, code: .serverUnavailable),
             Close(status: 1013, code: .serverUnavailable), Close(status: 3000, code: .connectionLost),
             Close(status: 4000, code: .connectionLost),
