@@ -32,7 +32,9 @@ final class SocketIOEngine {
     private var links: [Int: SocketIOLink] = [:]
     private var isClosed = false
     /// The ends of links that have left, which are told when their last words are on their way.
-    private var farewells: [NamespaceBatch] = []
+    ///
+    /// With the links, because another link may have joined a namespace meanwhile.
+    private var farewells: [(link: SocketIOLink, events: [LinkEvent])] = []
     private var choice = CarrierChoice.polling
     /// What has the session, or is to have it.
     private(set) var carrier: (any EngineCarrier)?
@@ -131,7 +133,7 @@ extension SocketIOEngine {
             if politely || active > 1 {
                 self.owned?.session.leave(index, reason: reason, output: &output)
                 // The link ends when its last words are on their way.
-                self.farewells += output.takeBatches()
+                for batch in output.takeBatches() { self.farewells.append((link, batch.events)) }
             } else {
                 // Given up without a word: the server may let the next link resume.
                 self.owned?.session.streamClosed(reason, output: &output)
@@ -153,19 +155,19 @@ extension SocketIOEngine {
             _ = self.engines.loop.scheduleLocally(after: Self.farewellPeriod) { self.awaitFlush(until: limit) }
             return
         }
-        Self.deliver(self.takeFarewells(), to: self.links)
+        self.deliverFarewells()
     }
 
     /// Ends the links that have left, whatever became of their last words.
     func endFarewells() {
-        Self.deliver(self.takeFarewells(), to: self.links)
+        self.deliverFarewells()
         self.closeIfUnused(politely: false)
     }
 
-    private func takeFarewells() -> [NamespaceBatch] {
-        var farewells: [NamespaceBatch] = []
-        swap(&farewells, &self.farewells)
-        return farewells
+    private func deliverFarewells() {
+        let farewells = self.farewells
+        self.farewells = []
+        for (link, events) in farewells { link.deliver(events) }
     }
 
     /// Has a link join the session.
@@ -253,7 +255,7 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.owned = nil
         (self.carrier, self.timer) = (nil, nil)
         for link in waiting { link.deliver([.closed(error)]) }
-        Self.deliver(self.takeFarewells(), to: links)
+        self.deliverFarewells()
         Self.deliver(output.takeBatches(), to: links)
     }
 }
