@@ -102,10 +102,15 @@ extension Interop {
             // The server that resumes knows no requests.
             let requests = scenario == .recovery ? 0 : 1
             for _ in 0..<requests {
-                try client.handler.perform(
-                    Command(.request, event: "req", payload: try Payload(canaries.payload)) {
-                        outcomes.append($0.mapError { $0 })
-                    })
+                let command = Command(.request, event: "req", payload: try Payload(canaries.payload)) {
+                    outcomes.append($0.mapError { $0 })
+                }
+                do throws(LinkspanError) {
+                    try client.handler.perform(command)
+                } catch {
+                    // The connection has failed already.
+                    outcomes.append(.failure(error))
+                }
             }
             await evidence.add(client)
             switch scenario {

@@ -49,6 +49,55 @@ struct AttemptBudgetTests {
         #expect(budget.reserve(now: self.start) == self.start + .seconds(1))
     }
 
+    /// When the connections of one process begin their attempts, in seconds from the loss of their server, which is back
+    /// after `outage`; attempts before that fail.
+    private func attempts(of connections: Int, outage: Double, seed: UInt64) -> [Double] {
+        var generator = SeededGenerator(seed: seed)
+        var budget = AttemptBudget(AttemptLimits())
+        budget.fit(connections: connections)
+        var due: [(time: Double, connection: Int, failures: Int, isAdmitted: Bool)] = []
+        func delay(_ failures: Int, at time: Double) -> Double {
+            let question = RetryQuestion(
+                error: .lost, failures: failures, outage: .seconds(time),
+                random: Double.random(in: 0..<1, using: &generator))
+            return (RetryPolicy.standard.delay(for: question) ?? .zero) / .seconds(1)
+        }
+        for connection in 0..<connections { due.append((delay(1, at: 0), connection, 1, false)) }
+        var begun: [Double] = []
+        while let earliest = due.indices.min(by: { due[$0].time < due[$1].time }) {
+            let next = due.remove(at: earliest)
+            if !next.isAdmitted {
+                let turn = self.start.duration(to: budget.reserve(now: self.start + .seconds(next.time))) / .seconds(1)
+                if turn > next.time {
+                    due.append((turn, next.connection, next.failures, true))
+                    continue
+                }
+            }
+            begun.append(next.time)
+            guard next.time < outage else { continue }
+            let wait = max(1, delay(next.failures + 1, at: next.time))
+            due.append((next.time + wait, next.connection, next.failures + 1, false))
+        }
+        return begun
+    }
+
+    @Test(arguments: [100, 400], [1.0, 10, 60])
+    func `the connections of one process are all back within five seconds, and spread`(
+        connections: Int, outage: Double
+    ) {
+        for seed in 1...3 {
+            let returns = self.attempts(of: connections, outage: outage, seed: UInt64(seed))
+                .filter { $0 >= outage }.map { $0 - outage }.sorted()
+            #expect(returns.count == connections)
+            #expect(returns[connections * 99 / 100] <= 5)
+            let peak = returns.indices.map { first in
+                returns[first...].prefix { $0 < returns[first] + 0.1 }.count
+            }.max()
+            // A sixteenth, and what one connection needs.
+            #expect((peak ?? 0) <= connections * 6 / 100 + 1)
+        }
+    }
+
     // MARK: In the pool
 
     /// A manager with connections that are up, to servers that go away together.
