@@ -8,10 +8,10 @@ protocol PlaceHolder: AnyObject {
     var unusedSince: ContinuousClock.Instant? { get }
 }
 
-/// The places for connections or sessions, of which there are so many, and so many for one address.
+/// A limited number of places for connections or sessions, with a limit for each address.
 ///
-/// When none is left, a newcomer takes the place of the one that has been unused for the longest, of the address that
-/// has the most: whoever opens connections and leaves them shuts nobody out.
+/// When all are taken, a new holder replaces the one that has been unused for the longest, among those of the address with
+/// the most. So a client that opens connections and does not use them cannot lock out others.
 struct Places<Holder: PlaceHolder> {
     enum Outcome {
         case taken

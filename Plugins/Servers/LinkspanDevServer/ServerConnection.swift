@@ -2,7 +2,7 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
 
-/// What uses a connection: it speaks over the WebSocket that it has become, or keeps its request waiting for an answer.
+/// The owner of a connection that has become a WebSocket, or whose request waits for an answer.
 protocol ConnectionOwner: AnyObject {
     /// Since when the owner has joined nothing; nil once it has.
     var unusedSince: ContinuousClock.Instant? { get }
@@ -48,7 +48,7 @@ final class ServerConnection: ByteStreamHandler {
     let stream: any ByteStream
     private let run: ServerRun
     private var state: State
-    /// How long it may take to the next whole request.
+    /// Ends the connection when the next request is not complete in time.
     private lazy var deadline = ServerDeadline(self.run) { [weak self] in self?.restedEnough() }
 
     init(stream: any ByteStream, run: ServerRun) {

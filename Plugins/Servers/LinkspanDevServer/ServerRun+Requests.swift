@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanSocketIO
 
-/// Who serves a request: Engine.IO at `/socket.io/` and at the echo's path, the JSON envelope at any other path.
+/// Requests by path: Engine.IO at `/socket.io/` and at the echo's path, the JSON envelope at any other path.
 extension ServerRun {
     func serve(_ request: HTTPRequest, on connection: ServerConnection) {
         let origin: String?
@@ -23,7 +23,7 @@ extension ServerRun {
         }
     }
 
-    /// What Engine.IO carries at a path, with or without the slash at its end; nil when it is not there.
+    /// The protocol above Engine.IO at a path, with or without its last slash; nil when Engine.IO is not served there.
     private func use(ofPath path: String) -> EngineUse? {
         let path = path.hasSuffix("/") ? path : "\(path)/"
         if path == "/socket.io/" { return .socketIO }

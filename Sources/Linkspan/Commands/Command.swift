@@ -205,6 +205,12 @@ extension Command {
     /// Whether somebody asks for a receipt.
     var wantsReceipt: Bool { self.box?.rest.accepted != nil }
 
+    /// Whether a connection that has failed for good refuses it: volatile commands are left out in silence, as always, and
+    /// deliveries may be kept.
+    func isRefused(keepingDeliveries keepsDeliveries: Bool) -> Bool {
+        !self.isVolatile && !(self.isOfDelivery && keepsDeliveries)
+    }
+
     /// Gives a request the number that its reply will have.
     mutating func setRequestID(_ id: UInt64) { self.message.requestID = id }
 

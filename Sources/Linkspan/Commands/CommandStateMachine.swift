@@ -273,7 +273,7 @@ extension CommandStateMachine {
         switch self.phase {
         case .ended:
             throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
-        case .failed(let cause) where !command.isVolatile && !(command.isOfDelivery && self.keepsDeliveries):
+        case .failed(let cause) where command.isRefused(keepingDeliveries: self.keepsDeliveries):
             throw LinkspanError(failedForGood: cause)
         case .open where !command.isOfDelivery:
             if self.timeout(of: command) != nil { self.watch(command, made: made()) }

@@ -105,8 +105,8 @@ extension ConnectionInbox {
             guard state.shown.state != .released else {
                 throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
             }
-            if let failure = state.shown.failure, !command.isVolatile,
-                !(command.isOfDelivery && state.destination.options.keepsDeliveries)
+            if let failure = state.shown.failure,
+                command.isRefused(keepingDeliveries: state.destination.options.keepsDeliveries)
             {
                 throw LinkspanError(failedForGood: failure)
             }

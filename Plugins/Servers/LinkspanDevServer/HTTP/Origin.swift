@@ -20,10 +20,10 @@ struct Origin: Sendable, Hashable {
         self.authority = Authority(host: authority.host)
     }
 
-    /// Whether it is a page of this machine.
+    /// Whether the page came from this machine.
     var isLoopback: Bool { self.authority?.isLoopback ?? false }
 
-    /// Whether a page of this origin was served under the name and port that `host` says.
+    /// Whether the origin has the host and port of the request, so that the page is the server's own.
     ///
     /// The scheme is not compared: in front of a server without TLS there may be a proxy that has it.
     func isServed(by host: Authority) -> Bool {

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocketProtocol
 
-/// What an Engine.IO session is used for.
+/// The protocol above an Engine.IO session.
 enum EngineUse: Sendable, Hashable {
     case socketIO
     /// Messages are sent back as they are.
@@ -22,10 +22,10 @@ final class EngineConnection: ConnectionOwner {
         /// What carries the session, or is tried for it.
         var webSocket: ServerConnection?
         var relays: [String: HubRelay] = [:]
-        /// Whether the echo has had something to say.
+        /// Whether the echo has sent a message back.
         var hasEchoed = false
 
-        /// Whether it would be missed: some namespace is joined, or the echo is used.
+        /// Whether a client uses the session: it has joined a namespace, or used the echo.
         var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
     }
 
@@ -39,7 +39,7 @@ final class EngineConnection: ConnectionOwner {
     private var state: State
     /// When the engine looks at the clock.
     private lazy var timer = ServerDeadline(self.run) { [weak self] in self?.act { $0.engine.timer(now: .now) } }
-    /// How long it may be without a namespace.
+    /// Ends the session when no namespace is joined in time.
     private lazy var admission = ServerDeadline(self.run) { [weak self] in self?.admissionOverdue() }
 
     init(_ request: HTTPRequest, _ use: EngineUse, from address: String, run: ServerRun) {
