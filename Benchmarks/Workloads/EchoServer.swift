@@ -1,14 +1,17 @@
 import Foundation
 
-/// The echo server as a child process.
-///
-/// It ends with this process, because its standard input does.
+/// The echo server: a child process, which ends with this one because its standard input does, or one that runs already.
 final class EchoServer {
     let port: Int
     private let process = Process()
     private let input = Pipe()
 
+    /// - Parameter path: the program, or the port of a server that runs, for tools that bear no child process.
     init(path: String) throws {
+        if let port = Int(path) {
+            self.port = port
+            return
+        }
         let output = Pipe()
         self.process.executableURL = URL(fileURLWithPath: path)
         self.process.arguments = ["--port", "0", "--until-eof"]
@@ -24,6 +27,7 @@ final class EchoServer {
 
     /// CPU seconds the server has used, in steps of 10 ms.
     var cpu: Double {
+        guard self.process.isRunning else { return 0 }
         let path = "/proc/\(self.process.processIdentifier)/stat"
         guard let text = try? String(contentsOfFile: path, encoding: .utf8), let end = text.lastIndex(of: ")") else {
             return 0
@@ -34,6 +38,7 @@ final class EchoServer {
     }
 
     func stop() {
+        guard self.process.isRunning else { return }
         self.process.terminate()
         self.process.waitUntilExit()
     }

@@ -92,8 +92,11 @@ public enum FrameEncoder {
     static func replaceHeader(
         _ opcode: Opcode, isFinal: Bool, length: Int, mask: UInt32?, at range: Range<Int>, in output: inout [UInt8]
     ) {
-        Self.withHeader(opcode, isFinal: isFinal, length: length, mask: mask) {
-            output.replaceSubrange(range, with: $0)
+        Self.withHeader(opcode, isFinal: isFinal, length: length, mask: mask) { header in
+            guard header.count == range.count else { return output.replaceSubrange(range, with: header) }
+            output.withUnsafeMutableBufferPointer { output in
+                for index in header.indices { output[range.lowerBound + index] = header[index] }
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import Linkspan
 internal import LinkspanRuntime
 
@@ -15,7 +16,7 @@ final class InMemoryLink: Link, @unchecked Sendable {
     private let receiver: any LinkReceiver
     private let hub: InMemoryHub
     private var state = State.idle
-    private var events: [LinkEvent] = []
+    private var events: Deque<LinkEvent> = []
     /// Events for a client that is being let in, which come behind `opened`.
     private var early: [LinkEvent] = []
     /// Whether the client reads no further, and what waits until it does.
@@ -120,14 +121,12 @@ extension InMemoryLink {
     /// Hands over the events of the work that was done, at most so many at a time that a pause takes effect.
     func handOver() {
         if self.isPaused || self.events.isEmpty { return }
-        var batch: [LinkEvent] = []
-        swap(&batch, &self.events)
-        if batch.count > Self.batch {
-            self.events = Array(batch[Self.batch...])
-            batch.removeSubrange(Self.batch...)
-            self.hub.work.touch(self)
+        var left = min(self.events.count, Self.batch)
+        if self.events.count > left { self.hub.work.touch(self) }
+        self.receiver.receive {
+            left -= 1
+            return left >= 0 ? self.events.popFirst() : nil
         }
-        self.receiver.receive(consume batch)
     }
 
     /// Ends a client that does not read, and for which too much waits.

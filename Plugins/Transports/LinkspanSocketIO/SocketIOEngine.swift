@@ -27,18 +27,21 @@ final class SocketIOEngine {
     /// The links that join when the carrier is up.
     private var waiting: [SocketIOLink] = []
     /// Nil until the carrier is up, and again after the end.
-    private var owned: OwnedSession?
+    // Its methods call nobody but the app's codec, which has no way to the engine, so that no access meets another.
+    @exclusivity(unchecked) private var owned: OwnedSession?
     /// The links of the session's namespaces.
     private var links: [Int: SocketIOLink] = [:]
     private var isClosed = false
     /// The ends of links that have left, which are told when their last words are on their way.
     ///
     /// With the links, because another link may have joined a namespace meanwhile.
-    private var farewells: [(link: SocketIOLink, events: [LinkEvent])] = []
+    private var farewells: [(link: SocketIOLink, event: LinkEvent)] = []
     private var choice = CarrierChoice.polling
     /// What has the session, or is to have it.
     private(set) var carrier: (any EngineCarrier)?
     private var timer: (due: ContinuousClock.Instant, timer: any ScheduledWork)?
+    /// Whether the server has opened the session.
+    private var isSessionOpen = false
     /// Whether messages may be sent: the carrier is up, and the session is not about to end.
     private(set) var takesMessages = false
     private(set) var heartbeatDeadline: ContinuousClock.Instant?
@@ -113,13 +116,13 @@ extension SocketIOEngine {
         } else {
             switch self.letJoin(link, output: &output) {
             case .taken: ()
-            case .unacceptable(let error): link.deliver([.closed(error)])
+            case .unacceptable(let error): link.deliver(.closed(error))
             case .unavailable: return false
             }
         }
         // Changes nothing for a link that has just ended.
         link.isJoined(to: self)
-        self.carryOut(consume output)
+        self.carryOut(&output)
         return true
     }
 
@@ -128,20 +131,19 @@ extension SocketIOEngine {
         var output = SocketIOOutput()
         if let waiting = self.waiting.firstIndex(where: { $0 === link }) {
             self.waiting.remove(at: waiting)
-            link.deliver([.closed(reason)])
+            link.deliver(.closed(reason))
         } else if let index = self.index(of: link), let active = self.owned?.look(\.activeNamespaces) {
             if politely || active > 1 {
                 self.owned?.session.leave(index, reason: reason, output: &output)
                 // The link ends when its last words are on their way.
-                for batch in output.takeBatches() { self.farewells.append((link, batch.events)) }
+                while let event = output.takeEvent(of: index) { self.farewells.append((link, event)) }
             } else {
                 // Given up without a word: the server may let the next link resume.
                 self.owned?.session.streamClosed(reason, output: &output)
-                self.keepRecoveries()
             }
         }
         self.setReadingPaused(false, for: link)
-        self.carryOut(consume output)
+        self.carryOut(&output)
         self.closeIfUnused(politely: politely)
         self.awaitFlush()
     }
@@ -167,7 +169,7 @@ extension SocketIOEngine {
     private func deliverFarewells() {
         let farewells = self.farewells
         self.farewells = []
-        for (link, events) in farewells { link.deliver(events) }
+        for (link, event) in farewells { link.deliver(event) }
     }
 
     /// Has a link join the session.
@@ -210,11 +212,11 @@ extension SocketIOEngine: EngineCarrierHandler {
         }
         let joinings = waiting.map { (link: $0, joining: self.letJoin($0, output: &output)) }
         self.takesMessages = true
-        self.carryOut(consume output)
+        self.carryOut(&output)
         for (link, joining) in joinings {
             switch joining {
             case .taken: ()
-            case .unacceptable(let error): link.deliver([.closed(error)])
+            case .unacceptable(let error): link.deliver(.closed(error))
             // Cannot happen on a session that has just begun; if it does, another engine has to serve.
             case .unavailable: self.engines.join(link)
             }
@@ -223,21 +225,24 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.arm()
     }
 
-    func carrierReceived(_ messages: [WebSocketMessage]) {
+    func carrierReceived(_ next: () -> WebSocketMessage?) {
         let now = ContinuousClock.now
         self.isReading = true
         defer { self.isReading = false }
-        self.advance { session, output in
-            for message in messages {
-                switch message {
-                case .text(let text): session.receive(text: text, now: now, output: &output)
-                case .binary(let data): session.receive(binary: data, now: now, output: &output)
-                }
+        self.advance { output in
+            guard let message = next() else { return false }
+            switch consume message {
+            case .text(let text): self.owned?.session.receive(text: text, now: now, output: &output)
+            case .binary(let data): self.owned?.session.receive(binary: data, now: now, output: &output)
             }
+            if !self.isSessionOpen { self.openSession() }
+            return true
         }
+        // What comes behind the end of the session.
+        while next() != nil {}
     }
 
-    func carrierDrained() { for link in self.links.values where link.isOpen { link.deliver([.writable]) } }
+    func carrierDrained() { for link in self.links.values where link.isOpen { link.deliver(.writable) } }
 
     func carrierClosed(_ error: LinkspanError) {
         let failed = self.waiting.isEmpty ? nil : self.choice
@@ -249,63 +254,89 @@ extension SocketIOEngine: EngineCarrierHandler {
         self.timer?.timer.cancel()
         var output = SocketIOOutput()
         self.owned?.session.streamClosed(error, output: &output)
-        self.keepRecoveries()
-        let (waiting, links) = (self.waiting, self.links)
-        (self.waiting, self.links, self.isClosed) = ([], [:], true)
-        self.owned = nil
+        let waiting = self.waiting
+        (self.waiting, self.isClosed) = ([], true)
         (self.carrier, self.timer) = (nil, nil)
-        for link in waiting { link.deliver([.closed(error)]) }
+        for link in waiting { link.deliver(.closed(error)) }
         self.deliverFarewells()
-        Self.deliver(output.takeBatches(), to: links)
+        self.carryOut(&output)
+        self.links = [:]
+        self.owned = nil
     }
 }
 
 // MARK: - The session's wishes
 
 extension SocketIOEngine {
-    /// Lets the session take something in, and carries out what comes of it.
-    private func advance(_ body: (inout SocketIOSession, inout SocketIOOutput) -> Void) {
-        guard var owned = self.owned.take() else { return }
+    /// Lets the session take in what `feed` gives it, until that returns false, and carries out what comes of it.
+    private func advance(_ feed: (inout SocketIOOutput) -> Bool) {
+        guard self.owned != nil else { return }
         var output = SocketIOOutput()
-        let wasOpen = owned.session.handshake != nil
-        body(&owned.session, &output)
-        let opened = wasOpen ? nil : owned.session.handshake
-        let isUnused = owned.session.activeNamespaces == 0
-        self.owned = consume owned
-        if isUnused { self.keepRecoveries() }
-        if let opened {
-            self.engines.worked(self.choice, for: self.key)
-            self.carrier?.sessionOpened(opened)
-        }
-        let isClosing = output.close != nil
-        self.carryOut(consume output)
+        let isClosing = self.carryOut(&output, feed)
         // The server may have ended or refused the last namespace.
-        if isUnused, !isClosing { self.closeIfUnused(politely: true) }
-        self.arm()
+        if !isClosing { self.closeIfUnused(politely: true) }
+        if output.hasNewDeadlines { self.arm() }
     }
 
-    private func carryOut(_ output: consuming SocketIOOutput) {
-        guard !output.isEmpty else { return }
+    private func openSession() {
+        guard let handshake = self.owned?.look(\.handshake) else { return }
+        self.isSessionOpen = true
+        self.engines.worked(self.choice, for: self.key)
+        self.carrier?.sessionOpened(handshake)
+    }
+
+    /// Does what the session wants: sends, then delivers, and at last closes.
+    ///
+    /// - Parameters:
+    ///   - output: what it wants.
+    ///   - feed: has it take in more; called when all that was wanted before is done. Returns false when there is no more.
+    /// - Returns: whether the session ends the stream.
+    @discardableResult
+    private func carryOut(
+        _ output: inout SocketIOOutput, _ feed: (inout SocketIOOutput) -> Bool = { _ in false }
+    ) -> Bool {
         let (carrier, links) = (self.carrier, self.links)
-        for frame in output.frames.frames { carrier?.send(frame) }
-        for packet in output.frames.messages { _ = carrier?.send(packet) }
-        if output.close != nil { self.takesMessages = false }
-        let isClosing = output.close != nil
-        Self.deliver(output.takeBatches(), to: links)
-        if isClosing {
-            self.engines.remove(self)
-            carrier?.close()
+        while true {
+            if !output.frames.isEmpty {
+                for frame in output.frames.frames { carrier?.send(frame) }
+                for packet in output.frames.messages { _ = carrier?.send(packet) }
+                output.frames.removeAll()
+            }
+            if output.close != nil { self.takesMessages = false }
+            if let namespace = output.nextNamespace {
+                self.deliver(&output, of: namespace, to: links[namespace], feed)
+            } else if output.close != nil || !feed(&output) {
+                break
+            }
         }
+        guard output.close != nil else { return false }
+        self.engines.remove(self)
+        carrier?.close()
+        return true
     }
 
-    /// Leaves with each link what its successor may resume from.
-    private func keepRecoveries() {
-        for (index, link) in self.links { link.keep(self.owned?.look { $0.recovery(of: index) } ?? nil) }
-    }
-
-    private static func deliver(_ batches: consuming [NamespaceBatch], to links: [Int: SocketIOLink]) {
-        // Taken out, so that each link owns its events alone.
-        for index in batches.indices { links[batches[index].namespace]?.deliver(batches[index].takeEvents()) }
+    /// Hands a link its events, for as long as nothing else is to be done.
+    private func deliver(
+        _ output: inout SocketIOOutput, of namespace: Int, to link: SocketIOLink?,
+        _ feed: (inout SocketIOOutput) -> Bool
+    ) {
+        guard let link else {
+            while output.takeEvent(of: namespace) != nil {}
+            return
+        }
+        link.deliver { () -> LinkEvent? in
+            while true {
+                if let event = output.takeEvent(of: namespace) {
+                    switch event {
+                    case .message, .reply, .writable: ()
+                    case .opened: link.isOpened()
+                    case .closed: link.isClosed(leaving: self.owned?.look { $0.recovery(of: namespace) } ?? nil)
+                    }
+                    return event
+                }
+                guard output.isEmpty, feed(&output) else { return nil }
+            }
+        }
     }
 
     /// Makes sure that a timer runs for the session's next deadline, and notes what senders look at.
@@ -341,7 +372,14 @@ extension SocketIOEngine {
         self.isLastLook = false
         self.timer?.timer.cancel()
         self.timer = nil
-        self.advance { session, output in session.timer(now: .now, output: &output) }
+        var isDue = true
+        self.advance { output in
+            guard isDue else { return false }
+            isDue = false
+            output.hasNewDeadlines = true
+            self.owned?.session.timer(now: .now, output: &output)
+            return true
+        }
         // What was refused meanwhile.
         if wasOverdue { self.carrierDrained() }
     }

@@ -24,6 +24,8 @@ final class SocketIOLink: Link {
     /// Whether the app has a codec: a look at the codec itself would retain it for each message.
     private let hasCodec: Bool
     private var state = State.idle
+    /// How events of the name begin that was sent last.
+    @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
     /// What the next link resumes from, unless this one is left on purpose.
     private var recovery: Recovery
 
@@ -64,12 +66,18 @@ final class SocketIOLink: Link {
         self.engines.loop.executeLocally {
             // A link that was ended before it could begin must not join: nobody would ever have it leave.
             guard case .idle = self.state else { return }
-            if let problem = self.problem { self.deliver([.closed(problem)]) } else { self.engines.join(self) }
+            if let problem = self.problem { self.deliver(.closed(problem)) } else { self.engines.join(self) }
         }
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
         guard case .open(let engine) = self.state else { return .refused }
+        // The commonest case first: another event of a name that may be sent.
+        if self.head.isOf(message.event), message.payload.attachments.isEmpty {
+            return engine.send(message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count) {
+                self.head.append(message.payload.elements, id: message.requestID, to: &$0)
+            }
+        }
         if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
             return .rejected(problem)
         }
@@ -80,6 +88,7 @@ final class SocketIOLink: Link {
             )
             return engine.send(packet, by: codec)
         }
+        self.head = SocketIOEncoder.EventHead(message.event, in: self.namespace)
         return engine.send(message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count) {
             buffer in
             SocketIOEncoder.append(
@@ -124,7 +133,7 @@ final class SocketIOLink: Link {
                 if politely { self.state = .leaving(engine) }
                 engine.leave(self, politely: politely)
             case .leaving(let engine): if !politely { engine.endFarewells() }
-            case .idle, .ended: self.deliver([.closed(LinkspanError(.connectionLost, "closed by this side"))])
+            case .idle, .ended: self.deliver(.closed(LinkspanError(.connectionLost, "closed by this side")))
             }
         }
     }
@@ -146,13 +155,34 @@ final class SocketIOLink: Link {
         if case .idle = self.state { self.state = .joined(engine) }
     }
 
-    /// Hands events over, unless the link has ended.
+    /// Hands an event over, unless the link has ended.
+    func deliver(_ event: LinkEvent) {
+        var event = event as LinkEvent?
+        self.deliver {
+            if case .closed = event { self.state = .ended }
+            return event.take()
+        }
+    }
+
+    /// Hands events over until `next` returns nil, unless the link has ended.
+    func deliver(_ next: () -> LinkEvent?) {
+        if case .ended = self.state {
+            while next() != nil {}
+            return
+        }
+        self.receiver.receive(next)
+    }
+
+    /// The server has let the link in, which is about to be told.
+    func isOpened() {
+        if case .joined(let engine) = self.state { self.state = .open(engine) }
+    }
+
+    /// The link has ended, which is about to be told.
     ///
-    /// Follows what they mean for its own state.
-    func deliver(_ events: consuming [LinkEvent]) {
-        if case .ended = self.state { return }
-        if case .joined(let engine) = self.state, case .opened = events.first { self.state = .open(engine) }
-        if case .closed = events.last { self.state = .ended }
-        self.receiver.receive(consume events)
+    /// - Parameter recovery: what its successor may resume from.
+    func isClosed(leaving recovery: SocketIORecovery?) {
+        self.keep(recovery)
+        self.state = .ended
     }
 }

@@ -157,18 +157,20 @@ extension WebSocketLink: WebSocketChannelHandler {
         self.receiver.receive([.opened(LinkInfo(facts: facts))])
     }
 
-    func received(_ messages: [WebSocketMessage]) {
-        var events: [LinkEvent] = []
-        events.reserveCapacity(messages.count)
+    func received(_ next: () -> WebSocketMessage?) {
         var failure: LinkspanError?
-        do throws(LinkspanError) {
-            for message in messages {
-                if let event = try self.assembly.receive(message) { events.append(event) }
+        self.receiver.receive {
+            while let message = next() {
+                // Nothing counts that comes behind the end.
+                guard failure == nil, self.openChannel != nil else { continue }
+                do throws(LinkspanError) {
+                    if let event = try self.assembly.receive(message) { return event }
+                } catch {
+                    failure = error
+                }
             }
-        } catch {
-            failure = error
+            return nil
         }
-        if !events.isEmpty, self.openChannel != nil { self.receiver.receive(consume events) }
         self.watchAttachments()
         if let failure { self.fail(failure, .invalidPayload) }
     }

@@ -4,6 +4,14 @@ internal import LinkspanRuntime
 // MARK: - Commands come
 
 extension ConnectionCore {
+    /// Takes a command of a caller on the executor: sends it now or lets it wait.
+    ///
+    /// - Throws: `released`, `bufferFull`.
+    func perform(_ command: consuming Command) throws(LinkspanError) {
+        if self.commands.passes(command), self.pass(command) { return }
+        try self.accept(command)
+    }
+
     /// Takes a command: sends it now or lets it wait.
     ///
     /// - Parameters:
@@ -93,7 +101,7 @@ extension ConnectionCore {
         self.trace(TracedFrame(refused: outgoing.message, at: self.now))
     }
 
-    private func trace(_ frame: TracedFrame) { self.inbox.withState { $0.trace.record(frame) } }
+    func trace(_ frame: TracedFrame) { self.inbox.withState { $0.trace.record(frame) } }
 
     /// Sends what waits until nothing is left, the link is full, or the turn of the flush is used up.
     func flush() {

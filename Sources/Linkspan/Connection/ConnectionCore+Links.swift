@@ -15,40 +15,38 @@ final class LinkAdapter: LinkReceiver {
         self.core = core.reference
     }
 
-    func receive(_ events: consuming [LinkEvent]) {
+    func receive(_ next: () -> LinkEvent?) {
         let (epoch, inbox, core) = (self.epoch, self.inbox, self.core)
-        var batch = consume events
         // A link that breaks the rule of its executor, or calls back from inside a call, costs a job and does no harm.
         guard self.executor.isCurrent, !core.isInTurn, let items = inbox.takeItems(on: self.executor) else {
-            return inbox.post({ [batch] in $0.receive(batch, epoch: epoch) }, to: core)
-        }
-        core.onExecutor.makeTurn(items) { core in
             var events: [LinkEvent] = []
-            swap(&events, &batch)
-            core.receive(consume events, epoch: epoch)
+            while let event = next() { events.append(event) }
+            return inbox.post(
+                { [events] core in
+                    var iterator = events.makeIterator()
+                    core.receive(epoch: epoch) { iterator.next() }
+                }, to: core)
         }
+        core.onExecutor.makeTurn(items) { $0.receive(epoch: epoch, next) }
     }
 }
 
 extension ConnectionCore {
-    /// Takes events of a link, in order.
-    func receive(_ events: consuming [LinkEvent], epoch: UInt64) {
-        var events = consume events
-        if self.isTraced { self.trace(events) }
-        // Before the messages are heard: a listener may be told what it can resume from.
-        self.publishResumption()
-        let (start, count) = (self.now, events.count)
-        let only = count == 1 ? events.first?.messageName : nil
-        defer { self.noteTime(since: start, messages: count, only: only) }
-        for index in events.indices {
+    /// Takes events of a link, in order, until there is none.
+    ///
+    /// A link that is given up, perhaps by a listener of its last message, is still asked for the rest: its end counts.
+    func receive(epoch: UInt64, _ next: () -> LinkEvent?) {
+        let start = self.now
+        var count = 0
+        var first: String?
+        while let event = next() {
             guard self.epoch == epoch else {
-                // Given up, perhaps by a listener of this very batch.
-                if case .closed = events.last { self.formerLinkEnded() }
-                return
+                if case .closed = event { self.formerLinkEnded() }
+                continue
             }
-            // Taken out, so that it need not be copied.
-            var event = LinkEvent.writable
-            swap(&event, &events[index])
+            if self.isTraced { self.trace(TracedFrame(event, at: self.now)) }
+            count += 1
+            if count == 1 { first = event.messageName }
             if self.slowListeners.timesEach, let name = event.messageName {
                 let start = self.now
                 self.receive(consume event, epoch: epoch)
@@ -58,6 +56,8 @@ extension ConnectionCore {
             }
             if !self.effects.isEmpty { self.performEffects() }
         }
+        self.noteTime(since: start, messages: count, only: first)
+        self.isResumptionStale = true
     }
 
     /// Warns of listeners that hold up everything else on the executor.
@@ -99,11 +99,6 @@ extension ConnectionCore {
             replier = Replier(id: id, link: link, core: self)
         }
         self.router.route(Message(inbound, replier: replier))
-    }
-
-    private func trace(_ events: [LinkEvent]) {
-        let now = self.now
-        self.inbox.withState { $0.trace.record(events[...], at: now) }
     }
 }
 

@@ -24,7 +24,8 @@ final class ConnectionCore {
     // Its methods call nobody, so that no access meets another; the check costs a twentieth of a message.
     @exclusivity(unchecked) var commands: CommandStateMachine
     let router = EventRouter()
-    var outgoingListeners: [(id: UInt64, handler: @Sendable (Command) -> Void)] = []
+    // Looked at for each message, as are the next ones; nothing is called while they change.
+    @exclusivity(unchecked) var outgoingListeners: [(id: UInt64, handler: @Sendable (Command) -> Void)] = []
     var slowListeners: SlowListeners
     var observers = StatusObservers()
     var latestChange: StateChange?
@@ -34,8 +35,8 @@ final class ConnectionCore {
     var hasServerSpoken = false
     /// Whether the link was told to read no further.
     var isReadingPaused = false
-    var drains = DrainWaiters()
-    var link: (any Link)?
+    @exclusivity(unchecked) var drains = DrainWaiters()
+    @exclusivity(unchecked) var link: (any Link)?
     /// The latest link, which knows how the next one resumes its session.
     var latestLink: (any Link)?
     /// The credentials of the attempt that is under way.

@@ -22,10 +22,6 @@ struct FrameTrace: Sendable {
         if self.latest.count == self.capacity { self.latest.removeFirst() }
         self.latest.append(frame())
     }
-
-    mutating func record(_ events: ArraySlice<LinkEvent>, at time: ContinuousClock.Instant) {
-        for event in events { self.record(TracedFrame(event, at: time)) }
-    }
 }
 
 /// Something that crossed a link: what it was and how large, never what it said.

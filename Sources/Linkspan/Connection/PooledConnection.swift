@@ -45,6 +45,8 @@ final class PooledConnection: ManagedConnection {
     var lateReplies: UInt64 { self.inbox.withState { $0.lateReplies } }
 
     var status: ConnectionStatus {
+        // A listener learns what it can resume from once it has heard its message.
+        self.core.inTurn?.publishResumption()
         var status = self.inbox.withState { $0.status }
         status.time = self.scheduler.now
         return status
@@ -214,7 +216,7 @@ extension PooledConnection {
     }
 
     private func submit(_ command: consuming Command) throws(LinkspanError) {
-        if let core = self.core.inTurn { return try core.accept(consume command) }
+        if let core = self.core.inTurn { return try core.perform(consume command) }
         let isTimed = command.timeout != nil || command.isOfDelivery || command.isRequest
         try self.inbox.submit(command, made: isTimed ? self.scheduler.now : nil, to: self.core)
     }

@@ -1,19 +1,24 @@
 /// Finds out whose listeners hold the connection's executor for too long.
 ///
 /// A read is timed as a whole, which costs its messages next to nothing. Only after one that took too long are the
-/// messages timed one by one.
+/// messages of the next reads timed one by one.
 struct SlowListeners {
+    /// How long messages are timed one by one after a slow read.
+    private static let timedReads = 1_000
     /// Names come from the server.
     private static let nameLimit = 256
 
     /// How long the listeners of a message, or of a read, may take.
     var limit: Duration
-    /// Whether messages are timed one by one.
-    private(set) var timesEach = false
+    /// How many reads follow of which each message is timed.
+    private var readsToTime = 0
     /// The events that have been told.
     private var told: Set<String> = []
 
     init(limit: Duration) { self.limit = limit }
+
+    /// Whether messages are timed one by one.
+    var timesEach: Bool { self.readsToTime > 0 }
 
     /// The listeners of one message have returned.
     ///
@@ -25,6 +30,6 @@ struct SlowListeners {
 
     /// The listeners of several messages have returned.
     mutating func heardSeveral(in time: Duration) {
-        if time > self.limit { self.timesEach = true }
+        if time > self.limit { self.readsToTime = Self.timedReads } else if self.timesEach { self.readsToTime -= 1 }
     }
 }

@@ -139,16 +139,17 @@ extension JSONScanner {
     @inline(__always)
     static func skipPlain(_ text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
         var position = start
-        let raw = UnsafeRawBufferPointer(text)
+        guard let raw = text.baseAddress.map({ UnsafeRawPointer($0) }) else { return start }
         while position &+ 8 <= text.count {
-            let word = raw.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: position, as: UInt64.self))
             let quote = word ^ 0x2222_2222_2222_2222
             let slash = word ^ 0x5C5C_5C5C_5C5C_5C5C
             let low: UInt64 = 0x0101_0101_0101_0101
             let high: UInt64 = 0x8080_8080_8080_8080
-            // The classic "has a zero byte" and "has a byte below n" tests. A false alarm only ends the fast loop.
+            // The classic "has a zero byte" and "has a byte below n" tests. False alarms stand behind a true one only, so
+            // that the first is true.
             let found = ((quote &- low) & ~quote) | ((slash &- low) & ~slash) | ((word &- (low &* 0x20)) & ~word)
-            if found & high != 0 { break }
+            guard found & high == 0 else { return position &+ (found & high).trailingZeroBitCount / 8 }
             position &+= 8
         }
         while position < text.count {

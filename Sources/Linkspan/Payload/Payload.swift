@@ -46,9 +46,18 @@ public struct Payload: Sendable, Hashable {
     /// The argument at `index`, still undecoded, or nil when there are fewer.
     public subscript(index: Int) -> PayloadValue? {
         guard index >= 0 else { return nil }
-        var cursor = ElementCursor(self.elements)
-        for _ in 0..<index where cursor.next() == nil { return nil }
-        return cursor.next().map { PayloadValue(text: $0, attachments: self.attachments) }
+        let range: Range<Int>? = self.elements.withUnsafeBufferPointer { text in
+            var position = 0
+            for _ in 0..<index {
+                guard let element = ElementCursor.element(of: text, from: position) else { return nil }
+                position = element.next
+            }
+            return ElementCursor.element(of: text, from: position).map { $0.start..<$0.end }
+        }
+        guard let range else { return nil }
+        let base = self.elements.startIndex
+        return PayloadValue(
+            text: self.elements[base &+ range.lowerBound..<base &+ range.upperBound], attachments: self.attachments)
     }
 
     fileprivate static func check(_ elements: ArraySlice<UInt8>) throws(JSONScanError) {
@@ -120,17 +129,23 @@ struct ElementCursor {
 
     init(_ elements: ArraySlice<UInt8>) { self.rest = elements }
 
+    /// Where the value at `position` stands without the space around it, and where the next one may begin.
+    @inline(__always)
+    static func element(
+        of text: UnsafeBufferPointer<UInt8>, from position: Int
+    ) -> (start: Int, end: Int, next: Int)? {
+        var scanner = JSONScanner(maximumValues: .max)
+        let start = JSONScanner.skipSpace(text, from: position)
+        guard start < text.count, let end = try? scanner.skipValue(text, from: start) else { return nil }
+        var next = JSONScanner.skipSpace(text, from: end)
+        if next < text.count, text[next] == UInt8(ascii: ",") { next += 1 }
+        return (start, end, next)
+    }
+
     /// The next value without the space around it, or nil at the end (or where the text is not well-formed).
     mutating func next() -> ArraySlice<UInt8>? {
-        let bounds: (start: Int, end: Int, next: Int)? = self.rest.withUnsafeBufferPointer { text in
-            var scanner = JSONScanner(maximumValues: .max)
-            let start = JSONScanner.skipSpace(text, from: 0)
-            guard start < text.count, let end = try? scanner.skipValue(text, from: start) else { return nil }
-            var next = JSONScanner.skipSpace(text, from: end)
-            if next < text.count, text[next] == UInt8(ascii: ",") { next += 1 }
-            return (start, end, next)
-        }
-        guard let bounds else {
+        let element = self.rest.withUnsafeBufferPointer { Self.element(of: $0, from: 0) }
+        guard let bounds = element else {
             self.rest = []
             return nil
         }

@@ -6,8 +6,8 @@ public import LinkspanRuntime
 /// buffer while offline, retry, reconnect, or keep connection states: the core does that once for all transports. So a
 /// transport is small, and every transport behaves alike.
 ///
-/// Everything is callback-shaped and nothing here suspends. A link hands received events to its ``LinkReceiver`` in
-/// batches, on the transport's executor; there is no task and no hop per message.
+/// Everything is callback-shaped and nothing here suspends. A link tells its ``LinkReceiver`` once for each read, on the
+/// transport's executor, and the receiver takes the events one by one; there is no task and no hop per message.
 public protocol Transport: Sendable {
     /// The name that configuration files use, such as `socketio`.
     var name: String { get }
@@ -187,11 +187,23 @@ public enum SendAcceptance: Sendable, Hashable {
 ///
 /// Implemented by the core.
 public protocol LinkReceiver: AnyObject, Sendable {
-    /// Takes events of one link, in order.
+    /// Takes events of one link, in order: calls `next` until that returns nil.
     ///
-    /// A link calls this on the transport's executor. ``LinkEvent/opened(_:)`` comes at most once and before any
-    /// message; ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included.
-    func receive(_ events: consuming [LinkEvent])
+    /// A link calls this on the transport's executor, best once for each read: then one event is handled before the next
+    /// is decoded, and nothing is gathered in between. ``LinkEvent/opened(_:)`` comes at most once and before any message;
+    /// ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included. While `next` runs,
+    /// the link must not tell its receiver of anything else.
+    ///
+    /// - Parameter next: the next event; nil when there is none for now.
+    func receive(_ next: () -> LinkEvent?)
+}
+
+extension LinkReceiver {
+    /// Takes events that are there already; see ``receive(_:)-(()->LinkEvent?)``.
+    public func receive(_ events: [LinkEvent]) {
+        var iterator = events.makeIterator()
+        self.receive { iterator.next() }
+    }
 }
 
 /// What happens on a link.

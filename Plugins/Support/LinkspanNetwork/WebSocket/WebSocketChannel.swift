@@ -48,8 +48,6 @@ public final class WebSocketChannel {
     private var control = ControlRate()
     /// How many messages have come.
     private var messages = 0
-    /// The number of messages in the last read: room for as many is reserved for the next.
-    private var latestCount = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false
     /// Whether bytes that were read wait to be decompressed in a later turn.
@@ -178,32 +176,41 @@ extension WebSocketChannel {
         if !self.isBehind { self.take(chunk) }
     }
 
-    /// Hands over what the session makes of the bytes that were read, the last of which are `chunk`.
-    private func take(_ chunk: [UInt8]) {
+    /// What comes of the bytes that were read, the last of which are `chunk`.
+    private struct Reading {
+        let chunk: [UInt8]
+        let controlFrames: Int
+        /// How many bytes may have been made of compressed messages when the rest has to wait.
+        let inflationLimit: Int
         var output: [UInt8] = []
-        var messages: [WebSocketMessage] = []
-        // As many as last time, which saves growing step by step.
-        messages.reserveCapacity(self.latestCount)
-        defer { self.latestCount = min(messages.count, 1_024) }
-        let ending = self.decode(chunk, to: &messages, output: &output)
-        self.messages += messages.count
-        let isUnfinished = self.session.unfinishedBytes != nil
-        // What came before a broken rule may still be answered; whoever has said goodbye listens to no answer.
-        if case .closed(let event)? = ending?.0, event.violation != nil, !messages.isEmpty {
-            self.handler.received(messages)
-            messages = []
-        }
-        if ending != nil { self.isOpen = false }
-        // A server that does not read gets no more pongs; the farewell it gets in any case.
-        if !output.isEmpty, let stream = self.stream,
-            ending != nil || stream.pendingBytes <= self.request.highWaterMark
-        {
-            stream.write { $0.append(contentsOf: output) }
-        }
-        if !messages.isEmpty { self.handler.received(messages) }
-        if let (end, streamEnd) = ending { return self.finish(end, streamEnd) }
-        if isUnfinished { self.watchMessage() }
+        var ending: (end: WebSocketEnd, stream: WebSocketSession.StreamEnd)?
+        var isOver = false
+    }
+
+    /// Hands over what the session makes of the bytes that were read.
+    private func take(_ chunk: [UInt8]) {
+        var reading = Reading(
+            chunk: chunk, controlFrames: self.session.controlFrames,
+            inflationLimit: self.session.inflatedBytes + Self.inflationPerTurn)
+        self.isBehind = false
+        var first = self.nextMessage(&reading)
+        if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
+        if reading.ending != nil { self.isOpen = false }
+        self.write(&reading)
+        if let (end, stream) = reading.ending { return self.finish(end, stream) }
+        if self.session.unfinishedBytes != nil { self.watchMessage() }
         if self.isBehind { self.awaitTurn() }
+    }
+
+    /// Sends the answers to what was read.
+    ///
+    /// A server that does not read gets no more pongs; the farewell it gets in any case.
+    private func write(_ reading: inout Reading) {
+        guard !reading.output.isEmpty, let stream = self.stream,
+            reading.ending != nil || stream.pendingBytes <= self.request.highWaterMark
+        else { return }
+        stream.write { $0.append(contentsOf: reading.output) }
+        reading.output.removeAll(keepingCapacity: true)
     }
 
     /// Reads nothing more, and goes on after a pause with what was read.
@@ -225,29 +232,35 @@ extension WebSocketChannel {
         if !self.isPaused { self.stream?.setReadingPaused(false) }
     }
 
-    private func decode(
-        _ chunk: [UInt8], to messages: inout [WebSocketMessage], output: inout [UInt8]
-    ) -> (WebSocketEnd, WebSocketSession.StreamEnd)? {
-        let controlFrames = self.session.controlFrames
-        let limit = self.session.inflatedBytes + Self.inflationPerTurn
-        self.isBehind = false
-        while let event = self.session.next(into: &output) {
+    /// The next message of a read; nil when it has no more.
+    private func nextMessage(_ reading: inout Reading) -> WebSocketMessage? {
+        guard !reading.isOver else { return nil }
+        while let event = self.session.next(into: &reading.output) {
+            let message: WebSocketMessage
             switch consume event {
-            case .text(let text): messages.append(.text(text))
-            case .binary(let bytes): messages.append(.binary(bytes))
-            case .pong: ()
+            case .text(let text): message = .text(text)
+            case .binary(let bytes): message = .binary(bytes)
+            case .pong: continue
             case .closed(let event, let stream):
-                return (event.violation == nil ? nil : self.lateRefusal(chunk)).map { ($0, .drop) }
-                    ?? (.closed(event), stream)
+                let refusal = event.violation == nil ? nil : self.lateRefusal(reading.chunk)
+                reading.ending = refusal.map { ($0, .drop) } ?? (.closed(event), stream)
+                reading.isOver = true
+                return nil
             }
-            if self.session.inflatedBytes >= limit {
+            self.messages += 1
+            if self.session.inflatedBytes >= reading.inflationLimit {
                 self.isBehind = true
-                break
+                reading.isOver = true
             }
+            if !reading.output.isEmpty { self.write(&reading) }
+            return message
         }
-        let newControlFrames = self.session.controlFrames - controlFrames
-        guard newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) else { return nil }
-        return self.session.fail(.controlFlood, into: &output).map { (.closed($0), .drop) }
+        reading.isOver = true
+        let newControlFrames = self.session.controlFrames - reading.controlFrames
+        if newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) {
+            reading.ending = self.session.fail(.controlFlood, into: &reading.output).map { (.closed($0), .drop) }
+        }
+        return nil
     }
 
     /// What the server means that agrees to the upgrade and then answers in HTTP all the same, as engine.io does.

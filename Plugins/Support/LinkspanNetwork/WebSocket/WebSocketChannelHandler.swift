@@ -7,8 +7,10 @@ public protocol WebSocketChannelHandler: AnyObject {
     /// - Parameter subprotocol: what the server chose of the offered ones, or nil.
     func opened(subprotocol: String?)
 
-    /// Messages have arrived: all of one read together.
-    func received(_ messages: [WebSocketMessage])
+    /// Messages have arrived: all of one read, of which each is decoded when it is asked for.
+    ///
+    /// - Parameter next: the next message; nil when there is none. Has to be called until then.
+    func received(_ next: () -> WebSocketMessage?)
 
     /// There is room again after ``WebSocketChannel/SendResult/full``.
     func drained()

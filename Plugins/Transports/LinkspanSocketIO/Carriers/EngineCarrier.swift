@@ -52,6 +52,14 @@ extension EngineCarrier {
     }
 }
 
+extension EngineCarrierHandler {
+    /// Packets that are there already have come.
+    func carrierReceived(_ packets: [WebSocketMessage]) {
+        var iterator = packets.makeIterator()
+        self.carrierReceived { iterator.next() }
+    }
+}
+
 /// Hears what happens on a carrier.
 ///
 /// All calls come on the loop, one at a time and in order, and never from inside a call of the carrier.
@@ -59,8 +67,10 @@ protocol EngineCarrierHandler: AnyObject {
     /// Packets may be sent, and come.
     func carrierOpened()
 
-    /// Packets have come: all of one read together.
-    func carrierReceived(_ packets: [WebSocketMessage])
+    /// Packets have come: all of one read, of which each is taken when it is asked for.
+    ///
+    /// - Parameter next: the next packet; nil when there is none. Has to be called until then.
+    func carrierReceived(_ next: () -> WebSocketMessage?)
 
     /// There is room again after `full`.
     func carrierDrained()

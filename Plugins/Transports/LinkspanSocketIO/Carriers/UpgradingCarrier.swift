@@ -138,7 +138,10 @@ extension UpgradingCarrier {
 
     fileprivate func candidateOpened() { self.act(self.probe.candidateOpened()) }
 
-    fileprivate func candidateReceived(_ packets: [WebSocketMessage]) {
+    fileprivate func candidateReceived(_ next: () -> WebSocketMessage?) {
+        if self.probe.isUpgraded { return self.handler.carrierReceived(next) }
+        var packets: [WebSocketMessage] = []
+        while let packet = next() { packets.append(packet) }
         let action = self.probe.candidateReceived(packets)
         action == .handOn ? self.handler.carrierReceived(packets) : self.act(action)
     }
@@ -164,7 +167,7 @@ private final class PollingEnd: EngineCarrierHandler {
     init(carrier: UpgradingCarrier) { self.carrier = carrier }
 
     func carrierOpened() { self.carrier.outer.carrierOpened() }
-    func carrierReceived(_ packets: [WebSocketMessage]) { self.carrier.outer.carrierReceived(packets) }
+    func carrierReceived(_ next: () -> WebSocketMessage?) { self.carrier.outer.carrierReceived(next) }
     func carrierDrained() { self.carrier.outer.carrierDrained() }
     func carrierClosed(_ error: LinkspanError) { self.carrier.pollingClosed(error) }
 }
@@ -176,7 +179,7 @@ private final class CandidateEnd: EngineCarrierHandler {
     init(carrier: UpgradingCarrier) { self.carrier = carrier }
 
     func carrierOpened() { self.carrier.candidateOpened() }
-    func carrierReceived(_ packets: [WebSocketMessage]) { self.carrier.candidateReceived(packets) }
+    func carrierReceived(_ next: () -> WebSocketMessage?) { self.carrier.candidateReceived(next) }
     func carrierDrained() { self.carrier.candidateDrained() }
     func carrierClosed(_ error: LinkspanError) { self.carrier.candidateClosed(error) }
 }

@@ -82,23 +82,19 @@ final class WebSocketCarrier: EngineCarrier {
 extension WebSocketCarrier: WebSocketChannelHandler {
     func opened(subprotocol: String?) { self.handler.carrierOpened() }
 
-    func received(_ messages: [WebSocketMessage]) {
-        guard let type = self.binaryType else { return self.handler.carrierReceived(messages) }
-        var packets: [WebSocketMessage] = []
-        for message in messages {
-            switch message {
-            case .binary(let bytes):
-                guard bytes.first == type else {
-                    // Nothing else is sent in binary. What came before counts.
-                    self.handler.carrierReceived(packets)
-                    return self.abort()
-                }
-                packets.append(.binary(bytes.dropFirst()))
-            case .text:
-                packets.append(message)
+    func received(_ next: () -> WebSocketMessage?) {
+        guard let type = self.binaryType else { return self.handler.carrierReceived(next) }
+        var isValid = true
+        self.handler.carrierReceived {
+            while let message = next() {
+                guard isValid, case .binary(let bytes) = message else { return isValid ? message : nil }
+                if bytes.first == type { return .binary(bytes.dropFirst()) }
+                // Nothing else is sent in binary. What came before counts.
+                isValid = false
             }
+            return nil
         }
-        self.handler.carrierReceived(packets)
+        if !isValid { self.abort() }
     }
 
     func drained() { self.handler.carrierDrained() }

@@ -40,13 +40,13 @@ struct SocketIOBody: Sendable, Hashable {
     /// The event without attachments that it is, as a part of its frame; nil when it is something else.
     @inline(__always)
     func plainEvent(
-        _ frame: ArraySlice<UInt8>, behind type: Int
+        _ frame: ArraySlice<UInt8>, behind type: Int, _ latest: inout EventName
     ) throws(SocketIOProtocolError) -> InboundMessage? {
         guard case .array(let first, let elements) = self.content, self.header.attachments == 0,
             self.header.type == .event
         else { return nil }
         return InboundMessage(
-            event: try Self.name(frame, first.lowerBound &+ type..<first.upperBound &+ type),
+            event: try latest.name(frame, first.lowerBound &+ type..<first.upperBound &+ type),
             payload: Payload(
                 trustedElements: Self.slice(frame, elements.lowerBound &+ type..<elements.upperBound &+ type)),
             replyID: self.header.id)
@@ -64,7 +64,7 @@ struct SocketIOBody: Sendable, Hashable {
         case .event, .binaryEvent:
             guard case .array(let first, let elements) = self.content else { return nil }
             let payload = Payload(trustedElements: Self.slice(text, elements), attachments: attachments)
-            let name = try Self.name(text, first)
+            let name = try EventName.read(text, first)
             return .event(
                 namespace: namespace, message: InboundMessage(event: name, payload: payload, replyID: self.header.id))
         case .ack, .binaryAck:
@@ -172,25 +172,6 @@ extension SocketIOBody {
         var end = range.upperBound
         while end > start, text[end &- 1] <= 0x20 { end &-= 1 }
         return start..<end
-    }
-
-    /// The event's name.
-    ///
-    /// Its escapes are resolved only when it has some.
-    @inline(__always)
-    private static func name(_ text: ArraySlice<UInt8>, _ range: Range<Int>) throws(SocketIOProtocolError) -> String {
-        let name: String = text.withUnsafeBufferPointer { bytes in
-            let written = UnsafeBufferPointer(rebasing: bytes[range])
-            guard written.first == UInt8(ascii: "\"") else { return String(decoding: written, as: UTF8.self) }
-            let inside = UnsafeBufferPointer(rebasing: written.dropFirst().dropLast())
-            return inside.contains(UInt8(ascii: "\\"))
-                ? Payload(trustedElements: Array(written)[...])[0]?.string ?? ""
-                : String(decoding: inside, as: UTF8.self)
-        }
-        guard !ReservedEvent.contains(name) else {
-            throw SocketIOProtocolError(.reservedEvent, "an event has a name that the protocol keeps for itself")
-        }
-        return name
     }
 
     private static func badPayload(_ why: String) -> SocketIOProtocolError { SocketIOProtocolError(.badPayload, why) }

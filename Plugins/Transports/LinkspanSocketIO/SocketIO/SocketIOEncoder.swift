@@ -5,6 +5,42 @@ package import Linkspan
 /// Attachments travel after the text as binary frames, one each, with nothing between (S03): the caller sends
 /// `payload.attachments` in order. Payloads must be well-formed, which those of the SDK are.
 package enum SocketIOEncoder {
+    /// The head of events of one name without attachments: most events have the name of the one before.
+    ///
+    /// Not copyable, so that it is looked at where it is.
+    struct EventHead: ~Copyable {
+        private var event: String?
+        /// The frame up to the acknowledgement's id.
+        private var beforeID: [UInt8] = []
+        /// What stands between that and the arguments.
+        private var behindID: [UInt8] = []
+
+        init() {}
+
+        init(_ event: String, in namespace: SocketIONamespace) {
+            self.event = event
+            SocketIOEncoder.appendHead(.event, attachments: 0, in: namespace, to: &self.beforeID)
+            self.behindID = [UInt8(ascii: "[")]
+            SocketIOEncoder.append(string: event, to: &self.behindID)
+        }
+
+        @inline(__always)
+        func isOf(_ event: String) -> Bool { self.event == event }
+
+        /// Appends an event without attachments.
+        @inline(__always)
+        func append(_ elements: ArraySlice<UInt8>, id: UInt64?, to output: inout [UInt8]) {
+            output.append(contentsOf: self.beforeID)
+            if let id { SocketIOEncoder.append(id, to: &output) }
+            output.append(contentsOf: self.behindID)
+            if !elements.isEmpty {
+                output.append(UInt8(ascii: ","))
+                elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
+            }
+            output.append(UInt8(ascii: "]"))
+        }
+    }
+
     /// Appends an event.
     ///
     /// - Parameters:

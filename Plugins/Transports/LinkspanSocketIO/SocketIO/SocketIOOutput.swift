@@ -1,59 +1,50 @@
+internal import DequeModule
 internal import Linkspan
 internal import LinkspanNetwork
 
-/// What a ``SocketIOSession`` wants done, gathered over one received chunk.
+/// What a ``SocketIOSession`` wants done.
 ///
 /// The order within each list counts; between them: write, then deliver, then close.
 struct SocketIOOutput: Sendable {
-    /// Text frames to send.
-    var frames = FrameQueue()
-    /// Events for the owners of namespaces, in order.
-    private(set) var batches: [NamespaceBatch] = []
-    /// Set when the stream has to be dropped.
-    ///
-    /// Each namespace has its closing event among the batches already.
-    var close: LinkspanError?
-
-    /// Whether there is nothing to do.
-    var isEmpty: Bool { self.batches.isEmpty && self.frames.isEmpty && self.close == nil }
-
-    /// Forgets everything but keeps the memory for the next chunk.
-    mutating func removeAll() {
-        self.frames.removeAll()
-        self.batches.removeAll(keepingCapacity: true)
-        self.close = nil
+    /// An event for the owner of a namespace.
+    private struct Delivery: Sendable {
+        /// The index that ``SocketIOSession/join(_:auth:recovery:timeout:now:output:)`` returned.
+        let namespace: Int
+        let event: LinkEvent
     }
 
-    /// Takes the events out.
-    mutating func takeBatches() -> [NamespaceBatch] {
-        var batches: [NamespaceBatch] = []
-        swap(&batches, &self.batches)
-        return batches
+    /// Text frames to send.
+    var frames = FrameQueue()
+    /// The next event; apart from the others, because most packets are one event, which then needs no memory.
+    private var first: Delivery?
+    /// The events behind it.
+    private var rest: Deque<Delivery> = []
+    /// Set when the stream has to be dropped.
+    ///
+    /// Each namespace has its closing event among the events already.
+    var close: LinkspanError?
+    /// Whether the session's deadlines may have changed.
+    var hasNewDeadlines = false
+
+    /// Whether there is nothing to do.
+    var isEmpty: Bool { self.first == nil && self.frames.isEmpty && self.close == nil }
+
+    /// The namespace of the next event; nil when there is none.
+    var nextNamespace: Int? { self.first?.namespace }
+
+    /// Takes the next event out, if it is one of that namespace.
+    @inline(__always)
+    mutating func takeEvent(of namespace: Int) -> LinkEvent? {
+        guard self.first?.namespace == namespace, let delivery = self.first.take() else { return nil }
+        if !self.rest.isEmpty { self.first = self.rest.popFirst() }
+        return delivery.event
     }
 
     /// Adds an event of a namespace.
     @inline(__always)
     mutating func deliver(_ event: consuming LinkEvent, to namespace: Int) {
-        let last = self.batches.count - 1
-        if last >= 0, self.batches[last].namespace == namespace {
-            self.batches[last].events.append(event)
-        } else {
-            self.batches.append(NamespaceBatch(namespace: namespace, events: [event]))
-        }
-    }
-}
-
-/// Events of one namespace that follow one another.
-struct NamespaceBatch: Sendable {
-    /// The index that ``SocketIOSession/join(_:auth:recovery:timeout:now:output:)`` returned.
-    var namespace: Int
-    /// What happened there.
-    var events: [LinkEvent]
-
-    mutating func takeEvents() -> [LinkEvent] {
-        var events: [LinkEvent] = []
-        swap(&events, &self.events)
-        return events
+        let delivery = Delivery(namespace: namespace, event: event)
+        if self.first == nil { self.first = delivery } else { self.rest.append(delivery) }
     }
 }
 

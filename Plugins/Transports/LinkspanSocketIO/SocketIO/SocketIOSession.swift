@@ -20,6 +20,7 @@ struct SocketIOSession: Sendable {
     private var namespaces: [NamespaceSession] = []
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
+    private var latestName = EventName()
     private var attachmentsDeadline: ContinuousClock.Instant?
     /// Whether the Engine.IO session is open; looked at for each frame.
     private var isOpen = false
@@ -137,12 +138,14 @@ struct SocketIOSession: Sendable {
         if self.isOpen, text.first == UInt8(ascii: "4") {
             return self.handle(in: text, behind: 1, now: now, output: &output)
         }
+        output.hasNewDeadlines = true
         self.handle(self.engine.receive(text: text, now: now), now: now, output: &output)
     }
 
     /// Takes a binary frame.
     mutating func receive(binary: ArraySlice<UInt8>, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
         guard !self.isClosed else { return }
+        output.hasNewDeadlines = true
         self.handle(self.engine.receive(binary: binary, now: now), now: now, output: &output)
     }
 
@@ -212,7 +215,7 @@ extension SocketIOSession {
         do throws(SocketIOProtocolError) {
             let body = try self.decoder.check(text: frame, behind: type)
             if let index = self.index(of: body, in: frame, behind: type),
-                let event = try body.plainEvent(frame, behind: type)
+                let event = try body.plainEvent(frame, behind: type, &self.latestName)
             {
                 return self.namespaces[index].receive(event, output: &output)
             }
@@ -220,6 +223,7 @@ extension SocketIOSession {
             if let packet = try self.decoder.finish(body, text) { return self.dispatch(packet, output: &output) }
             // Nothing complete: perhaps the first part of a packet whose attachments are now awaited.
             if self.decoder.isCollecting {
+                output.hasNewDeadlines = true
                 self.attachmentsDeadline = now.advanced(by: self.limits.attachmentsTimeout)
             }
         } catch {
