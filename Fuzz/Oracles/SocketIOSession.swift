@@ -76,8 +76,9 @@ private struct SessionLife {
             let isFit = text == "3" || text.hasPrefix("40") || text.hasPrefix("41")
             try require(isFit && FuzzInput.isUTF8(frame), "the session writes \(text)")
         }
-        for batch in output.batches {
-            for event in batch.events { try self.note(event, in: batch.namespace) }
+        var rest = output
+        while let namespace = rest.nextNamespace, let event = rest.takeEvent(of: namespace) {
+            try self.note(event, in: namespace)
         }
         guard let error = output.close else { return }
         self.isOver = true

@@ -35,7 +35,9 @@ final class LinkProbe: LinkReceiver {
     /// Calls `handler` from inside the receiver, behind the book-keeping.
     func onEvent(_ handler: @escaping @Sendable (LinkEvent) -> Void) { self.state.change { $0.handler = handler } }
 
-    func receive(_ events: [LinkEvent]) {
+    func receive(_ next: () -> LinkEvent?) {
+        var events: [LinkEvent] = []
+        while let event = next() { events.append(event) }
         let handler = self.state.change { state in
             if state.isInside { state.violations.append("two batches came at once") }
             if state.isCalling { state.violations.append("a batch came inside a call on the link") }

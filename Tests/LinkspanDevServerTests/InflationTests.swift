@@ -17,13 +17,14 @@ struct InflationTests {
         let ends = Journal<WebSocketEnd>("the end")
 
         func opened(subprotocol: String?) {}
-        func received(_ messages: [WebSocketMessage]) {
-            self.turns.append(
-                messages.reduce(0) { sum, message in
-                    switch message {
-                    case .text(let bytes), .binary(let bytes): sum + bytes.count
-                    }
-                })
+        func received(_ next: () -> WebSocketMessage?) {
+            var sum = 0
+            while let message = next() {
+                switch message {
+                case .text(let bytes), .binary(let bytes): sum += bytes.count
+                }
+            }
+            self.turns.append(sum)
         }
         func drained() {}
         func closed(_ end: WebSocketEnd) { self.ends.append(end) }

@@ -90,5 +90,5 @@ struct RenewalTests {
 
 /// Hears nothing.
 private final class Silence: LinkReceiver {
-    func receive(_ events: [LinkEvent]) {}
+    func receive(_ next: () -> LinkEvent?) { while next() != nil {} }
 }

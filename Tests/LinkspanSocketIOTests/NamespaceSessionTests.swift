@@ -194,7 +194,7 @@ struct NamespaceSessionTests {
         #expect(output.happenings == [.closed(index, .disconnected)])
         #expect(session.activeNamespaces == 0)
         #expect(session.take(#"42/chat,["late"]"#).isEmpty)
-        output.removeAll()
+        output = SocketIOOutput()
         session.leave(index, reason: LinkspanError(.disconnected, "left"), output: &output)
         #expect(output.isEmpty)
     }

@@ -121,11 +121,11 @@ struct SocketIOSessionTests {
         _ = try session.enter("/left")
         var output = SocketIOOutput()
         session.leave(3, reason: LinkspanError(.disconnected, "left"), output: &output)
-        output.removeAll()
+        output = SocketIOOutput()
         session.streamClosed(LinkspanError(.connectionLost, "reset"), output: &output)
         #expect(output.happenings == [.closed(0, .connectionLost), .closed(2, .connectionLost)])
         #expect(output.close == nil, "the stream is gone already")
-        output.removeAll()
+        output = SocketIOOutput()
         session.streamClosed(LinkspanError(.connectionLost, "reset"), output: &output)
         #expect(output.isEmpty)
         let error = #expect(throws: LinkspanError.self) { try session.enter("/new") }
@@ -165,7 +165,7 @@ struct SocketIOSessionTests {
             output.happenings == [
                 .opened(0, sid: "s", isContinuous: false), .message(0, "e", "1"), .closed(1, .credentialsRefused),
             ])
-        output.removeAll()
+        output = SocketIOOutput()
         #expect(output.isEmpty)
     }
 

@@ -122,7 +122,11 @@ struct Delivery {
 extension SocketIOOutput {
     /// The events, each by itself.
     var deliveries: [Delivery] {
-        self.batches.flatMap { batch in batch.events.map { Delivery(namespace: batch.namespace, event: $0) } }
+        var (rest, deliveries): (SocketIOOutput, [Delivery]) = (self, [])
+        while let namespace = rest.nextNamespace, let event = rest.takeEvent(of: namespace) {
+            deliveries.append(Delivery(namespace: namespace, event: event))
+        }
+        return deliveries
     }
     /// The deliveries, to compare.
     var happenings: [Happening] { self.deliveries.map(Happening.init) }

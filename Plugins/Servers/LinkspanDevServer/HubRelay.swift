@@ -84,7 +84,10 @@ final class HubRelay: LinkReceiver {
         link?.call { $0.abort() }
     }
 
-    func receive(_ events: [LinkEvent]) {
+    func receive(_ next: () -> LinkEvent?) {
+        var batch: [LinkEvent] = []
+        while let event = next() { batch.append(event) }
+        let events = batch
         self.run.loop.execute { self.run.performNow { for event in events { self.heard(event) } } }
     }
 

@@ -111,9 +111,9 @@ final class Conversation: WebSocketChannelHandler, Sendable {
 
     func opened(subprotocol: String?) {}
 
-    func received(_ messages: [WebSocketMessage]) {
+    func received(_ next: () -> WebSocketMessage?) {
         let channel = self.channel.value
-        for message in messages {
+        while let message = next() {
             switch message {
             case .text(let text) where !self.echoes:
                 self.lastText.withLock { $0 = String(decoding: text, as: UTF8.self) }

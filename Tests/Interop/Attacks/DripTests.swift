@@ -14,7 +14,7 @@ extension Interop {
             let openings = Journal<Void>("the opening of the channel")
 
             func opened(subprotocol: String?) { self.openings.append(()) }
-            func received(_ messages: [WebSocketMessage]) {}
+            func received(_ next: () -> WebSocketMessage?) { while next() != nil {} }
             func drained() {}
             func closed(_ end: WebSocketEnd) { self.ends.append(end) }
         }

@@ -121,16 +121,17 @@ private final class Ear: LinkReceiver {
 
     var heard: [String] { self.state.withLock { $0 } }
 
-    func receive(_ events: [LinkEvent]) {
-        let texts = events.map { event in
-            switch event {
-            case .opened: "opened"
-            case .message(let message): "\(message.event) \(message.payload.text)"
-            case .reply(let id, _): "reply \(id)"
-            case .writable: "writable"
-            case .closed(let error): "closed \(error.code.rawValue)"
-            }
+    func receive(_ next: () -> LinkEvent?) {
+        while let event = next() {
+            let text =
+                switch event {
+                case .opened: "opened"
+                case .message(let message): "\(message.event) \(message.payload.text)"
+                case .reply(let id, _): "reply \(id)"
+                case .writable: "writable"
+                case .closed(let error): "closed \(error.code.rawValue)"
+                }
+            self.state.withLock { $0.append(text) }
         }
-        self.state.withLock { $0 += texts }
     }
 }
