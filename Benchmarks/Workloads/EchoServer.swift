@@ -6,7 +6,10 @@ final class EchoServer {
     private let process = Process()
     private let input = Pipe()
 
+    /// Starts the server, or talks to one that runs.
+    ///
     /// - Parameter path: the program, or the port of a server that runs, for tools that bear no child process.
+    /// - Throws: an error of Foundation's when the program does not start.
     init(path: String) throws {
         if let port = Int(path) {
             self.port = port
