@@ -8,7 +8,7 @@ internal import Testing
 
 extension Interop {
     /// Secure connections, and those that must not come about.
-    @Suite(.carriedEachWay) struct TLSTests {
+    @Suite(.overEachCarrier) struct TLSTests {
         /// Shown to servers, and to nobody else.
         private static let canary = "canary-7f3a91"
 

@@ -6,7 +6,7 @@ internal import Testing
 
 extension Interop {
     /// Packets in a form of the app's choice, which the server has to share.
-    @Suite(.carriedEachWay) struct CodecTests {
+    @Suite(.overEachWire) struct CodecTests {
         private static let configuration = SocketIOTransport.Configuration { $0.codec = MessagePackCodec() }
 
         @Test("MessagePack: events, replies, questions, attachments and a refusal", arguments: ServerKind.asyncio)

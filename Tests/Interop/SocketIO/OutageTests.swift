@@ -5,7 +5,7 @@ internal import Testing
 
 extension Interop {
     /// Servers that die, hang and come back, and what becomes of commands meanwhile.
-    @Suite(.carriedEachWay) struct OutageTests {
+    @Suite(.overEachWire) struct OutageTests {
         @Test("a session that the server closes is replaced", arguments: ServerKind.socketIO)
         func replacesSession(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)

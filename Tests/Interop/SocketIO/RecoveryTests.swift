@@ -4,7 +4,7 @@ internal import Testing
 
 extension Interop {
     /// Sessions that go on over another link, against a server that does what the reference does.
-    @Suite struct RecoveryTests {
+    @Suite(.overEachWire) struct RecoveryTests {
         /// Runs a test against a server of its own.
         private static func use(_ body: (PythonServer, Bench) async throws -> Void) async throws {
             try await withServer(.recovery) { server in
@@ -88,12 +88,8 @@ extension Interop {
                     try client.handler.send("cut", 2, 2)
                     try await client.lost()
                     try client.handler.disconnect()
-                    let transport = SocketIOTransport(loop: other.loop)
-                    let configuration = try ConnectionBuilder("http://127.0.0.1:\(server.port)")
-                        .transport(transport)
-                        .resuming(Resumption(state: Secret(exported)))
-                        .build()
-                    let second = try await other.client(configuration)
+                    let resumption = Resumption(state: Secret(exported))
+                    let second = try await other.socketIO(server, resuming: resumption)
                     let info = try await second.connected()
                     #expect(info.isContinuous)
                     #expect(info.sessionID == first.sessionID)
