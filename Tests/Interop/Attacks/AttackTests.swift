@@ -45,7 +45,8 @@ extension Interop {
         private static func bear(
             _ group: AttackGroup, _ server: PythonServer, _ certificates: Certificates?, _ neighbours: PythonServer
         ) async throws {
-            try await Bench.use { bench in
+            // Whose clients come back as those of an app do.
+            try await Bench.use(ConnectionManager()) { bench in
                 let neighbour = try await bench.socketIO(neighbours)
                 try await neighbour.connected()
                 try await neighbour.settle()

@@ -52,6 +52,19 @@ func withServer(
     try await server.use { try await body(server) }
 }
 
+/// Runs a test that mostly waits against servers of its own of several kinds, all at once.
+func withServers(
+    _ kinds: [ServerKind], _ arguments: [String],
+    body: @escaping @Sendable (ServerKind, PythonServer) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup { group in
+        for kind in kinds {
+            group.addTask { try await withServer(kind, arguments) { server in try await body(kind, server) } }
+        }
+        try await group.waitForAll()
+    }
+}
+
 /// Runs a test against a server that stops answering at some point.
 func withSilentServer(_ arguments: [String], body: (PythonServer) async throws -> Void) async throws {
     let server = PythonServer("silent_server.py", arguments, certificates: try await SharedServers.certificates())

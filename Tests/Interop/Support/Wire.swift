@@ -25,9 +25,9 @@ struct Wire: Sendable, Hashable, CustomStringConvertible {
 
 /// Runs a suite's tests over several wires.
 ///
-/// Each test is run over each carrier, every second time through TLS, and the next test the other way round: so each test
-/// meets each value of both, and a suite of two tests or more meets each wire. With `LINKSPAN_WIRES=all` each test is run
-/// over every wire, with the name of a wire over that alone.
+/// Each case of a test is run over each carrier, every second time through TLS, and the next case and the next test begin
+/// the other way round: so each case meets each value of both, and a suite of two tests or more meets each wire. With
+/// `LINKSPAN_WIRES=all` each test is run over every wire, with the name of a wire over that alone.
 ///
 /// An error that is thrown says which wire it was; a recorded issue does not, so the wire is printed before its run.
 struct WireTrait: SuiteTrait, TestTrait, TestScoping {
@@ -45,12 +45,12 @@ struct WireTrait: SuiteTrait, TestTrait, TestScoping {
         self.isComplete = isComplete
     }
 
-    func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? self : nil }
+    func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        for wire in self.wires() {
+        for wire in self.wires(for: test) {
             print("over \(wire):")
             do {
                 try await Wire.$current.withValue(wire) { try await function() }
@@ -60,10 +60,10 @@ struct WireTrait: SuiteTrait, TestTrait, TestScoping {
         }
     }
 
-    /// The wires of the next test.
-    private func wires() -> [Wire] {
+    /// The wires of the next case of a test.
+    private func wires(for test: Test) -> [Wire] {
         let all = self.carriers.flatMap { carriers in self.securities.map { Wire(carriers: carriers, isSecure: $0) } }
-        let turn = self.turn.next()
+        let turn = self.turn.next(of: test.id)
         switch Self.wanted {
         case nil where !self.isComplete:
             return (0..<max(self.carriers.count, self.securities.count)).map { index in
@@ -78,14 +78,21 @@ struct WireTrait: SuiteTrait, TestTrait, TestScoping {
 
     private static let wanted = ProcessInfo.processInfo.environment["LINKSPAN_WIRES"]
 
-    /// Counts the tests of a suite.
+    /// Counts a suite's tests, and on from there the cases of each.
     private final class Turn: Sendable {
-        private let count = Lock(0)
+        private struct State: Sendable {
+            var test: Test.ID?
+            var tests = 0
+            var cases = 0
+        }
 
-        func next() -> Int {
-            self.count.withLock { count in
-                defer { count += 1 }
-                return count
+        private let state = Lock(State())
+
+        func next(of test: Test.ID) -> Int {
+            self.state.withLock { state in
+                if state.test != test { state = State(test: test, tests: state.tests + 1) }
+                state.cases += 1
+                return state.tests + state.cases
             }
         }
     }

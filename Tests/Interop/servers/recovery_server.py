@@ -18,10 +18,12 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import engineio
-from aiohttp import web
+from lifetime import do_without, end_with_input
 
-from lifetime import end_with_input
+do_without("requests", "websocket")
+
+import engineio  # noqa: E402
+from aiohttp import web  # noqa: E402
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 
