@@ -34,7 +34,7 @@ extension Interop {
 
         @Test("an attack costs its own connection at most", arguments: Self.groups)
         func isBorne(_ group: AttackGroup) async throws {
-            let certificates = group.isSecure ? try await Certificates() : nil
+            let certificates = group.isSecure ? try await SharedServers.certificates() : nil
             let neighbours = try await SharedServers.server(.aiohttp)
             let server = PythonServer("hostile_server.py", certificates?.options("good") ?? [])
             try await server.use {

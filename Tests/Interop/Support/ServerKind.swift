@@ -48,7 +48,7 @@ enum ServerKind: String, Sendable, CaseIterable {
 func withServer(
     _ kind: ServerKind, _ arguments: [String] = [], body: (PythonServer) async throws -> Void
 ) async throws {
-    let server = kind.makeServer(arguments, try await SharedServers.certificates())
+    let server = kind.makeServer(arguments, try await SharedServers.presentCertificates())
     try await server.use { try await body(server) }
 }
 
@@ -67,7 +67,7 @@ func withServers(
 
 /// Runs a test against a server that stops answering at some point.
 func withSilentServer(_ arguments: [String], body: (PythonServer) async throws -> Void) async throws {
-    let server = PythonServer("silent_server.py", arguments, certificates: try await SharedServers.certificates())
+    let server = PythonServer("silent_server.py", arguments, certificates: try await SharedServers.presentCertificates())
     try await server.use { try await body(server) }
 }
 
@@ -85,12 +85,15 @@ actor SharedServers {
 
     /// The shared server of a kind, for the present wire.
     static func server(_ kind: ServerKind) async throws -> PythonServer {
-        try await Self.present.started(kind, certificates: Self.certificates())
+        try await Self.present.started(kind, certificates: Self.presentCertificates())
     }
 
+    /// The certificates of all servers.
+    static func certificates() async throws -> Certificates { try await Self.present.madeCertificates() }
+
     /// What a server shows over the present wire; nil for nothing.
-    fileprivate static func certificates() async throws -> Certificates? {
-        Wire.current.isSecure ? try await Self.present.madeCertificates() : nil
+    fileprivate static func presentCertificates() async throws -> Certificates? {
+        Wire.current.isSecure ? try await Self.certificates() : nil
     }
 
     private static var present: SharedServers {
