@@ -29,6 +29,9 @@ enum ServerKind: String, Sendable, CaseIterable {
     /// aiohttp returns what it has (aiohttp issue 3926).
     var takesLargeMessages: Bool { self != .aiohttp || Wire.current.carriers == .webSocket }
 
+    /// The same of messages of 100 kB: in the clear they arrive at once, in records of TLS they do not.
+    var takesMediumMessages: Bool { self.takesLargeMessages || !Wire.current.isSecure }
+
     /// Makes a server for the present wire.
     fileprivate func makeServer(_ arguments: [String], _ certificates: Certificates?) -> PythonServer {
         switch self {
