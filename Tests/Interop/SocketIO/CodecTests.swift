@@ -22,7 +22,8 @@ extension Interop {
                     #expect(try echoed.decode([String: [Int]].self) == ["a": [1, -70_000, 5_000_000_000]])
                     #expect(try echoed.decode(Double.self, at: 1) == 1.5)
                     #expect(try echoed.decode(Bool.self, at: 2))
-                    let blob = Data((0..<(kind.takesMediumMessages ? 70_000 : 7_000)).map { UInt8(truncatingIfNeeded: $0) })
+                    let size = kind.takesMediumMessages ? 70_000 : 7_000
+                    let blob = Data((0..<size).map { UInt8(truncatingIfNeeded: $0) })
                     #expect(
                         try await client.handler.request("req", ["blob": blob]).decode([String: Data].self) == [
                             "blob": blob

@@ -70,7 +70,8 @@ func withServers(
 
 /// Runs a test against a server that stops answering at some point.
 func withSilentServer(_ arguments: [String], body: (PythonServer) async throws -> Void) async throws {
-    let server = PythonServer("silent_server.py", arguments, certificates: try await SharedServers.presentCertificates())
+    let certificates = try await SharedServers.presentCertificates()
+    let server = PythonServer("silent_server.py", arguments, certificates: certificates)
     try await server.use { try await body(server) }
 }
 
