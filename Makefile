@@ -19,7 +19,7 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test prerequisites venv sanitize conformance fuzz attacks benchmark benchmark-compare mutations lint format
+.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks benchmark benchmark-compare mutations lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -39,6 +39,11 @@ test: prerequisites venv $(LEGACY)/.ready  ## Runs every test, those against rea
 	swift build --build-tests
 	swift test --skip-build --no-parallel --skip '$(WITH_SERVERS)'
 	swift test --skip-build --no-parallel --filter '$(WITH_SERVERS)'
+
+test-all: export LINKSPAN_WIRES := $(or $(WIRE),all)
+test-all: prerequisites venv $(LEGACY)/.ready  ## Runs the tests against servers over every wire, not a choice; WIRE=polling+tls: over that one.
+	swift build --build-tests
+	swift test --skip-build --no-parallel --filter '^InteropTests[.]'
 
 sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under a sanitizer: SANITIZER=thread (the default) or address.
 	swift build --build-tests --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER)

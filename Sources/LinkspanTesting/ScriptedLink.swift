@@ -119,6 +119,8 @@ final class ScriptedLink: Link, Sendable {
         return .accepted
     }
 
+    var openingStage: String? { self.withState { $0.phase == .opening ? "waiting for the script" : nil } }
+
     func renewCredentials(_ credentials: Credentials) -> Bool {
         self.withState { state in
             guard state.phase == .open, state.script.showsRenewals else { return false }

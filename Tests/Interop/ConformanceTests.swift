@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanSocketIO
 internal import LinkspanTesting
 internal import LinkspanWebSocket
@@ -11,30 +11,38 @@ extension Interop {
         private static let auth = Payload(trustedElements: Array(#"{"name":"tester"}"#.utf8)[...])
 
         private struct SocketIOFixture: TransportFixture {
-            let loop: EventLoop
+            let loop: any NetworkLoop
+            let tls: TLSPolicy
             let request: LinkRequest
             let refusedRequest: LinkRequest?
             let earlyRequest: LinkRequest?
             let unreachableRequest: LinkRequest?
 
-            init(_ server: PythonServer, loop: EventLoop) throws {
-                let url = "http://127.0.0.1:\(server.port)"
+            init(_ server: PythonServer, loop: any NetworkLoop) throws {
+                let scheme = server.isSecure ? "https" : "http"
+                let url = "\(scheme)://127.0.0.1:\(server.port)"
                 self.loop = loop
+                self.tls = server.tls
                 self.request = LinkRequest(url: try ConnectionURL(url), credentials: Credentials(auth: auth))
                 self.refusedRequest = LinkRequest(
                     url: try ConnectionURL("\(url)/auth"), credentials: try Credentials(auth: ["token": "bad"]))
                 self.earlyRequest = LinkRequest(
                     url: try ConnectionURL(url), credentials: try Credentials(auth: ["early": true]))
-                self.unreachableRequest = LinkRequest(url: try ConnectionURL("http://127.0.0.1:1"))
+                self.unreachableRequest = LinkRequest(url: try ConnectionURL("\(scheme)://127.0.0.1:1"))
             }
 
             func makeTransport() -> any Transport {
-                SocketIOTransport(.init { $0.carriers = CarriedTrait.carriers }, loop: self.loop)
+                let configuration = SocketIOTransport.Configuration {
+                    $0.carriers = Wire.current.carriers
+                    $0.tls = self.tls
+                }
+                return SocketIOTransport(configuration, loop: self.loop)
             }
         }
 
         private struct WebSocketFixture: TransportFixture {
-            let loop: EventLoop
+            let loop: any NetworkLoop
+            let tls: TLSPolicy
             let request: LinkRequest
             let refusedRequest: LinkRequest?
             let earlyRequest: LinkRequest?
@@ -42,30 +50,33 @@ extension Interop {
             /// The server has no code of its own for it.
             let tellsKicks = false
 
-            init(_ server: PythonServer, loop: EventLoop) throws {
-                let url = "ws://127.0.0.1:\(server.port)/envelope"
+            init(_ server: PythonServer, loop: any NetworkLoop) throws {
+                let scheme = server.isSecure ? "wss" : "ws"
+                let url = "\(scheme)://127.0.0.1:\(server.port)/envelope"
                 self.loop = loop
+                self.tls = server.tls
                 self.request = LinkRequest(url: try ConnectionURL(url), credentials: Credentials(auth: auth))
                 self.refusedRequest = LinkRequest(
                     url: try ConnectionURL(url),
                     credentials: Credentials(headers: [.init("Authorization", "Bearer bad")]))
                 self.earlyRequest = LinkRequest(url: try ConnectionURL("\(url)?early"))
-                self.unreachableRequest = LinkRequest(url: try ConnectionURL("ws://127.0.0.1:1/envelope"))
+                self.unreachableRequest = LinkRequest(url: try ConnectionURL("\(scheme)://127.0.0.1:1/envelope"))
             }
 
-            func makeTransport() -> any Transport { WebSocketTransport(loop: self.loop) }
+            func makeTransport() -> any Transport { WebSocketTransport(.init { $0.tls = self.tls }, loop: self.loop) }
         }
 
-        @Test("Socket.IO conforms", .carriedEachWay, arguments: TransportConformance.Check.allCases, ServerKind.asyncio)
+        @Test("Socket.IO conforms", .overEachWire, arguments: TransportConformance.Check.allCases, ServerKind.asyncio)
         func socketIOConforms(_ check: TransportConformance.Check, _ kind: ServerKind) async throws {
             guard check != .carriesLargeMessages || kind.takesLargeMessages else { return }
+            guard check != .carriesBinaryBothWays || kind.takesMediumMessages else { return }
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 await TransportConformance.run(check, over: try SocketIOFixture(server, loop: bench.loop))
             }
         }
 
-        @Test("raw WebSocket conforms", arguments: TransportConformance.Check.allCases)
+        @Test("raw WebSocket conforms", .overWebSockets, arguments: TransportConformance.Check.allCases)
         func webSocketConforms(_ check: TransportConformance.Check) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in

@@ -8,7 +8,7 @@ internal import Testing
 
 extension Interop {
     /// Secure connections, and those that must not come about.
-    @Suite(.carriedEachWay) struct TLSTests {
+    @Suite(.overEachCarrier) struct TLSTests {
         /// Shown to servers, and to nobody else.
         private static let canary = "canary-7f3a91"
 
@@ -51,7 +51,7 @@ extension Interop {
 
         @Test("a trusted authority lets both transports connect", arguments: ServerKind.secure)
         func connects(_ kind: ServerKind) async throws {
-            let certificates = try await Certificates()
+            let certificates = try await SharedServers.certificates()
             try await withServer(kind, certificates.options("good")) { server in
                 try await Bench.use { bench in
                     let client = try await Self.client(bench, kind, server, trusting: .file(certificates.authority))
@@ -64,7 +64,7 @@ extension Interop {
 
         @Test("an unknown authority is refused before anything is said", arguments: ServerKind.secure)
         func refusesUnknownAuthority(_ kind: ServerKind) async throws {
-            let certificates = try await Certificates()
+            let certificates = try await SharedServers.certificates()
             try await withServer(kind, certificates.options("good")) { server in
                 let error = try await Bench.use { bench in
                     let client = try await Self.client(bench, kind, server, trusting: .system)
@@ -86,7 +86,7 @@ extension Interop {
 
         @Test("a certificate for another host is refused before anything is said", arguments: ServerKind.secure)
         func refusesOtherHost(_ kind: ServerKind) async throws {
-            let certificates = try await Certificates()
+            let certificates = try await SharedServers.certificates()
             try await withServer(kind, certificates.options("other")) { server in
                 try await Bench.use { bench in
                     let client = try await Self.client(bench, kind, server, trusting: .file(certificates.authority))
@@ -103,7 +103,7 @@ extension Interop {
 
         @Test("a key that is not pinned is refused before anything is said", arguments: ServerKind.secure)
         func refusesUnpinnedKey(_ kind: ServerKind) async throws {
-            let certificates = try await Certificates()
+            let certificates = try await SharedServers.certificates()
             let pin = try PublicKeyPin("sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=")
             try await withServer(kind, certificates.options("good")) { server in
                 try await Bench.use { bench in
@@ -125,7 +125,7 @@ extension Interop {
 
         @Test("no error tells a secret, whatever goes wrong", arguments: ServerKind.secure)
         func keepsSecrets(_ kind: ServerKind) async throws {
-            let certificates = try await Certificates()
+            let certificates = try await SharedServers.certificates()
             try await withServer(kind, certificates.options("good")) { server in
                 try await Bench.use { bench in
                     let client = try await Self.client(bench, kind, server, trusting: .file(certificates.authority))

@@ -98,7 +98,8 @@ struct EndingTests {
         let error = try await self.ending(deadline: .milliseconds(300)) { peer in
             _ = peer.readAll()
         }
-        #expect(error.code == .timedOut)
+        #expect(error == ByteStreamError(timedOutIn: .upgrade))
+        #expect(error.message == "timed out while waiting for the answer to the WebSocket upgrade")
         #expect(start.duration(to: .now) >= .milliseconds(300))
     }
 
@@ -110,7 +111,7 @@ struct EndingTests {
             // The read is the pause between two bytes; it ends when the other side does.
             while peer.isOpen(for: .milliseconds(10)), peer.write("x") {}
         }
-        #expect(error.code == .timedOut)
+        #expect(error == ByteStreamError(timedOutIn: .upgrade))
     }
 
     @Test("times out on a name server that does not answer")
@@ -126,7 +127,7 @@ struct EndingTests {
             let request = UpgradeRequest(
                 host: "example.invalid", port: 80, isSecure: false, deadline: .milliseconds(100))
             _ = recorder.connect(request, on: loop)
-            #expect(await recorder.ending().code == .timedOut)
+            #expect(await recorder.ending() == ByteStreamError(timedOutIn: .resolving(.server)))
         }
     }
 
@@ -139,7 +140,7 @@ struct EndingTests {
             let request = UpgradeRequest(
                 host: "127.0.0.1", port: hole.port, isSecure: false, deadline: .milliseconds(200))
             _ = recorder.connect(request, on: loop)
-            #expect(await recorder.ending().code == .timedOut)
+            #expect(await recorder.ending() == ByteStreamError(timedOutIn: .connecting(.server)))
         }
     }
 

@@ -198,6 +198,7 @@ struct ExchangeTests {
             _ = peer.readAll()
         }
         #expect(result.code == .timedOut)
+        if case .failure(let error) = result { #expect(error.stage == (start.isEmpty ? .answer : nil)) }
     }
 
     @Test("can be cancelled at any moment", arguments: [Duration.zero, .milliseconds(50)])

@@ -162,7 +162,7 @@ struct ProxyTests {
             var request = UpgradeRequest(
                 host: "server.test", port: 80, isSecure: true, deadline: .milliseconds(300),
                 proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port))
-            #expect(try await self.ending(request).code == .timedOut)
+            #expect(try await self.ending(request) == ByteStreamError(timedOutIn: .proxy))
             request.deadline = .seconds(30)
             try await withLoop { loop in
                 let recorder = Recorder()

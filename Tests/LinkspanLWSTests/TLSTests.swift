@@ -272,7 +272,7 @@ struct TLSTests {
             let error = try await self.ending(
                 UpgradeRequest(
                     host: "127.0.0.1", port: server.port, isSecure: true, deadline: .milliseconds(300)))
-            #expect(error.code == .timedOut)
+            #expect(error == ByteStreamError(timedOutIn: .tls))
         }
     }
 }

@@ -115,7 +115,10 @@ struct CarrierMemoryTests {
             (ByteStreamError(.refused, "", status: 500), false), (ByteStreamError(.refused, "", status: 408), false),
             (ByteStreamError(.closedByPeer, ""), false), (ByteStreamError(.refused, "", status: 501), true),
             (ByteStreamError(.refused, "", status: 400), true), (ByteStreamError(.refused, "", status: 200), true),
-            (ByteStreamError(.timedOut, ""), true), (ByteStreamError(.handshakeMalformed, ""), true),
+            (ByteStreamError(timedOutIn: .upgrade), true), (ByteStreamError(.handshakeMalformed, ""), true),
+            (ByteStreamError(timedOutIn: .resolving(.server)), false),
+            (ByteStreamError(timedOutIn: .connecting(.proxy)), false), (ByteStreamError(timedOutIn: .proxy), false),
+            (ByteStreamError(timedOutIn: .tls), false),
         ])
     func teaches(_ failure: ByteStreamError, _ isRemembered: Bool) {
         var memory = CarrierMemory()

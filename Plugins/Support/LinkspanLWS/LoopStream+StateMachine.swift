@@ -125,16 +125,30 @@ extension LoopStream.StateMachine {
         }
     }
 
-    mutating func deadlinePassed() -> ByteStreamError? {
+    /// What opening waits for; nil when it is over.
+    ///
+    /// - Parameters:
+    ///   - peer: what is dialed.
+    ///   - dialing: what the connection that is being set up waits for.
+    /// - Returns: the stage.
+    func openingStage(_ peer: OpeningStage.Peer, dialing: () -> OpeningStage) -> OpeningStage? {
         switch self.state {
-        case .resolving: return self.ended(ByteStreamError(.timedOut, "no address for the host in time"))
-        case .dialing: return self.ended(ByteStreamError(.timedOut, "no connection in time"))
-        case .upgrading: return self.ended(ByteStreamError(.timedOut, "no answer to the request in time"))
+        case .resolving: .resolving(peer)
+        case .dialing: dialing()
+        case .upgrading: self.isExchange ? .answer : .upgrade
+        case .open, .finishing, .lingering, .ended: nil
+        }
+    }
+
+    /// The deadline passed, when opening was in this stage.
+    mutating func deadlinePassed(in stage: OpeningStage?) -> ByteStreamError? {
+        if let stage { return self.ended(ByteStreamError(timedOutIn: stage)) }
+        switch self.state {
         case .finishing: return self.ended(ByteStreamError(.timedOut, "the last bytes were not taken in time"))
         case .lingering: return self.ended(Self.finished)
         case .open where self.isExchange:
             return self.ended(ByteStreamError(.timedOut, "the answer was not complete in time"))
-        case .open, .ended: return nil
+        case .resolving, .dialing, .upgrading, .open, .ended: return nil
         }
     }
 

@@ -33,6 +33,8 @@ final class LoopStream: ByteStream {
     /// Reads the answer, when interim ones came before it.
     private var late: LateAnswer?
     private var probe: (any ByteStream)?
+    /// The look-up of the host's name, while it is under way.
+    private var lookup: Resolver.Request?
     /// The numeric address of the peer, if it opened the stream.
     let peerAddress: String?
     /// How much more is read and dropped before a stream that is being finished is given up.
@@ -86,7 +88,7 @@ final class LoopStream: ByteStream {
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
         let loop = self.core.loop
         let stream = Confined(self, to: loop)
-        loop.resolver.resolve(host) { result in loop.execute { stream.value.resolved(result) } }
+        self.lookup = loop.resolver.resolve(host) { result in loop.execute { stream.value.resolved(result) } }
     }
 
     private func use(_ host: VirtualHost) {
@@ -95,6 +97,7 @@ final class LoopStream: ByteStream {
     }
 
     func resolved(_ result: Result<[String], ByteStreamError>) {
+        self.lookup = nil
         self.act(self.machine.resolved(result))
     }
 
@@ -307,7 +310,18 @@ extension LoopStream {
     }
 
     private func deadlinePassed() {
-        if let error = self.machine.deadlinePassed() { self.end(error) }
+        if let error = self.machine.deadlinePassed(in: self.openingStage) { self.end(error) }
+    }
+
+    var openingStage: OpeningStage? {
+        let peer: OpeningStage.Peer = self.request.proxy == nil ? .server : .proxy
+        return self.machine.openingStage(peer) {
+            if self.probe != nil { return .proxy }
+            guard let connection = self.dial?.connection, clws_has_peer(connection) else { return .connecting(peer) }
+            // The library begins TLS when the way to the server is there.
+            if peer == .proxy, lws_get_ssl(connection) == nil { return .proxy }
+            return self.request.isSecure ? .tls : .connecting(peer)
+        }
     }
 
     func applyPause() {
@@ -336,6 +350,7 @@ extension LoopStream {
         self.addressDeadline?.cancel()
         self.probe?.abort()
         self.probe = nil
+        if let lookup = self.lookup.take() { self.core.loop.resolver.forget(lookup) }
         self.drop()
         self.handler = nil
         self.outbox.end()

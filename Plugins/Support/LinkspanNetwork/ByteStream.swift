@@ -28,11 +28,17 @@ public protocol ByteStream: AnyObject {
 
     /// The numeric address of the peer of an accepted stream, when the back end knows it; nil for others.
     var peerAddress: String? { get }
+
+    /// What the opening waits for; nil when the stream is open, has ended, or comes from a back end that does not tell.
+    var openingStage: OpeningStage? { get }
 }
 
 extension ByteStream {
     /// No address.
     public var peerAddress: String? { nil }
+
+    /// No stage.
+    public var openingStage: OpeningStage? { nil }
 
     /// Sends what waits, says that it was all, and ends when the peer does, within 5 seconds.
     public func finish() { self.finish(readingAtMost: .max) }

@@ -11,6 +11,8 @@ public struct ByteStreamError: Error, Sendable, Hashable {
     public var status: Int?
     /// How long the server asked to be left alone, when it said so in seconds.
     public var retryAfter: Duration?
+    /// What the opening waited for when its deadline passed; nil for every other end.
+    public var stage: OpeningStage?
 
     /// Makes an error.
     public init(_ code: Code, _ message: String, status: Int? = nil, retryAfter: Duration? = nil) {

@@ -34,6 +34,9 @@ public final class HTTPExchange {
     /// Gives the exchange up, unless it is over; it ends with `closedByUs`.
     public func cancel() { self.stream.abort() }
 
+    /// What the exchange waits for; nil when the answer has begun.
+    public var openingStage: OpeningStage? { self.stream.openingStage }
+
     /// Stops reading the answer, so that the server has to wait, or reads on; the deadline goes on.
     public func setReadingPaused(_ isPaused: Bool) { self.stream.setReadingPaused(isPaused) }
 }

@@ -85,6 +85,13 @@ final class SocketIOEngine {
         carrier.open()
     }
 
+    /// What the opening of a link of this engine waits for.
+    var openingStage: String {
+        if let stage = self.carrier?.openingStage { return "\(stage)" }
+        let isNamed = self.owned?.look { $0.handshake != nil } ?? false
+        return isNamed ? "waiting for the answer to CONNECT" : "waiting for the Engine.IO handshake"
+    }
+
     /// What a link needs to resume its namespace elsewhere.
     func recovery(of link: SocketIOLink) -> SocketIORecovery? {
         guard let index = self.index(of: link) else { return nil }

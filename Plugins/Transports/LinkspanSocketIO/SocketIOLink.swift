@@ -138,6 +138,11 @@ final class SocketIOLink: Link {
         }
     }
 
+    var openingStage: String? {
+        guard case .joined(let engine) = self.state else { return nil }
+        return engine.openingStage
+    }
+
     var isOpen: Bool { self.openEngine != nil }
 
     private var openEngine: SocketIOEngine? { if case .open(let engine) = self.state { engine } else { nil } }

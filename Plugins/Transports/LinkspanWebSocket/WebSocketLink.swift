@@ -106,6 +106,11 @@ final class WebSocketLink: Link {
 
     var resumption: Resumption? { nil }
 
+    var openingStage: String? {
+        guard case .opening(let channel) = self.state else { return nil }
+        return channel.openingStage.map { "\($0)" }
+    }
+
     private var openChannel: WebSocketChannel? {
         if case .open(let channel) = self.state { channel } else { nil }
     }

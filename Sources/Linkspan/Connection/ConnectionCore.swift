@@ -300,9 +300,10 @@ extension ConnectionCore {
 
     private func timerFired() {
         let (now, random) = (self.now, self.environment.random())
+        let stage = self.link?.openingStage
         self.run { machine in
             if machine.needsAdmission(now: now) { machine.admit(at: self.environment.attempts.reserve(now: now)) }
-            return machine.timerFired(now: now, random: random)
+            return machine.timerFired(now: now, random: random, openingStage: stage)
         }
         self.commands.expire(now: now, effects: &self.effects)
     }

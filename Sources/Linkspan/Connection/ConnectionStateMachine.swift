@@ -115,7 +115,7 @@ extension ConnectionStateMachine {
         }
     }
 
-    /// When ``timerFired(now:random:)`` is due.
+    /// When ``timerFired(now:random:openingStage:)`` is due.
     var deadline: ContinuousClock.Instant? {
         switch self.phase {
         case .created(let attempt): attempt?.deadline
@@ -194,7 +194,10 @@ extension ConnectionStateMachine {
 // MARK: - What happens
 
 extension ConnectionStateMachine {
-    mutating func timerFired(now: ContinuousClock.Instant, random: Double) -> [Action] {
+    /// The deadline may have passed; the link says what its opening waits for.
+    mutating func timerFired(
+        now: ContinuousClock.Instant, random: Double, openingStage: String? = nil
+    ) -> [Action] {
         guard let deadline = self.deadline, deadline <= now else { return [] }
         switch self.phase {
         case .waiting:
@@ -205,7 +208,10 @@ extension ConnectionStateMachine {
                 case .credentials:
                     LinkspanError(.credentialsUnavailable, "the credential provider did not answer in time")
                 case .opening:
-                    LinkspanError(.timedOut, "the server did not accept the connection in time")
+                    LinkspanError(
+                        .timedOut,
+                        "no connection after \(self.timing.openDeadline)" + (openingStage.map { ", still \($0)" } ?? "")
+                    )
                 }
             return [.endLink(epoch: attempt.epoch, politely: false)]
                 + self.attemptFailed(error, now: now, random: random)

@@ -144,6 +144,11 @@ public protocol Link: AnyObject {
     /// Asked for at any time, also after the end. Nil when there is no session to resume: it was left on purpose, or
     /// the server does not offer it.
     var resumption: Resumption? { get }
+
+    /// What opening waits for at this moment, as an activity such as `resolving the server's name`.
+    ///
+    /// Named by the error of an attempt that takes too long. Nil when the link is not opening, or cannot tell.
+    var openingStage: String? { get }
 }
 
 extension Link {
@@ -153,6 +158,8 @@ extension Link {
     public func renewCredentials(_ credentials: Credentials) -> Bool { false }
     /// Nil: for transports whose servers do not resume sessions.
     public var resumption: Resumption? { nil }
+    /// Nil: for transports that cannot tell.
+    public var openingStage: String? { nil }
 }
 
 /// What became of a message that was given to a link.

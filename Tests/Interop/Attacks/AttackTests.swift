@@ -34,7 +34,7 @@ extension Interop {
 
         @Test("an attack costs its own connection at most", arguments: Self.groups)
         func isBorne(_ group: AttackGroup) async throws {
-            let certificates = group.isSecure ? try await Certificates() : nil
+            let certificates = group.isSecure ? try await SharedServers.certificates() : nil
             let neighbours = try await SharedServers.server(.aiohttp)
             let server = PythonServer("hostile_server.py", certificates?.options("good") ?? [])
             try await server.use {
@@ -45,7 +45,8 @@ extension Interop {
         private static func bear(
             _ group: AttackGroup, _ server: PythonServer, _ certificates: Certificates?, _ neighbours: PythonServer
         ) async throws {
-            try await Bench.use { bench in
+            // Whose clients come back as those of an app do.
+            try await Bench.use(ConnectionManager()) { bench in
                 let neighbour = try await bench.socketIO(neighbours)
                 try await neighbour.connected()
                 try await neighbour.settle()

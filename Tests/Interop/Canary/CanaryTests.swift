@@ -90,7 +90,7 @@ extension Interop {
         private static func play(
             _ scenario: Scenario, _ canaries: Canaries, _ evidence: Evidence, _ bench: Bench
         ) async throws {
-            let certificates = scenario == .wrongPin ? try await Certificates() : nil
+            let certificates = scenario == .wrongPin ? try await SharedServers.certificates() : nil
             let server =
                 if let attack = scenario.attack {
                     PythonServer("hostile_server.py", ["--attack", attack, "--cookie", "route=\(canaries.route)"])

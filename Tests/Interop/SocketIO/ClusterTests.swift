@@ -4,7 +4,7 @@ internal import Testing
 
 extension Interop {
     /// Servers that share what they know through Redis, and servers on green threads.
-    @Suite(.carriedEachWay) struct ClusterTests {
+    @Suite(.overEachCarrier) struct ClusterTests {
         @Test("what one server of a cluster says, clients of the other hear")
         func cluster() async throws {
             try await RedisServer.use { redis in

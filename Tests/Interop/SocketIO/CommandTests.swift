@@ -4,7 +4,7 @@ internal import Testing
 
 extension Interop {
     /// Commands that end otherwise than by an answer.
-    @Suite(.carriedEachWay) struct CommandTests {
+    @Suite(.overEachWire) struct CommandTests {
         @Test("a volatile event is sent when there is a connection, and left out when there is none")
         func sendsVolatile() async throws {
             try await withServer(.aiohttp) { server in

@@ -4,7 +4,7 @@ internal import Testing
 
 extension Interop {
     /// What servers get to know of who connects, and what follows when they do not like it.
-    @Suite(.carriedEachWay) struct CredentialTests {
+    @Suite(.overEachWire) struct CredentialTests {
         @Test("each attempt shows the auth payload that was made for it", arguments: ServerKind.asyncio)
         func showsFreshCredentials(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)

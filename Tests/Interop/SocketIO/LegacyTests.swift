@@ -6,7 +6,7 @@ internal import Testing
 
 extension Interop {
     /// Servers of Socket.IO 2.x, spoken to in their own version and met by accident.
-    @Suite(.carriedEachWay) struct LegacyTests {
+    @Suite(.overEachCarrier) struct LegacyTests {
         private static let version2 = SocketIOTransport.Configuration { $0.protocol = .v2 }
 
         @Test("events, replies, questions and attachments go both ways")
@@ -67,7 +67,7 @@ extension Interop {
                 let client = try await bench.socketIO(server)
                 let error = try #require(try await client.lost().error)
                 // In place of a WebSocket the server says no more than 400.
-                let expected: LinkspanError.Code = CarriedTrait.carriers == .webSocket ? .refused : .unsupportedVersion
+                let expected: LinkspanError.Code = Wire.current.carriers == .webSocket ? .refused : .unsupportedVersion
                 #expect(error.code == expected)
                 if expected == .unsupportedVersion { #expect(error.message.contains("v2")) }
             }

@@ -5,7 +5,7 @@ internal import Testing
 
 extension Interop {
     /// What a client makes of packets that servers should not send.
-    @Suite(.carriedEachWay) struct MalformedPacketTests {
+    @Suite(.overEachWire) struct MalformedPacketTests {
         private static let placeholder = #"{"_placeholder":true,"num":0}"#
 
         /// Texts that break the protocol, each by itself.

@@ -5,7 +5,9 @@ internal import Testing
 
 extension Interop {
     /// Servers that die, hang and come back, and what becomes of commands meanwhile.
-    @Suite(.carriedEachWay) struct OutageTests {
+    @Suite(.overEachWire) struct OutageTests {
+        private static let quickHeartbeat = ["--ping-interval", "1", "--ping-timeout", "1"]
+
         @Test("a session that the server closes is replaced", arguments: ServerKind.socketIO)
         func replacesSession(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
@@ -112,17 +114,16 @@ extension Interop {
             }
         }
 
-        @Test(
-            "a server that hangs is left after its heartbeat is missed, and found again", arguments: ServerKind.asyncio)
-        func missesHeartbeat(_ kind: ServerKind) async throws {
-            try await withServer(kind, ["--ping-interval", "1", "--ping-timeout", "1"]) { server in
+        @Test("a server that hangs is left after its heartbeat is missed, and found again")
+        func missesHeartbeat() async throws {
+            try await withServers(ServerKind.asyncio, Self.quickHeartbeat) { kind, server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server) { $0.openDeadline = .seconds(2) }
                     try await client.settle()
                     server.pause()
                     let reason = try await client.lost()
-                    #expect(reason.isLoss)
-                    #expect(reason.error?.code == .heartbeatMissed)
+                    #expect(reason.isLoss, "\(kind)")
+                    #expect(reason.error?.code == .heartbeatMissed, "\(kind)")
                     server.resume()
                     try await client.connected(times: 2)
                     try await client.settle()
@@ -130,9 +131,9 @@ extension Interop {
             }
         }
 
-        @Test("a quiet connection outlives many heartbeats", arguments: ServerKind.socketIO)
-        func answersHeartbeats(_ kind: ServerKind) async throws {
-            try await withServer(kind, ["--ping-interval", "1", "--ping-timeout", "1"]) { server in
+        @Test("a quiet connection outlives many heartbeats")
+        func answersHeartbeats() async throws {
+            try await withServers(ServerKind.socketIO, Self.quickHeartbeat) { kind, server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)
                     try await client.connected()
@@ -141,7 +142,7 @@ extension Interop {
                         try await client.handler.request("unheard of", timeout: .seconds(3))
                     }
                     try await client.settle()
-                    #expect(client.states.entries.map(\.to) == [.connected])
+                    #expect(client.states.entries.map(\.to) == [.connected], "\(kind)")
                 }
             }
         }

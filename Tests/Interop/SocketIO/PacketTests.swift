@@ -6,7 +6,7 @@ internal import Testing
 
 extension Interop {
     /// Each type of packet, in each direction in which clients and servers send it.
-    @Suite(.carriedEachWay) struct PacketTests {
+    @Suite(.overEachWire) struct PacketTests {
         @Test("CONNECT is answered with a session id", arguments: ServerKind.socketIO)
         func connects(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)

@@ -4,12 +4,11 @@ internal import Testing
 
 extension Interop {
     /// Sessions that go on over another link, against a server that does what the reference does.
-    @Suite struct RecoveryTests {
-        /// Runs a test against a server of its own.
+    @Suite(.overEachWire) struct RecoveryTests {
+        /// Runs a test against the shared server, whose sessions stay apart.
         private static func use(_ body: (PythonServer, Bench) async throws -> Void) async throws {
-            try await withServer(.recovery) { server in
-                try await Bench.use { bench in try await body(server, bench) }
-            }
+            let server = try await SharedServers.server(.recovery)
+            try await Bench.use { bench in try await body(server, bench) }
         }
 
         @Test("what was missed comes, in order and once, and nothing else is told of the loss than that it is over")
@@ -60,18 +59,20 @@ extension Interop {
 
         @Test("a server that has forgotten begins anew, and the next loss is resumed again")
         func forgotten() async throws {
-            try await Self.use { server, bench in
-                let client = try await bench.socketIO(server)
-                try await client.connected()
-                try client.handler.send("say", 1)
-                try await client.received("said")
-                try await server.restart()
-                #expect(try await !client.connected(times: 2).isContinuous)
-                try client.handler.send("say", 2)
-                try await client.received("said", count: 2)
-                try client.handler.send("cut", 3, 1)
-                #expect(try await client.connected(times: 3).isContinuous)
-                #expect(try await client.values("said", count: 3, as: Int.self) == [1, 2, 3])
+            try await withServer(.recovery) { server in
+                try await Bench.use { bench in
+                    let client = try await bench.socketIO(server)
+                    try await client.connected()
+                    try client.handler.send("say", 1)
+                    try await client.received("said")
+                    try await server.restart()
+                    #expect(try await !client.connected(times: 2).isContinuous)
+                    try client.handler.send("say", 2)
+                    try await client.received("said", count: 2)
+                    try client.handler.send("cut", 3, 1)
+                    #expect(try await client.connected(times: 3).isContinuous)
+                    #expect(try await client.values("said", count: 3, as: Int.self) == [1, 2, 3])
+                }
             }
         }
 
@@ -88,12 +89,8 @@ extension Interop {
                     try client.handler.send("cut", 2, 2)
                     try await client.lost()
                     try client.handler.disconnect()
-                    let transport = SocketIOTransport(loop: other.loop)
-                    let configuration = try ConnectionBuilder("http://127.0.0.1:\(server.port)")
-                        .transport(transport)
-                        .resuming(Resumption(state: Secret(exported)))
-                        .build()
-                    let second = try await other.client(configuration)
+                    let resumption = Resumption(state: Secret(exported))
+                    let second = try await other.socketIO(server, resuming: resumption)
                     let info = try await second.connected()
                     #expect(info.isContinuous)
                     #expect(info.sessionID == first.sessionID)

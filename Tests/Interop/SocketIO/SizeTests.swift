@@ -6,7 +6,7 @@ internal import Testing
 
 extension Interop {
     /// Messages at the limit that the server names.
-    @Suite(.carriedEachWay) struct SizeTests {
+    @Suite(.overEachWire) struct SizeTests {
         @Test("what fits only without base64 is refused over polling before it is sent, and delivered over a WebSocket")
         func base64() async throws {
             try await withServer(.aiohttp) { server in
@@ -16,9 +16,9 @@ extension Interop {
                     let blob = Data(repeating: 7, count: 13_000_000)
                     do throws(LinkspanError) {
                         _ = try await client.handler.deliver("req", blob)
-                        #expect(CarriedTrait.carriers != .polling)
+                        #expect(Wire.current.carriers != .polling)
                     } catch {
-                        #expect(CarriedTrait.carriers == .polling)
+                        #expect(Wire.current.carriers == .polling)
                         #expect(error.code == .messageTooLarge)
                         #expect(error.certainty == .notSent)
                         #expect(error.message.contains("16777216"), "it says the limit")

@@ -5,7 +5,7 @@ internal import Testing
 
 extension Interop {
     /// Which sockets there are for which namespaces.
-    @Suite(.carriedEachWay) struct SocketTests {
+    @Suite(.overEachWire) struct SocketTests {
         /// What a server tells of its Engine.IO sessions.
         private struct Engines: Decodable, Equatable {
             var open: Int

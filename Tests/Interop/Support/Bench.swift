@@ -1,5 +1,5 @@
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
@@ -7,7 +7,7 @@ internal import Testing
 
 /// What one test connects with: a loop and a manager of its own, so that it shares no socket with another test.
 final class Bench: Sendable {
-    let loop = EventLoop(name: "interop")
+    let loop = Wire.current.makeLoop()
     let manager: ConnectionManager
     /// The transports by configuration: namespaces share a socket when they have one transport.
     private let transports = Lock<[SocketIOTransport.Configuration: SocketIOTransport]>([:])
@@ -16,7 +16,7 @@ final class Bench: Sendable {
 
     /// Runs a test, then ends its connections and its loop.
     static func use<Outcome: Sendable>(
-        _ manager: ConnectionManager = ConnectionManager(), _ body: (Bench) async throws -> Outcome
+        _ manager: ConnectionManager = .hasty, _ body: (Bench) async throws -> Outcome
     ) async throws -> Outcome {
         let bench = Bench(manager)
         let outcome: Result<Outcome, any Error>
@@ -30,30 +30,36 @@ final class Bench: Sendable {
         return try outcome.get()
     }
 
-    /// Connects to a namespace of a Socket.IO server.
+    /// Connects to a namespace of a Socket.IO server, over the present wire.
     func socketIO(
-        _ server: PythonServer, _ namespace: String = "/", scheme: String = "http",
+        _ server: PythonServer, _ namespace: String = "/", scheme: String? = nil,
         credentials: CredentialSource = .none, configuration: SocketIOTransport.Configuration = .init(),
-        options: (inout ConnectionOptions) -> Void = { _ in }
+        resuming resumption: Resumption? = nil, options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
         var configuration = configuration
-        configuration.carriers = CarriedTrait.carriers
+        configuration.carriers = Wire.current.carriers
+        if server.isSecure { configuration.tls = server.tls }
+        let scheme = scheme ?? (server.isSecure ? "https" : "http")
         let transport = self.transports.withLock { transports in
             let transport = transports[configuration] ?? SocketIOTransport(configuration, loop: self.loop)
             transports[configuration] = transport
             return transport
         }
         return try await self.client(
-            "\(scheme)://127.0.0.1:\(server.port)\(namespace)", transport, credentials, options)
+            "\(scheme)://127.0.0.1:\(server.port)\(namespace)", transport, credentials,
+            resuming: resumption, options)
     }
 
     /// Connects to a raw WebSocket server.
     func webSocket(
-        _ server: PythonServer, _ path: String = "/envelope", scheme: String = "ws",
+        _ server: PythonServer, _ path: String = "/envelope", scheme: String? = nil,
         credentials: CredentialSource = .none, configuration: WebSocketTransport.Configuration = .init(),
         options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
-        try await self.client(
+        var configuration = configuration
+        if server.isSecure { configuration.tls = server.tls }
+        let scheme = scheme ?? (server.isSecure ? "wss" : "ws")
+        return try await self.client(
             "\(scheme)://127.0.0.1:\(server.port)\(path)", WebSocketTransport(configuration, loop: self.loop),
             credentials, options)
     }
@@ -61,11 +67,12 @@ final class Bench: Sendable {
     /// Connects to a URL.
     func client(
         _ url: String, _ transport: some Transport, _ credentials: CredentialSource = .none,
-        _ options: (inout ConnectionOptions) -> Void = { _ in }
+        resuming resumption: Resumption? = nil, _ options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
         let configuration = try ConnectionBuilder(url)
             .transport(transport)
             .credentials(credentials)
+            .resuming(resumption)
             .options {
                 $0.retry = .backoff(.quick)
                 options(&$0)
@@ -87,6 +94,13 @@ final class Bench: Sendable {
             }
         }
         return try #require(client.withLock { $0 }).get()
+    }
+}
+
+extension ConnectionManager {
+    /// One whose connections do not wait for a second before they come back again, so that the tests do not either.
+    static var hasty: ConnectionManager {
+        ConnectionManager(options: .init { $0.attempts.spacing = .milliseconds(50) })
     }
 }
 

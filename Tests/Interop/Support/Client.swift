@@ -1,6 +1,6 @@
 internal import EventJournal
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import Testing
 
 /// A connection, and everything that has happened on it.
@@ -9,7 +9,7 @@ final class Client: Sendable {
     let states = Journal<StateChange>("state changes")
     let messages = Journal<Message>("messages")
 
-    init(_ handler: ConnectionHandler, loop: EventLoop) throws {
+    init(_ handler: ConnectionHandler, loop: any NetworkLoop) throws {
         self.handler = handler
         let (states, messages) = (self.states, self.messages)
         _ = handler.onStateChange { states.append($0) }

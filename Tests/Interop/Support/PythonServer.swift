@@ -1,5 +1,6 @@
 internal import EventJournal
 internal import Foundation
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// A server script in a process of its own.
@@ -21,6 +22,7 @@ final class PythonServer: Sendable {
     private let script: String
     private let arguments: [String]
     private let environment: String
+    private let certificates: Certificates?
     private let errors = Journal<Data>("errors of the server")
     private let output = Journal<Data>("output of the server")
     private let run = Lock<Run?>(nil)
@@ -30,14 +32,24 @@ final class PythonServer: Sendable {
     ///   - script: the file's name in the folder of servers.
     ///   - arguments: its options besides the port.
     ///   - environment: the Python environment that it needs.
-    init(_ script: String, _ arguments: [String] = [], environment: String = ".venv") {
+    ///   - certificates: those of which it shows the good one; nil for a server without TLS.
+    init(
+        _ script: String, _ arguments: [String] = [], environment: String = ".venv", certificates: Certificates? = nil
+    ) {
+        self.certificates = certificates
         self.script = script
-        self.arguments = arguments
+        self.arguments = arguments + (certificates?.options("good") ?? [])
         self.environment = environment
     }
 
     /// Where it listens; the same after a restart.
     var port: Int { self.chosenPort.withLock { $0 } }
+
+    /// Whether it speaks TLS because of the wire.
+    var isSecure: Bool { self.certificates != nil }
+
+    /// What its clients trust.
+    var tls: TLSPolicy { self.certificates.map { TLSPolicy(roots: .file($0.authority)) } ?? .system }
 
     /// What it wrote to standard error.
     var errorText: String { String(decoding: self.errors.entries.reduce(into: Data()) { $0 += $1 }, as: UTF8.self) }

@@ -27,18 +27,22 @@ enum ServerKind: String, Sendable, CaseIterable {
     ///
     /// python-engineio on aiohttp reads of a POST's body only what has arrived when it looks, because a stream of
     /// aiohttp returns what it has (aiohttp issue 3926).
-    var takesLargeMessages: Bool { self != .aiohttp || CarriedTrait.carriers == .webSocket }
+    var takesLargeMessages: Bool { self != .aiohttp || Wire.current.carriers == .webSocket }
 
-    fileprivate func makeServer(_ arguments: [String]) -> PythonServer {
+    /// The same of messages of 100 kB: in the clear they arrive at once, in records of TLS they do not.
+    var takesMediumMessages: Bool { self.takesLargeMessages || !Wire.current.isSecure }
+
+    /// Makes a server for the present wire.
+    fileprivate func makeServer(_ arguments: [String], _ certificates: Certificates?) -> PythonServer {
         switch self {
         case .aiohttp, .uvicorn, .threaded, .gevent, .eventlet:
-            PythonServer("socketio_server.py", ["--kind", self.rawValue] + arguments)
+            PythonServer("socketio_server.py", ["--kind", self.rawValue] + arguments, certificates: certificates)
         case .legacy:
-            PythonServer("legacy_server.py", arguments, environment: ".venv-legacy")
+            PythonServer("legacy_server.py", arguments, environment: ".venv-legacy", certificates: certificates)
         case .recovery:
-            PythonServer("recovery_server.py", arguments)
+            PythonServer("recovery_server.py", arguments, certificates: certificates)
         case .webSocket:
-            PythonServer("websocket_server.py", arguments)
+            PythonServer("websocket_server.py", arguments, certificates: certificates)
         }
     }
 }
@@ -47,31 +51,77 @@ enum ServerKind: String, Sendable, CaseIterable {
 func withServer(
     _ kind: ServerKind, _ arguments: [String] = [], body: (PythonServer) async throws -> Void
 ) async throws {
-    let server = kind.makeServer(arguments)
+    let server = kind.makeServer(arguments, try await SharedServers.presentCertificates())
     try await server.use { try await body(server) }
 }
 
-/// Servers that tests share, each started when it is first wanted.
+/// Runs a test that mostly waits against servers of its own of several kinds, all at once.
+func withServers(
+    _ kinds: [ServerKind], _ arguments: [String],
+    body: @escaping @Sendable (ServerKind, PythonServer) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup { group in
+        for kind in kinds {
+            group.addTask { try await withServer(kind, arguments) { server in try await body(kind, server) } }
+        }
+        try await group.waitForAll()
+    }
+}
+
+/// Runs a test against a server that stops answering at some point.
+func withSilentServer(_ arguments: [String], body: (PythonServer) async throws -> Void) async throws {
+    let certificates = try await SharedServers.presentCertificates()
+    let server = PythonServer("silent_server.py", arguments, certificates: certificates)
+    try await server.use { try await body(server) }
+}
+
+/// Servers that tests share, each started when it is first wanted, and the certificates that these show.
 actor SharedServers {
-    @TaskLocal fileprivate static var current: SharedServers?
-
-    private var servers: [ServerKind: Task<PythonServer, any Error>] = [:]
-
-    /// The shared server of a kind.
-    static func server(_ kind: ServerKind) async throws -> PythonServer {
-        let servers = try #require(Self.current, "the test is outside the suite that has the servers")
-        return try await servers.started(kind)
+    private struct Key: Hashable {
+        let kind: ServerKind
+        let isSecure: Bool
     }
 
-    private func started(_ kind: ServerKind) async throws -> PythonServer {
-        if let starting = self.servers[kind] { return try await starting.value }
+    @TaskLocal fileprivate static var current: SharedServers?
+
+    private var servers: [Key: Task<PythonServer, any Error>] = [:]
+    private var certificates: Task<Certificates, any Error>?
+
+    /// The shared server of a kind, for the present wire.
+    static func server(_ kind: ServerKind) async throws -> PythonServer {
+        try await Self.present.started(kind, certificates: Self.presentCertificates())
+    }
+
+    /// The certificates of all servers.
+    static func certificates() async throws -> Certificates { try await Self.present.madeCertificates() }
+
+    /// What a server shows over the present wire; nil for nothing.
+    fileprivate static func presentCertificates() async throws -> Certificates? {
+        Wire.current.isSecure ? try await Self.certificates() : nil
+    }
+
+    private static var present: SharedServers {
+        get throws { try #require(Self.current, "the test is outside the suite that has the servers") }
+    }
+
+    private func started(_ kind: ServerKind, certificates: Certificates?) async throws -> PythonServer {
+        let key = Key(kind: kind, isSecure: certificates != nil)
+        if let starting = self.servers[key] { return try await starting.value }
+        // All tests wait for it, so that none may be its parent.
         let starting = Task {
-            let server = kind.makeServer([])
+            let server = kind.makeServer([], certificates)
             try await server.start()
             return server
         }
-        self.servers[kind] = starting
+        self.servers[key] = starting
         return try await starting.value
+    }
+
+    private func madeCertificates() async throws -> Certificates {
+        if let making = self.certificates { return try await making.value }
+        let making = Task { try await Certificates() }
+        self.certificates = making
+        return try await making.value
     }
 
     fileprivate func stop() async {

@@ -7,7 +7,7 @@ internal import Testing
 
 extension Interop {
     /// How raw WebSocket connections end, and what follows.
-    @Suite struct EndTests {
+    @Suite(.overWebSockets) struct EndTests {
         /// A close code of a server, and what is made of it.
         struct Close: Sendable, CustomTestStringConvertible {
             var status: Int

@@ -6,7 +6,7 @@ internal import Testing
 
 extension Interop {
     /// The JSON envelope over a raw WebSocket, and frames without any.
-    @Suite struct EnvelopeTests {
+    @Suite(.overWebSockets) struct EnvelopeTests {
         @Test("an event and its echo keep every kind of JSON value")
         func exchangesEvents() async throws {
             struct Thing: Codable, Equatable {

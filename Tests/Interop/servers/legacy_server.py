@@ -8,10 +8,12 @@ import asyncio
 import socket
 from typing import Any
 
-import socketio
-from aiohttp import web
+from lifetime import do_without, end_with_input
 
-from lifetime import end_with_input
+do_without("requests", "websocket", "redis")
+
+import socketio  # noqa: E402
+from aiohttp import web  # noqa: E402
 
 NAMESPACES = ("/", "/chat", "/auth")
 

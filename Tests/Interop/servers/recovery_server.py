@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A server with connection state recovery, which python-socketio does not have, over WebSockets alone.
+"""A server with connection state recovery, which python-socketio does not have.
 
 It does what the reference server was seen to do: the answer to CONNECT has a `pid`; every plain event ends in an offset,
 volatile ones do not; whoever comes back with both gets what was missed before the answer, under the same ids.
@@ -12,12 +12,18 @@ import asyncio
 import json
 import secrets
 import socket
+import ssl
 import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from websockets.asyncio.server import ServerConnection, serve
+from lifetime import do_without, end_with_input
 
-from lifetime import end_with_input
+do_without("requests", "websocket")
+
+import engineio  # noqa: E402
+from aiohttp import web  # noqa: E402
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 
@@ -44,60 +50,84 @@ class Session:
         self.sid = f"sid{number}"
         self.pid = secrets.token_urlsafe(12)
         self.sent: list[tuple[str, list[Any]]] = []
-        self.connection: ServerConnection | None = None
+        # The Engine.IO session that carries it, if any.
+        self.engine: str | None = None
 
 
 class Server:
-    """Sessions by their secret."""
+    """Sessions by their secret, over Engine.IO."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
+        self._by_engine: dict[str, Session] = {}
         self._offsets = Offsets()
         self._count = 0
+        # The connections that have carried an Engine.IO session.
+        self._connections: defaultdict[str, set[asyncio.BaseTransport | None]] = defaultdict(set)
+        # Packets in order: no task of its own for each.
+        self.engine = engineio.AsyncServer(async_mode="aiohttp", async_handlers=False, cors_allowed_origins="*")
+        self.engine.on("connect", self.connected)
+        self.engine.on("message", self.received)
+        self.engine.on("disconnect", self.disconnected)
+
+    @web.middleware
+    async def note(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        """Remembers over which connection an Engine.IO session is spoken."""
+        if sid := request.query.get("sid"):
+            self._connections[sid].add(request.transport)
+        return await handler(request)
+
+    async def connected(self, engine: str, environ: dict[str, Any]) -> None:
+        """An Engine.IO session begins."""
+        self._connections[engine].add(environ["aiohttp.request"].transport)
+
+    async def disconnected(self, engine: str, *_: Any) -> None:
+        """An Engine.IO session is over."""
+        session = self._by_engine.pop(engine, None)
+        if session is not None and session.engine == engine:
+            session.engine = None
+        self._connections.pop(engine, None)
 
     async def emit(self, session: Session, *arguments: Any) -> None:
         """Sends an event, now or when the client is back."""
         offset = self._offsets.next()
         event = [*arguments, offset]
         session.sent.append((offset, event))
-        await self.write(session, "42" + json.dumps(event))
+        await self.write(session, "2" + json.dumps(event))
 
     async def write(self, session: Session, packet: str) -> None:
         """Sends a packet unless nobody is there."""
-        if session.connection is not None:
-            await session.connection.send(packet)
+        if session.engine is not None:
+            await self.engine.send(session.engine, packet)
 
-    async def enter(self, connection: ServerConnection, auth: dict[str, Any]) -> Session:
+    async def enter(self, engine: str, auth: dict[str, Any]) -> None:
         """Resumes a session, or begins one."""
         session = self._sessions.get(auth.get("pid", ""))
         offsets = [] if session is None else [offset for offset, _ in session.sent]
+        missed: list[list[Any]] = []
         if session is not None and auth.get("offset") in offsets:
-            session.connection = connection
-            for _, event in session.sent[offsets.index(auth["offset"]) + 1 :]:
-                await connection.send("42" + json.dumps(event))
+            missed = [event for _, event in session.sent[offsets.index(auth["offset"]) + 1 :]]
         else:
             self._count += 1
             session = Session(self._count)
-            session.connection = connection
             self._sessions[session.pid] = session
-        await connection.send("40" + json.dumps({"sid": session.sid, "pid": session.pid}))
-        return session
+        session.engine = engine
+        self._by_engine[engine] = session
+        for event in missed:
+            await self.write(session, "2" + json.dumps(event))
+        await self.write(session, "0" + json.dumps({"sid": session.sid, "pid": session.pid}))
 
-    async def handle(self, connection: ServerConnection) -> None:
-        """Speaks with one client until it is gone."""
-        handshake = {"sid": "engine", "upgrades": [], "pingInterval": 25000, "pingTimeout": 20000, "maxPayload": 1000000}
-        await connection.send("0" + json.dumps(handshake))
-        session: Session | None = None
-        async for packet in connection:
-            text = str(packet)
-            if text.startswith("40"):
-                session = await self.enter(connection, json.loads(text[2:] or "{}"))
-            elif text.startswith("41") and session is not None:
-                self._sessions.pop(session.pid, None)
-            elif text.startswith("42") and session is not None:
-                await self.command(session, json.loads(text[2:]))
-        if session is not None and session.connection is connection:
-            session.connection = None
+    async def received(self, engine: str, text: str) -> None:
+        """Takes a Socket.IO packet."""
+        session = self._by_engine.get(engine)
+        if text.startswith("0"):
+            await self.enter(engine, json.loads(text[1:] or "{}"))
+        elif text.startswith("1") and session is not None:
+            self._sessions.pop(session.pid, None)
+        elif text.startswith("2") and session is not None:
+            await self.command(session, json.loads(text[1:]))
 
     async def command(self, session: Session, event: list[Any]) -> None:
         """`say n`: an event; `mutter text`: a volatile one; `cut n`: ends the connection, then sends n events."""
@@ -105,33 +135,44 @@ class Server:
             case ["say", number]:
                 await self.emit(session, "said", number)
             case ["mutter", text]:
-                await self.write(session, "42" + json.dumps(["muttered", text]))
+                await self.write(session, "2" + json.dumps(["muttered", text]))
             case ["cut", first, count]:
-                if session.connection is not None:
-                    session.connection.transport.abort()
-                    session.connection = None
+                engine, session.engine = session.engine, None
+                for connection in self._connections.pop(engine or "", set()):
+                    if isinstance(connection, asyncio.WriteTransport):
+                        connection.abort()
                 for number in range(first, first + count):
                     await self.emit(session, "said", number)
 
 
-async def run(port: int) -> None:
+async def run(port: int, tls: ssl.SSLContext | None) -> None:
     """Serves until the process is ended."""
     listener = socket.create_server(("127.0.0.1", port), backlog=128)
     server = Server()
-    async with serve(server.handle, sock=listener, ping_interval=None):
-        print(f"listening {listener.getsockname()[1]}", flush=True)
-        await asyncio.Event().wait()
+    application = web.Application(middlewares=[server.note])
+    server.engine.attach(application, "socket.io")
+    runner = web.AppRunner(application, access_log=None)
+    await runner.setup()
+    await web.SockSite(runner, listener, ssl_context=tls).start()
+    print(f"listening {listener.getsockname()[1]}", flush=True)
+    await asyncio.Event().wait()
 
 
 def main() -> None:
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description="A server with connection state recovery, for tests.")
     parser.add_argument("--port", type=int, default=0, help="0, the default, picks a free one")
+    parser.add_argument("--ssl-cert", metavar="FILE", help="certificate chain (PEM); turns TLS on")
+    parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
     arguments = parser.parse_args()
     if arguments.until_eof:
         end_with_input()
-    asyncio.run(run(arguments.port))
+    tls = None
+    if arguments.ssl_cert is not None:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(arguments.ssl_cert, arguments.ssl_key)
+    asyncio.run(run(arguments.port, tls))
 
 
 if __name__ == "__main__":

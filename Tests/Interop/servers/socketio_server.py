@@ -15,16 +15,21 @@ import os
 import signal
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
-import socketio
-import uvicorn
-from aiohttp import web
-from werkzeug.serving import make_server
+from lifetime import do_without, end_with_input
 
-from lifetime import end_with_input
+# Tests start many servers: each imports what it serves with and nothing else.
+do_without("requests", "websocket")
+if {"uvicorn", "threaded", "gevent", "eventlet"}.intersection(sys.argv):
+    do_without("aiohttp")
+if "--redis" not in sys.argv:
+    do_without("redis")
+
+import socketio  # noqa: E402
 
 NAMESPACES = ("/", "/admin", "/chat", "/auth")
 BUFFER_SIZE = 16 * 1024 * 1024
@@ -168,6 +173,8 @@ def make_socketio(kind: type[Any], **options: Any) -> Any:
 
 async def serve_aiohttp(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
     """Serves on aiohttp until SIGINT or SIGTERM."""
+    from aiohttp import web
+
     server = make_socketio(socketio.AsyncServer, async_mode="aiohttp", **options)
     application = web.Application(client_max_size=BUFFER_SIZE)
     server.attach(application)
@@ -181,21 +188,6 @@ async def serve_aiohttp(listener: socket.socket, tls: ssl.SSLContext | None, opt
     await stop.wait()
     await server.shutdown()
     await runner.cleanup()
-
-
-class QuietUvicorn(uvicorn.Server):
-    """A uvicorn that tells when it is ready, and ends with status 0 on a signal."""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for listener in sockets or ():
-            announce(listener)
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self.handle_exit)
-        yield
 
 
 def serve_gevent(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
@@ -230,6 +222,22 @@ def serve_eventlet(listener: socket.socket, options: dict[str, Any]) -> None:
 
 async def serve_uvicorn(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
     """Serves on uvicorn until SIGINT or SIGTERM."""
+    import uvicorn
+
+    class QuietUvicorn(uvicorn.Server):
+        """A uvicorn that tells when it is ready, and ends with status 0 on a signal."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            for listener in sockets or ():
+                announce(listener)
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, self.handle_exit)
+            yield
+
     server = make_socketio(socketio.AsyncServer, async_mode="asgi", **options)
     config = uvicorn.Config(
         socketio.ASGIApp(server),
@@ -245,6 +253,8 @@ async def serve_uvicorn(listener: socket.socket, tls: ssl.SSLContext | None, opt
 
 def serve_threaded(listener: socket.socket, tls: ssl.SSLContext | None, options: dict[str, Any]) -> None:
     """Serves on werkzeug, a thread for each connection, until SIGINT or SIGTERM."""
+    from werkzeug.serving import make_server
+
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
     server = make_socketio(socketio.Server, async_mode="threading", **options)
     host, port = listener.getsockname()

@@ -81,6 +81,9 @@ public final class WebSocketChannel {
     /// The bytes that wait to be sent, because the system has not taken them yet.
     public var pendingBytes: Int { self.stream?.pendingBytes ?? 0 }
 
+    /// What the opening waits for; nil when it waits for nothing.
+    public var openingStage: OpeningStage? { self.stream?.openingStage }
+
     /// Begins to connect.
     ///
     /// Call it once.

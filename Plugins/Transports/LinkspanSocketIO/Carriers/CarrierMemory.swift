@@ -76,7 +76,9 @@ struct CarrierMemory: Sendable {
             // Not implemented (501) is said of the upgrade; any other 5xx, 408 and 429 of the moment.
             let status = failure.status ?? 0
             return status != 408 && status != 429 && (status < 500 || status == 501)
-        case .timedOut, .handshakeMalformed: return true
+        // Names, TCP and TLS are the same for polling.
+        case .timedOut: return failure.stage == .upgrade
+        case .handshakeMalformed: return true
         default: return false
         }
     }

@@ -15,6 +15,9 @@ protocol EngineCarrier: AnyObject {
     /// Whether another carrier may soon be in the place of this one, which has other limits.
     var isChanging: Bool { get }
 
+    /// What opening waits for; nil when the server has named the session.
+    var openingStage: OpeningStage? { get }
+
     /// How many bytes an attachment takes, of those that the server allows.
     func length(ofAttachment count: Int) -> Int
 

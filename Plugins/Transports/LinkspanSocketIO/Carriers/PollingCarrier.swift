@@ -66,6 +66,8 @@ final class PollingCarrier: EngineCarrier {
 
     var hasPendingBytes: Bool { self.phase == .open && self.session.hasUnposted }
 
+    var openingStage: OpeningStage? { self.phase == .opening ? self.exchanges[self.lastPoll]?.openingStage : nil }
+
     func length(ofAttachment count: Int) -> Int { self.session.length(ofAttachment: count) }
 
     func send(

@@ -36,6 +36,8 @@ final class UpgradingCarrier: EngineCarrier {
 
     var isChanging: Bool { self.candidate != nil && !self.probe.isUpgraded }
 
+    var openingStage: OpeningStage? { self.current?.openingStage }
+
     func length(ofAttachment count: Int) -> Int { self.current?.length(ofAttachment: count) ?? count }
 
     func send(

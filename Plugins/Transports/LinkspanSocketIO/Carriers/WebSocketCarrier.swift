@@ -35,6 +35,8 @@ final class WebSocketCarrier: EngineCarrier {
 
     var hasPendingBytes: Bool { self.channel.map { $0.pendingBytes > 0 } ?? false }
 
+    var openingStage: OpeningStage? { self.channel?.openingStage }
+
     func length(ofAttachment count: Int) -> Int { self.binaryType == nil ? count : count + 1 }
 
     func send(

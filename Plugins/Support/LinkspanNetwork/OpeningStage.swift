@@ -1,0 +1,45 @@
+/// What the opening of a byte stream waits for: the reason to give when it takes too long.
+public enum OpeningStage: Sendable, Hashable {
+    /// The address of a name.
+    case resolving(Peer)
+    /// The TCP connection.
+    case connecting(Peer)
+    /// The proxy's connection to the server.
+    case proxy
+    /// The TLS handshake with the server.
+    case tls
+    /// The answer to the request for an upgrade.
+    case upgrade
+    /// The answer to another HTTP request.
+    case answer
+
+    /// The host at the other end.
+    public enum Peer: String, Sendable {
+        /// The server that is asked for.
+        case server
+        /// The proxy on the way to it.
+        case proxy
+    }
+}
+
+extension OpeningStage: CustomStringConvertible {
+    /// The stage as an activity, such as `resolving the server's name`.
+    public var description: String {
+        switch self {
+        case .resolving(let peer): "resolving the \(peer.rawValue)'s name"
+        case .connecting(let peer): "connecting to the \(peer.rawValue) by TCP"
+        case .proxy: "waiting for the proxy to reach the server"
+        case .tls: "waiting for the TLS handshake"
+        case .upgrade: "waiting for the answer to the WebSocket upgrade"
+        case .answer: "waiting for the answer to the HTTP request"
+        }
+    }
+}
+
+extension ByteStreamError {
+    /// The error of an opening whose deadline passed in this stage.
+    public init(timedOutIn stage: OpeningStage) {
+        self.init(.timedOut, "timed out while \(stage)")
+        self.stage = stage
+    }
+}
