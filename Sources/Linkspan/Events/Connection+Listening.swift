@@ -15,10 +15,18 @@ extension Connection {
 
     /// Calls `handler` with each message of any event.
     ///
+    /// - Parameters:
+    ///   - first: whether it is called before the listeners of any event that there are.
+    ///   - handler: gets the messages.
+    /// - Returns: the registration; it lasts whether or not it is kept.
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
-    public func onAny(_ handler: @escaping @Sendable (Message) -> Void) throws(LinkspanError) -> Subscription {
-        try self.subscribe(to: nil, once: false, onMark: nil, handler)
+    public func onAny(
+        first: Bool = false, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        let subscription = try self.subscribe(to: nil, once: false, onMark: nil, handler)
+        if first { subscription.asks?(.first) }
+        return subscription
     }
 
     /// Calls `handler` with each message of an event, its first argument decoded.
