@@ -191,7 +191,7 @@ let tests: [Target] = [
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
     test(
-        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanRuntime", logging]),
+        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanRuntime", "EventJournal", logging]),
     test(
         "LinkspanMessaging",
         ["LinkspanMessaging", "Linkspan", "LinkspanLifecycle", "LinkspanTesting", "LinkspanRuntime"]),

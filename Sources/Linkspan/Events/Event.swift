@@ -65,6 +65,9 @@ extension Connection {
 
     /// Calls `handler` with the value of each message; a message of another shape comes as an error, not as silence.
     ///
+    /// On the connection's executor; for a handler on the main actor or elsewhere there is `onEach` of
+    /// ``values(_:capacity:overflow:)``.
+    ///
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
     public func on<Value, Reply>(
@@ -93,9 +96,10 @@ extension Connection {
     /// - Throws: ``LinkspanError`` with code `released`.
     public func values<Value, Reply>(
         _ event: Event<Value, Reply>, capacity: Int = 1_024, overflow: EventStream.Overflow = .dropOldest
-    ) throws(LinkspanError) -> AsyncMapSequence<EventStream, Result<Value, LinkspanError>> {
-        try self.events(event.name, capacity: capacity, overflow: overflow).map { element in
-            Result { () throws(LinkspanError) in try element.message.decode(Value.self) }
+    ) throws(LinkspanError) -> EventStream.Items<Result<Value, LinkspanError>> {
+        let stream = try self.events(event.name, capacity: capacity, overflow: overflow)
+        return EventStream.Items(queue: stream.queue) { message in
+            Result { () throws(LinkspanError) in try message.decode(Value.self) }
         }
     }
 
