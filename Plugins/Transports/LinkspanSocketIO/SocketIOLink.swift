@@ -78,10 +78,12 @@ final class SocketIOLink: Link {
                 .event, namespace: self.namespace.name, id: message.requestID, event: message.event,
                 payload: message.payload
             )
-            return engine.send(packet, by: codec)
+            return engine.send(packet, by: codec, isCompressible: message.isCompressible)
         }
-        return engine.send(message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count) {
-            buffer in
+        return engine.send(
+            message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count,
+            isCompressible: message.isCompressible
+        ) { buffer in
             SocketIOEncoder.append(
                 event: message.event, message.payload, id: message.requestID, in: self.namespace, to: &buffer)
         }

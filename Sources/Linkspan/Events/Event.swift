@@ -25,20 +25,22 @@ public struct NoReply: Codable, Sendable, Hashable {
 }
 
 extension Connection {
-    /// Sends an event at most once; see ``send(_:_:)``.
+    /// Sends an event at most once; see ``send(_:_:compress:)``.
     ///
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
-    public func send<Value, Reply>(_ event: Event<Value, Reply>, _ value: Value) throws(LinkspanError) {
-        try self.send(event.name, value)
+    public func send<Value, Reply>(
+        _ event: Event<Value, Reply>, _ value: Value, compress: Bool = true
+    ) throws(LinkspanError) {
+        try self.send(event.name, value, compress: compress)
     }
 
     /// Sends an event at most once and waits for the reply.
     ///
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
     public func request<Value, Reply>(
-        _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil
+        _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try Self.read(try await self.request(event.name, value, timeout: timeout))
+        try Self.read(try await self.request(event.name, value, timeout: timeout, compress: compress))
     }
 
     /// Sends an event until it is answered, in order within its ordering key.
@@ -46,9 +48,11 @@ extension Connection {
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
     @discardableResult
     public func deliver<Value, Reply>(
-        _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, timeout: Duration? = nil
+        _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, timeout: Duration? = nil,
+        compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try Self.read(try await self.deliver(event.name, value, orderingKey: orderingKey, timeout: timeout))
+        try Self.read(
+            try await self.deliver(event.name, value, orderingKey: orderingKey, timeout: timeout, compress: compress))
     }
 
     /// Hands an event over to be delivered, and returns as soon as it is accepted; see

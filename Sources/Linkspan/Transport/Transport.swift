@@ -256,14 +256,18 @@ public struct OutboundMessage: Sendable {
     public var requestID: UInt64?
     /// Whether it may be left out when the link is not ready for it at this moment.
     public var isVolatile: Bool
+    /// Whether it may be compressed, where client and server have agreed on compression.
+    public var isCompressible: Bool
 
     /// Makes a message.
     public init(
-        event: consuming String, payload: consuming Payload, requestID: UInt64? = nil, isVolatile: Bool = false
+        event: consuming String, payload: consuming Payload, requestID: UInt64? = nil, isVolatile: Bool = false,
+        isCompressible: Bool = true
     ) {
         self.event = event
         self.payload = payload
         self.requestID = requestID
         self.isVolatile = isVolatile
+        self.isCompressible = isCompressible
     }
 }

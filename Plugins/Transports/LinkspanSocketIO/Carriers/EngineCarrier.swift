@@ -23,11 +23,11 @@ protocol EngineCarrier: AnyObject {
 
     /// Sends a packet whose text `write` appends, and its attachments right behind it with nothing between.
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
+        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult
 
     /// Sends frames with nothing between them; all but the first are binary.
-    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult
 
     /// The server has named the session and its rules.
     func sessionOpened(_ handshake: EngineIOHandshake)
@@ -48,7 +48,14 @@ extension EngineCarrier {
     /// Sends a packet without attachments.
     @discardableResult
     func send(_ packet: some Collection<UInt8>) -> WebSocketChannel.SendResult {
-        self.send(expectedLength: packet.count, attachments: []) { $0.append(contentsOf: packet) }
+        self.send(expectedLength: packet.count, attachments: [], isCompressible: true) {
+            $0.append(contentsOf: packet)
+        }
+    }
+
+    /// Sends frames with nothing between them.
+    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
+        self.send(messages, isCompressible: true)
     }
 }
 

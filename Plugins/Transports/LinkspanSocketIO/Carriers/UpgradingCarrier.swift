@@ -39,13 +39,15 @@ final class UpgradingCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.current?.length(ofAttachment: count) ?? count }
 
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
+        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
-        self.current?.send(expectedLength: expectedLength, attachments: attachments, write: write) ?? .notOpen
+        self.current?.send(
+            expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible, write: write)
+            ?? .notOpen
     }
 
-    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
-        self.current?.send(messages) ?? .notOpen
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
+        self.current?.send(messages, isCompressible: isCompressible) ?? .notOpen
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {
