@@ -237,6 +237,8 @@ extension SocketIOEngine: EngineCarrierHandler {
         }
     }
 
+    func carrierChanged() { for link in self.links.values where link.isOpen { link.carrierChanged() } }
+
     func carrierDrained() { for link in self.links.values where link.isOpen { link.deliver([.writable]) } }
 
     func carrierClosed(_ error: LinkspanError) {

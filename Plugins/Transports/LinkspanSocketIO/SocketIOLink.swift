@@ -26,6 +26,8 @@ final class SocketIOLink: Link {
     private var state = State.idle
     /// What the next link resumes from, unless this one is left on purpose.
     private var recovery: Recovery
+    /// What is known about it since it is open, besides its carrier.
+    private var info = LinkInfo()
 
     private enum Recovery {
         /// What the link was made with, later what the engine left when the namespace ended with it.
@@ -153,8 +155,20 @@ final class SocketIOLink: Link {
     /// Follows what they mean for its own state.
     func deliver(_ events: consuming [LinkEvent]) {
         if case .ended = self.state { return }
-        if case .joined(let engine) = self.state, case .opened = events.first { self.state = .open(engine) }
+        if case .joined(let engine) = self.state, case .opened(let info) = events.first {
+            self.state = .open(engine)
+            self.info = info
+            events[0] = .opened(self.infoWithCarrier)
+        }
         if case .closed = events.last { self.state = .ended }
         self.receiver.receive(consume events)
+    }
+
+    func carrierChanged() { self.deliver([.changed(self.infoWithCarrier)]) }
+
+    private var infoWithCarrier: LinkInfo {
+        var info = self.info
+        info.facts["carrier"] = self.openEngine?.carrier?.name
+        return info
     }
 }

@@ -154,7 +154,7 @@ extension WebSocketLink: WebSocketChannelHandler {
             }
         }
         self.state = .open(channel)
-        var facts = ["protocol": "WebSocket", "codec": self.configuration.codec.name]
+        var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.configuration.codec.name]
         facts["subprotocol"] = subprotocol
         self.receiver.receive([.opened(LinkInfo(facts: facts))])
     }

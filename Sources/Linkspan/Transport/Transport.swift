@@ -198,6 +198,8 @@ public protocol LinkReceiver: AnyObject, Sendable {
 public enum LinkEvent: Sendable {
     /// The peer has accepted us; messages may be sent.
     indirect case opened(LinkInfo)
+    /// What is known about the open link has changed, for instance what carries it; its session goes on.
+    indirect case changed(LinkInfo)
     /// A message has arrived.
     case message(InboundMessage)
     /// The reply to the message that was sent with this id.
@@ -214,7 +216,8 @@ public struct LinkInfo: Sendable, Hashable {
     ///
     /// Not a secret.
     public var sessionID: String?
-    /// Facts for people: protocol version, sub-protocol, and so on.
+    /// Facts for people: protocol version, sub-protocol, and so on; over the network `carrier`, which is `websocket` or
+    /// `polling`.
     public var facts: [String: String]
     /// Whether the server resumed the former session, so that nothing was missed.
     public var isContinuous: Bool

@@ -6,6 +6,9 @@ internal import LinkspanNetwork
 /// A packet is what a WebSocket has in a frame, whatever carries it: a text with its type, or the bytes of an
 /// attachment. All methods are called on the loop, and none calls the handler.
 protocol EngineCarrier: AnyObject {
+    /// What carries the packets at present, by the name that the protocol has for it.
+    var name: String { get }
+
     /// When anything came the last time, be it a part of a packet.
     var lastHeard: ContinuousClock.Instant? { get }
 
@@ -68,6 +71,9 @@ protocol EngineCarrierHandler: AnyObject {
 
     /// Packets have come: all of one read together.
     func carrierReceived(_ packets: [WebSocketMessage])
+
+    /// Another carrier is in the place of the former one.
+    func carrierChanged()
 
     /// There is room again after `full`.
     func carrierDrained()

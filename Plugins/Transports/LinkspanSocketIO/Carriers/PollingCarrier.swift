@@ -64,6 +64,8 @@ final class PollingCarrier: EngineCarrier {
         self.requestPump()
     }
 
+    var name: String { "polling" }
+
     var hasPendingBytes: Bool { self.phase == .open && self.session.hasUnposted }
 
     func length(ofAttachment count: Int) -> Int { self.session.length(ofAttachment: count) }

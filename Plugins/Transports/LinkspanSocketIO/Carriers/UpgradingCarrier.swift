@@ -28,6 +28,8 @@ final class UpgradingCarrier: EngineCarrier {
         polling.open()
     }
 
+    var name: String { self.current?.name ?? "" }
+
     var lastHeard: ContinuousClock.Instant? {
         [self.polling?.lastHeard, self.candidate?.lastHeard].compactMap { $0 }.max()
     }
@@ -125,6 +127,7 @@ extension UpgradingCarrier {
         self.polling = nil
         self.endDeadline()
         if self.isReadingPaused { candidate.setReadingPaused(true) }
+        self.handler.carrierChanged()
         // What was too large for a body of the server's may be sent now.
         self.handler.carrierDrained()
     }
@@ -167,6 +170,7 @@ private final class PollingEnd: EngineCarrierHandler {
 
     func carrierOpened() { self.carrier.outer.carrierOpened() }
     func carrierReceived(_ packets: [WebSocketMessage]) { self.carrier.outer.carrierReceived(packets) }
+    func carrierChanged() {}
     func carrierDrained() { self.carrier.outer.carrierDrained() }
     func carrierClosed(_ error: LinkspanError) { self.carrier.pollingClosed(error) }
 }
@@ -179,6 +183,7 @@ private final class CandidateEnd: EngineCarrierHandler {
 
     func carrierOpened() { self.carrier.candidateOpened() }
     func carrierReceived(_ packets: [WebSocketMessage]) { self.carrier.candidateReceived(packets) }
+    func carrierChanged() {}
     func carrierDrained() { self.carrier.candidateDrained() }
     func carrierClosed(_ error: LinkspanError) { self.carrier.candidateClosed(error) }
 }

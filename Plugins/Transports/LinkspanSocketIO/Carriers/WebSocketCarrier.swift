@@ -31,6 +31,8 @@ final class WebSocketCarrier: EngineCarrier {
         }
     }
 
+    var name: String { "websocket" }
+
     var lastHeard: ContinuousClock.Instant? { self.channel?.lastHeard }
 
     var hasPendingBytes: Bool { self.channel.map { $0.pendingBytes > 0 } ?? false }
@@ -41,9 +43,7 @@ final class WebSocketCarrier: EngineCarrier {
         expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
         guard let channel = self.channel else { return .notOpen }
-        if self.binaryType == nil || attachments.isEmpty {
-            return channel.send(.text, expectedLength: expectedLength, attachments: attachments, write: write)
-        }
+        let isPlain = self.binaryType == nil || attachments.isEmpty
         return channel.send(
             .text, expectedLength: expectedLength, attachments: isPlain ? attachments : attachments.map(self.typed),
             isCompressible: isCompressible, write: write)
