@@ -41,6 +41,23 @@ struct SendingTests {
         withExtendedLifetime(link) {}
     }
 
+    @Test
+    func `a message that waits for an upgrade is compressed by the WebSocket only if it may be`() throws {
+        let wire = ScriptedWire(.upgrade) { $0.compression = .init() }
+        let link = try wire.open()
+        wire.say("3probe")
+        let text = String(repeating: "compressible ", count: 100)
+        for isCompressible in [true, false] {
+            let message = OutboundMessage(event: "say", payload: try Payload(text), isCompressible: isCompressible)
+            #expect(wire.loop.enter { link.send(message) } == .accepted)
+        }
+        let before = wire.writes.count
+        wire.answerPoll("6")
+        let writes = wire.writes[before...].filter { $0[0] & 0x0F == 1 && $0.count > 20 }
+        #expect(writes.map { $0[0] & 0x40 != 0 } == [true, false])
+        #expect(wire.heard().filter { $0.contains(text) }.count == 2)
+    }
+
     @Test(arguments: [SocketIOTransport.Carriers.polling, .webSocket])
     func `where no compression was agreed on the option does nothing`(carriers: SocketIOTransport.Carriers) throws {
         let wire = ScriptedWire(carriers)

@@ -81,7 +81,7 @@ final class PollingCarrier: EngineCarrier {
     }
 
     func send(_ packets: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
-        switch self.session.enqueue(packets) {
+        switch self.session.enqueue(packets, isCompressible: isCompressible) {
         case .refused: return .notOpen
         case .taken:
             self.requestPump()

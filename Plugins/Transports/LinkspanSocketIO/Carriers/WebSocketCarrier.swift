@@ -71,8 +71,8 @@ final class WebSocketCarrier: EngineCarrier {
     }
 
     /// Sends frames in this order; whoever calls sees to it that nothing comes between.
-    func takeOver(_ frames: [WebSocketMessage]) {
-        for packet in frames { _ = self.send([packet]) }
+    func takeOver(_ frames: [PollingSession.Packet]) {
+        for packet in frames { _ = self.send([packet.message], isCompressible: packet.isCompressible) }
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {}
