@@ -191,7 +191,7 @@ let tests: [Target] = [
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
     test(
-        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanRuntime", logging]),
+        "Linkspan", ["Linkspan", "LinkspanTesting", "LinkspanInMemory", "LinkspanRuntime", "EventJournal", logging]),
     test(
         "LinkspanMessaging",
         ["LinkspanMessaging", "Linkspan", "LinkspanLifecycle", "LinkspanTesting", "LinkspanRuntime"]),
@@ -263,7 +263,11 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanCombine",
-        ["LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", openCombine]),
+        [
+            "LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", "EventJournal",
+            openCombine,
+            .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: .when(platforms: [.linux])),
+        ]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanNetwork", "LinkspanRuntime", "Linkspan"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
     test("LinkspanNetwork", ["LinkspanNetwork", "Linkspan", "LinkspanWebSocketProtocol"]),

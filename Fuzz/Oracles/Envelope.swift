@@ -39,7 +39,7 @@ private enum EnvelopeOracle {
             envelope = .event(name: message.event, payload: message.payload, id: message.replyID)
         case .reply(let id, let payload):
             envelope = .reply(id: id, payload: payload)
-        case .opened, .closed, .writable:
+        case .opened, .changed, .closed, .writable:
             throw Violation(message: "a message became \(event)")
         }
         let payload = Self.payload(envelope)

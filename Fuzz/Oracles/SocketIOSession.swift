@@ -98,8 +98,8 @@ private struct SessionLife {
         case .closed:
             try require(owner == .waiting || owner == .open, "the end comes twice")
             self.owners[namespace] = .closed
-        case .writable:
-            throw Violation(message: "a session knows nothing of room")
+        case .changed, .writable:
+            throw Violation(message: "a session knows nothing of carriers and room")
         }
     }
 }

@@ -59,7 +59,7 @@ final class LinkProbe: LinkReceiver {
             state.isOpened = true
         case .closed:
             state.isClosed = true
-        case .message, .reply, .writable:
+        case .message, .reply, .changed, .writable:
             if !state.isOpened { state.violations.append("something came before opened") }
         }
     }
@@ -127,6 +127,7 @@ extension LinkEvent {
         case .opened: "opened"
         case .message(let message): "message '\(message.event)'"
         case .reply(let id, _): "reply \(id)"
+        case .changed: "changed"
         case .writable: "writable"
         case .closed(let error): "closed (\(error))"
         }

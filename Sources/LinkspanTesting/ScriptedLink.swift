@@ -202,7 +202,7 @@ final class ScriptedLink: Link, Sendable {
         case .opened: 1
         case .message: script.isDeaf ? 0 : script.copiesOfMessages
         case .reply: script.isDeaf ? 0 : script.copiesOfReplies
-        case .writable, .closed: script.isDeaf ? 0 : 1
+        case .changed, .writable, .closed: script.isDeaf ? 0 : 1
         }
     }
 

@@ -1,5 +1,6 @@
 import Linkspan
 import LinkspanInMemory
+import LinkspanRuntime
 import LinkspanTesting
 import Testing
 
@@ -13,6 +14,19 @@ extension Event where Value == Quote, Reply == NoReply {
     static var quote: Self { Event("quote") }
 }
 
+@MainActor
+final class QuoteModel {
+    private(set) var price: Int?
+    private(set) var isUp = false
+
+    func listen(to connection: ConnectionHandler) throws {
+        try connection.values(.quote, capacity: 100).onEach { [weak self] quote in
+            self?.price = try? quote.get().price
+        }
+        connection.stateChanges.onEach { [weak self] change in self?.isUp = change.to == .connected }
+    }
+}
+
 @Suite("The article on listening", .timeLimit(.minutes(1)))
 struct ListeningExample {
     private let hub = InMemoryHub(executor: InlineExecutor())
@@ -23,6 +37,7 @@ struct ListeningExample {
     private func report(_ error: LinkspanError) { self.recorder.note(error.code.rawValue) }
     private func log(_ line: String) { self.recorder.note(line) }
     private func skip(_ missed: Int) { self.recorder.note("skipped \(missed)") }
+    private func store(_ message: Message) { self.recorder.note("stored \(message.payload.byteCount)") }
     private func reload() async throws { self.recorder.note("reloaded") }
 
     private func quote(_ prices: Int...) throws {
@@ -65,6 +80,24 @@ struct ListeningExample {
         try connection.onAnyOutgoing { message in log("-> \(message.event)") }
     }
 
+    private func listenElsewhere(_ connection: ConnectionHandler) throws {
+        let queue = DispatchExecutor(label: "quotes")
+        try connection.events("quote", capacity: 100).items.onEach(on: queue) { item in
+            if case .message(let message) = item { store(message) }
+        }
+    }
+
+    private func look(_ connection: ConnectionHandler) -> Subscription {
+        if let link = connection.status.link {
+            log("session \(link.sessionID ?? "unnamed"), resumed: \(link.isContinuous)")
+            log("over \(link.facts["carrier"] ?? "memory")")
+        }
+        let attempts = connection.onStatusChange { change in
+            if case .progress(.opening(let attempt)) = change { log("attempt \(attempt)") }
+        }
+        return attempts
+    }
+
     private func read(_ connection: ConnectionHandler) async throws {
         let stream = try connection.events("quote", capacity: 100, overflow: .dropOldest)
         for await item in stream.items {
@@ -94,6 +127,30 @@ struct ListeningExample {
         #expect(self.recorder.notes == ["remembered 1", "shown 3", "decodingFailed", "<- quote", "-> order"])
         #expect(connection.status.report.contains("-> order, 1 byte"))
         connection.release()
+    }
+
+    @Test
+    @MainActor
+    func `a model of the main actor and a queue hear quotes`() async throws {
+        let connection = try self.connect()
+        let model = QuoteModel()
+        try model.listen(to: connection)
+        try self.listenElsewhere(connection)
+        try self.quote(7)
+        try await self.recorder.wait(for: "the quote on the queue") { !$0.isEmpty }
+        while model.price != 7 || !model.isUp { await Task.yield() }
+        connection.release()
+    }
+
+    @Test
+    func `the link and the attempts are seen`() throws {
+        let connection = try self.connect()
+        let attempts = self.look(connection)
+        try connection.disconnect()
+        try connection.connect()
+        #expect(self.recorder.notes.prefix(2).last == "over memory")
+        #expect(self.recorder.notes.last == "attempt 1")
+        attempts.cancel()
     }
 
     @Test

@@ -162,8 +162,8 @@ private struct Life {
                 self.messages += 1
             case .closed:
                 self.closed.insert(index)
-            case .writable:
-                Issue.record("a session knows nothing of room")
+            case .changed, .writable:
+                Issue.record("a session knows nothing of carriers and room")
             }
         }
         if output.close != nil { self.isOver = true }

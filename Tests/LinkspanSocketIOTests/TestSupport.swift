@@ -98,6 +98,7 @@ enum Happening: Equatable {
     case opened(Int, sid: String?, isContinuous: Bool)
     case message(Int, String, String)
     case reply(Int, UInt64, String)
+    case changed(Int)
     case writable(Int)
     case closed(Int, LinkspanError.Code)
 
@@ -107,6 +108,7 @@ enum Happening: Equatable {
         case .opened(let info): self = .opened(index, sid: info.sessionID, isContinuous: info.isContinuous)
         case .message(let message): self = .message(index, message.event, text(message.payload.elements))
         case .reply(let id, let payload): self = .reply(index, id, text(payload.elements))
+        case .changed: self = .changed(index)
         case .writable: self = .writable(index)
         case .closed(let error): self = .closed(index, error.code)
         }

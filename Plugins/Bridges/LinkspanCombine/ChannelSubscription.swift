@@ -31,11 +31,20 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
     /// Between the connection's executor, which pushes, and the subscriber's thread, which asks and cancels.
     private let state: Lock<State>
     private let onOverflow: (@Sendable (Int) -> Void)?
+    /// Whether the subscriber is called on an actor; if not, on the thread that brings something.
+    private let hasActor: Bool
+    /// That actor, which may well keep the subscription.
+    private weak let actor: (any Actor)?
+
+    /// How many values an actor gets before others on it have their turn.
+    private static var turn: Int { 256 }
 
     init(
-        _ subscriber: some Subscriber<Output, Never>, channel: any Connection, capacity: Int,
+        _ subscriber: some Subscriber<Output, Never>, channel: any Connection, isolation: (any Actor)?, capacity: Int,
         onOverflow: (@Sendable (Int) -> Void)? = nil
     ) {
+        self.hasActor = isolation != nil
+        self.actor = isolation
         self.state = Lock(
             State(
                 queue: DemandQueue(capacity: capacity),
@@ -71,8 +80,31 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
 
     // MARK: Delivering
 
+    /// Delivers what waits: here, or on the subscriber's actor.
     private func deliver() {
-        while true {
+        guard self.hasActor else {
+            self.deliver(atMost: .max)
+            return
+        }
+        guard let actor = self.actor else { return self.letGo() }
+        guard actor !== MainActor.shared || !MainQueue.isCurrent else {
+            self.deliver(atMost: .max)
+            return
+        }
+        // No parent: whoever brings a value does not wait for the actor.
+        Task { await self.deliver(isolation: actor) }
+    }
+
+    private func deliver(isolation: isolated any Actor) async {
+        while self.deliver(atMost: Self.turn) { await Task.yield() }
+    }
+
+    /// Delivers what waits.
+    ///
+    /// - Returns: whether it stopped at the limit.
+    @discardableResult
+    private func deliver(atMost limit: Int) -> Bool {
+        for _ in 0..<limit {
             let (next, downstream) = self.state.withLock { ($0.queue.next(), $0.downstream) }
             switch next {
             case .give(let output, let dropped):
@@ -83,10 +115,12 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
             case .finish:
                 self.letGo()
                 downstream?.subscriber.receive(completion: .finished)
+                return false
             case .wait:
-                return
+                return false
             }
         }
+        return true
     }
 
     /// Lets go of everything outside the lock, because subscribers and channels may do anything when they go away.

@@ -16,14 +16,17 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - event: the name of the event.
-    ///   - capacity: how many messages wait for a subscriber that has not asked for them yet.
+    ///   - capacity: how many messages wait for a subscriber that has not asked for them yet, or whose actor is busy.
+    ///   - isolation: the actor that subscribers are called on; nil for the main actor when they subscribe on the main
+    ///     thread, and for the connection's executor otherwise.
     ///   - onOverflow: gets the count of messages that were dropped, the oldest first, because the queue was full; called
     ///     just before the message behind the gap.
     /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher(
-        for event: String?, capacity: Int = 1_024, onOverflow: (@Sendable (Int) -> Void)? = nil
+        for event: String?, capacity: Int = 1_024, isolation: (any Actor)? = #isolation,
+        onOverflow: (@Sendable (Int) -> Void)? = nil
     ) -> ConnectionPublisher<Message> {
-        ConnectionPublisher(channel: self, capacity: capacity, onOverflow: onOverflow) {
+        ConnectionPublisher(channel: self, isolation: isolation, capacity: capacity, onOverflow: onOverflow) {
             channel, subscription throws(LinkspanError) in
             subscription.own(
                 try channel.subscribe(to: event, once: false, onMark: nil) { [weak subscription] message in
@@ -35,26 +38,28 @@ extension Connection {
     /// Publishes the values of an event, a message of another shape as an error in its place.
     ///
     /// A value is decoded when the subscriber has asked for it; see
-    /// ``publisher(for:capacity:onOverflow:)-(String?,_,_)``.
+    /// ``publisher(for:capacity:isolation:onOverflow:)-(String?,_,_)``.
     ///
     /// - Parameters:
     ///   - event: the event.
-    ///   - capacity: how many messages wait for a subscriber that has not asked for them yet.
+    ///   - capacity: how many messages wait for a subscriber that has not asked for them yet, or whose actor is busy.
+    ///   - isolation: the actor that subscribers are called on; nil for the main actor when they subscribe on the main
+    ///     thread, and for the connection's executor otherwise.
     ///   - onOverflow: gets the count of messages that were dropped, just before the message behind the gap.
     /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher<Value, Reply>(
-        for event: Event<Value, Reply>, capacity: Int = 1_024, onOverflow: (@Sendable (Int) -> Void)? = nil
+        for event: Event<Value, Reply>, capacity: Int = 1_024, isolation: (any Actor)? = #isolation,
+        onOverflow: (@Sendable (Int) -> Void)? = nil
     ) -> Publishers.Map<ConnectionPublisher<Message>, Result<Value, LinkspanError>> {
-        self.publisher(for: event.name, capacity: capacity, onOverflow: onOverflow).map { message in
-            Result { () throws(LinkspanError) in try message.decode(Value.self) }
-        }
+        self.publisher(for: event.name, capacity: capacity, isolation: isolation, onOverflow: onOverflow)
+            .map { message in Result { () throws(LinkspanError) in try message.decode(Value.self) } }
     }
 
     /// Publishes the present state, then every change of it once, in order.
     ///
     /// A subscriber that has left 1,024 states unread loses the oldest of them, never the latest.
     public var statePublisher: ConnectionPublisher<ConnectionState> {
-        ConnectionPublisher(channel: self, capacity: 1_024, onOverflow: nil) { channel, subscription in
+        ConnectionPublisher(channel: self, isolation: nil, capacity: 1_024, onOverflow: nil) { channel, subscription in
             subscription.own(channel.onStateChange { [weak subscription] in subscription?.push($0.to) })
             // The channel tells the latest change by itself; there is none as long as it has only been created. Should
             // the first one come at this very moment, that is the present state, and this one is left out.

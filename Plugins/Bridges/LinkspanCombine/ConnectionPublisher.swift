@@ -5,7 +5,12 @@ public import OpenCombine
 #endif
 internal import Linkspan
 
-/// Publishes what a channel tells, on the thread that tells it.
+/// Publishes what a channel tells.
+///
+/// A subscriber that subscribes on the main thread is called on the main actor, and one of a publisher that was made in
+/// an actor's method on that actor, once for all values that wait; so closures in their code may touch what is theirs.
+/// Any other is called on the connection's executor, which all connections of a loop share: return quickly there, or
+/// put `receive(on:)` in between.
 ///
 /// Each subscriber listens for itself from the moment it subscribes, gets no more than it asks for, and is told
 /// `finished` when the connection or its handler is released, behind what still waits for it. What a slow subscriber has
@@ -19,6 +24,8 @@ public struct ConnectionPublisher<Output: Sendable>: Publisher, Sendable {
     public typealias Failure = Never
 
     let channel: any Connection
+    /// The actor in whose code the publisher was made.
+    let isolation: (any Actor)?
     let capacity: Int
     let onOverflow: (@Sendable (Int) -> Void)?
     let listen: @Sendable (any Connection, ChannelSubscription<Output>) throws(LinkspanError) -> Void
@@ -26,7 +33,9 @@ public struct ConnectionPublisher<Output: Sendable>: Publisher, Sendable {
     /// Lets a subscriber listen; a connection that has been released only tells it so.
     public func receive(subscriber: some Subscriber<Output, Never>) {
         let subscription = ChannelSubscription(
-            subscriber, channel: self.channel, capacity: self.capacity, onOverflow: self.onOverflow)
+            subscriber, channel: self.channel,
+            isolation: self.isolation ?? (MainQueue.isCurrent ? MainActor.shared : nil), capacity: self.capacity,
+            onOverflow: self.onOverflow)
         subscriber.receive(subscription: subscription)
         do throws(LinkspanError) {
             try self.listen(self.channel, subscription)

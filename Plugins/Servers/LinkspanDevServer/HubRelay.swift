@@ -100,7 +100,7 @@ final class HubRelay: LinkReceiver {
                 state.isOpen = true
                 swap(&early, &state.early)
             case .closed: state = State()
-            case .message, .reply, .writable: ()
+            case .message, .reply, .changed, .writable: ()
             }
             return (handler, early, link)
         }

@@ -224,13 +224,15 @@ public struct WebSocketSession: Sendable {
 
     /// Appends a message to `output`; returns false, and does nothing, unless the connection is open.
     ///
+    /// It is compressed if that was agreed on, unless `isCompressible` is false.
+    ///
     /// - Precondition: `opcode` is text or binary, and a text's payload is UTF-8.
     @inlinable
     public mutating func send(
-        _ opcode: Opcode, payload: some Collection<UInt8>, into output: inout [UInt8]
+        _ opcode: Opcode, payload: some Collection<UInt8>, isCompressible: Bool = true, into output: inout [UInt8]
     ) -> Bool {
         guard self.beginMessage(opcode) else { return false }
-        if self.compressor != nil {
+        if isCompressible, self.compressor != nil {
             self.sendCompressed(opcode, Array(payload), into: &output)
             return true
         }
@@ -246,11 +248,11 @@ public struct WebSocketSession: Sendable {
     /// - Precondition: `opcode` is text or binary, a text's payload is UTF-8, and `write` only appends.
     @inlinable
     public mutating func send<Failure: Error>(
-        _ opcode: Opcode, expectedLength: Int, into output: inout [UInt8],
+        _ opcode: Opcode, expectedLength: Int, isCompressible: Bool = true, into output: inout [UInt8],
         write: (inout [UInt8]) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         guard self.beginMessage(opcode) else { return false }
-        if self.compressor != nil {
+        if isCompressible, self.compressor != nil {
             var payload: [UInt8] = []
             payload.reserveCapacity(expectedLength)
             try write(&payload)

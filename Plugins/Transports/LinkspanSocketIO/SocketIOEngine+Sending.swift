@@ -3,16 +3,21 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 extension SocketIOEngine {
-    func send(_ payload: Payload, overhead: Int, write: (inout [UInt8]) -> Void) -> SendAcceptance {
+    func send(
+        _ payload: Payload, overhead: Int, isCompressible: Bool = true, write: (inout [UInt8]) -> Void
+    ) -> SendAcceptance {
         let length = payload.elements.count + overhead + 24
         let attachment = payload.attachments.isEmpty ? 0 : payload.attachments.reduce(0) { max($0, $1.count) }
         return self.admit(text: length, attachment: attachment) { carrier in
-            carrier.send(expectedLength: length, attachments: payload.attachments, write: write)
+            carrier.send(
+                expectedLength: length, attachments: payload.attachments, isCompressible: isCompressible, write: write)
         }
     }
 
     /// Sends a packet that a codec of the app's writes.
-    func send(_ packet: SocketIOCodecPacket, by codec: any SocketIOCodec) -> SendAcceptance {
+    func send(
+        _ packet: SocketIOCodecPacket, by codec: any SocketIOCodec, isCompressible: Bool = true
+    ) -> SendAcceptance {
         do throws(LinkspanError) {
             let messages = try SocketIOCoding.messages(packet, by: codec)
             var (text, attachment) = (0, 0)
@@ -22,7 +27,9 @@ extension SocketIOEngine {
                 case .binary(let bytes): attachment = max(attachment, bytes.count)
                 }
             }
-            return self.admit(text: text, attachment: attachment) { $0.send(messages) }
+            return self.admit(text: text, attachment: attachment) {
+                $0.send(messages, isCompressible: isCompressible)
+            }
         } catch {
             return .rejected(error)
         }

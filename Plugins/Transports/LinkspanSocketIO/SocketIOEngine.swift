@@ -249,6 +249,8 @@ extension SocketIOEngine: EngineCarrierHandler {
         while next() != nil {}
     }
 
+    func carrierChanged() { for link in self.links.values where link.isOpen { link.carrierChanged() } }
+
     func carrierDrained() { for link in self.links.values where link.isOpen { link.deliver(.writable) } }
 
     func carrierClosed(_ error: LinkspanError) {
@@ -335,8 +337,8 @@ extension SocketIOEngine {
             while true {
                 if let event = output.takeEvent(of: namespace) {
                     switch event {
-                    case .message, .reply, .writable: ()
-                    case .opened: link.isOpened()
+                    case .message, .reply, .changed, .writable: ()
+                    case .opened(let info): return .opened(link.isOpened(info))
                     case .closed: link.isClosed(leaving: self.owned?.look { $0.recovery(of: namespace) } ?? nil)
                     }
                     return event

@@ -28,6 +28,8 @@ final class SocketIOLink: Link {
     @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
     /// What the next link resumes from, unless this one is left on purpose.
     private var recovery: Recovery
+    /// What is known about it since it is open, besides its carrier.
+    private var info = LinkInfo()
 
     private enum Recovery {
         /// What the link was made with, later what the engine left when the namespace ended with it.
@@ -74,7 +76,10 @@ final class SocketIOLink: Link {
         guard case .open(let engine) = self.state else { return .refused }
         // The commonest case first: another event of a name that may be sent.
         if self.head.isOf(message.event), message.payload.attachments.isEmpty {
-            return engine.send(message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count) {
+            return engine.send(
+                message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count,
+                isCompressible: message.isCompressible
+            ) {
                 self.head.append(message.payload.elements, id: message.requestID, to: &$0)
             }
         }
@@ -86,11 +91,13 @@ final class SocketIOLink: Link {
                 .event, namespace: self.namespace.name, id: message.requestID, event: message.event,
                 payload: message.payload
             )
-            return engine.send(packet, by: codec)
+            return engine.send(packet, by: codec, isCompressible: message.isCompressible)
         }
         self.head = SocketIOEncoder.EventHead(message.event, in: self.namespace)
-        return engine.send(message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count) {
-            buffer in
+        return engine.send(
+            message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count,
+            isCompressible: message.isCompressible
+        ) { buffer in
             SocketIOEncoder.append(
                 event: message.event, message.payload, id: message.requestID, in: self.namespace, to: &buffer)
         }
@@ -179,8 +186,13 @@ final class SocketIOLink: Link {
     }
 
     /// The server has let the link in, which is about to be told.
-    func isOpened() {
+    ///
+    /// - Parameter info: what the session knows about it.
+    /// - Returns: the same with the carrier.
+    func isOpened(_ info: LinkInfo) -> LinkInfo {
         if case .joined(let engine) = self.state { self.state = .open(engine) }
+        self.info = info
+        return self.infoWithCarrier
     }
 
     /// The link has ended, which is about to be told.
@@ -189,5 +201,13 @@ final class SocketIOLink: Link {
     func isClosed(leaving recovery: SocketIORecovery?) {
         self.keep(recovery)
         self.state = .ended
+    }
+
+    func carrierChanged() { self.deliver(.changed(self.infoWithCarrier)) }
+
+    private var infoWithCarrier: LinkInfo {
+        var info = self.info
+        info.facts["carrier"] = self.openEngine?.carrier?.name
+        return info
     }
 }

@@ -72,7 +72,7 @@ final class WebSocketLink: Link {
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
         let envelope = Envelope.event(name: message.event, payload: message.payload, id: message.requestID)
-        return self.send(envelope, message.payload)
+        return self.send(envelope, message.payload, isCompressible: message.isCompressible)
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
@@ -115,12 +115,14 @@ final class WebSocketLink: Link {
         if case .open(let channel) = self.state { channel } else { nil }
     }
 
-    private func send(_ envelope: Envelope, _ payload: Payload) -> SendAcceptance {
+    private func send(_ envelope: Envelope, _ payload: Payload, isCompressible: Bool = true) -> SendAcceptance {
         guard let channel = self.openChannel else { return .refused }
-        return self.send(envelope, payload, over: channel)
+        return self.send(envelope, payload, isCompressible: isCompressible, over: channel)
     }
 
-    private func send(_ envelope: Envelope, _ payload: Payload, over channel: WebSocketChannel) -> SendAcceptance {
+    private func send(
+        _ envelope: Envelope, _ payload: Payload, isCompressible: Bool = true, over channel: WebSocketChannel
+    ) -> SendAcceptance {
         // The memory of the last message, unless that was large.
         var encoded: [UInt8] = []
         swap(&encoded, &self.scratch)
@@ -135,7 +137,7 @@ final class WebSocketLink: Link {
         }
         let result = channel.send(
             kind == .text ? .text : .binary, expectedLength: encoded.count,
-            attachments: kind == .selfContained ? [] : payload.attachments
+            attachments: kind == .selfContained ? [] : payload.attachments, isCompressible: isCompressible
         ) { $0.append(contentsOf: encoded) }
         switch result {
         case .sent: return .accepted
@@ -157,7 +159,7 @@ extension WebSocketLink: WebSocketChannelHandler {
             }
         }
         self.state = .open(channel)
-        var facts = ["protocol": "WebSocket", "codec": self.configuration.codec.name]
+        var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.configuration.codec.name]
         facts["subprotocol"] = subprotocol
         self.receiver.receive([.opened(LinkInfo(facts: facts))])
     }

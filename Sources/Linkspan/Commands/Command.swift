@@ -96,25 +96,28 @@ extension Command {
     ///     ``ConnectionOptions/replyTimeout``.
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
     ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
+    ///   - isCompressible: whether it may be compressed, where client and server have agreed on compression.
     ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
     ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
     ///     committed.
     public init(
         _ kind: Kind, event: String, payload: Payload, timeout: Duration? = nil, isVolatile: Bool = false,
-        key: String? = nil, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
+        key: String? = nil, isCompressible: Bool = true,
+        completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? = nil,
         accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
         self.init(
             kind, id: ID.next(), event: event, payload: payload, timeout: timeout, isVolatile: isVolatile, key: key,
-            completion: completion, accepted: accepted)
+            isCompressible: isCompressible, completion: completion, accepted: accepted)
     }
 
     private init(
         _ kind: Kind, id: ID, event: String, payload: Payload, timeout: Duration?, isVolatile: Bool = false,
-        key: String?, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
+        key: String?, isCompressible: Bool = true, completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?,
         accepted: (@Sendable (DeliveryReceipt) -> Void)? = nil
     ) {
-        let message = OutboundMessage(event: event, payload: payload, isVolatile: isVolatile)
+        let message = OutboundMessage(
+            event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible)
         let form = Form(kind)
         if form == .send, timeout == nil, key == nil, completion == nil, accepted == nil {
             self.init(id: id, form: form, message: message, box: nil)
@@ -129,10 +132,14 @@ extension Command {
     ///
     /// It gets its identity when it has to wait.
     @usableFromInline
-    init(sending event: consuming String, payload: consuming Payload, isVolatile: Bool = false) {
+    init(
+        sending event: consuming String, payload: consuming Payload, isVolatile: Bool = false,
+        isCompressible: Bool = true
+    ) {
         self.init(
             id: .none, form: .send,
-            message: OutboundMessage(event: event, payload: payload, isVolatile: isVolatile), box: nil)
+            message: OutboundMessage(
+                event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible), box: nil)
     }
 
     /// Makes a command of a delivery that an earlier process left.
@@ -239,11 +246,14 @@ extension Command {
     /// Has a command performed and waits for its outcome; cancelling the task gives the command up.
     static func outcome(
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
+        isCompressible: Bool = true,
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> Payload {
         let id = ID.next()
         return try await Self.value(perform: perform, cancel: { cancel(id) }) { fulfill in
-            Command(kind, id: id, event: event, payload: payload, timeout: timeout, key: key, completion: fulfill)
+            Command(
+                kind, id: id, event: event, payload: payload, timeout: timeout, key: key,
+                isCompressible: isCompressible, completion: fulfill)
         }
     }
 

@@ -348,7 +348,8 @@ extension CommandStateMachine {
         // Of several heads each is alone only if it is suspected, and then nothing is sent beside it.
         self.hasCompany = false
         let command = begun.command
-        var message = OutboundMessage(event: command.event, payload: self.payload(of: command))
+        var message = OutboundMessage(
+            event: command.event, payload: self.payload(of: command), isCompressible: command.message.isCompressible)
         // A repetition has the number of the first attempt, so that either's reply counts.
         let number = begun.requestID ?? self.nextRequestID()
         message.requestID = number

@@ -82,12 +82,14 @@ extension Connection {
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - arguments: its arguments; `Data` inside them travels as binary.
+    ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
     @inlinable
     public func send<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument
+        _ event: String, _ arguments: repeat each Argument, compress: Bool = true
     ) throws(LinkspanError) {
-        try self.perform(Command(sending: event, payload: Payload(repeat each arguments)))
+        try self.perform(
+            Command(sending: event, payload: Payload(repeat each arguments), isCompressible: compress))
     }
 
     /// Sends an event now or not at all: for what is worth nothing later, such as a cursor's place.
@@ -95,9 +97,11 @@ extension Connection {
     /// - Throws: ``LinkspanError``: `encodingFailed`, `released`. That it was left out is not an error.
     @inlinable
     public func sendVolatile<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument
+        _ event: String, _ arguments: repeat each Argument, compress: Bool = true
     ) throws(LinkspanError) {
-        try self.perform(Command(sending: event, payload: Payload(repeat each arguments), isVolatile: true))
+        try self.perform(
+            Command(
+                sending: event, payload: Payload(repeat each arguments), isVolatile: true, isCompressible: compress))
     }
 
     /// Sends an event and waits for the server's reply.
@@ -111,14 +115,16 @@ extension Connection {
     ///   - arguments: its arguments.
     ///   - timeout: how long it may take, the wait for a connection included; nil for
     ///     ``ConnectionOptions/replyTimeout``.
+    ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the arguments of the reply.
     /// - Throws: ``LinkspanError``: `timedOut`, `disconnected`, `cancelled`, `encodingFailed`, `bufferFull`, `released`;
     ///   its ``LinkspanError/certainty`` says whether the server may have got it.
     public func request<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument, timeout: Duration? = nil
+        _ event: String, _ arguments: repeat each Argument, timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Payload {
         try await self.reply(
-            to: .request, event: event, payload: Payload(repeat each arguments), timeout: timeout)
+            to: .request, event: event, payload: Payload(repeat each arguments), timeout: timeout,
+            isCompressible: compress)
     }
 
     /// Sends an event until the server has answered it, over as many reconnects as that takes.
@@ -135,23 +141,24 @@ extension Connection {
     ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
     ///     ``DeliveryOptions/key``. A call with the key of a delivery that waits is a wait for that one.
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
+    ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the arguments of the reply.
     /// - Throws: ``LinkspanError``: `timedOut`, `cancelled`, `encodingFailed`, `bufferFull`, `released`; with a
     ///   ``DeliveryStore`` also `notKept`.
     @discardableResult
     public func deliver<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, orderingKey: String? = nil, key: String? = nil,
-        timeout: Duration? = nil
+        timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Payload {
         try await self.reply(
             to: .deliver(orderingKey: orderingKey ?? event), event: event, payload: Payload(repeat each arguments),
-            timeout: timeout, key: key)
+            timeout: timeout, key: key, isCompressible: compress)
     }
 
     /// Hands an event over to be delivered, and returns as soon as it is accepted: with a ``DeliveryStore``, when it is
     /// committed there and survives the process; without one, when there is room for it.
     ///
-    /// At least once, in order; see ``deliver(_:_:orderingKey:key:timeout:)-(String,_,_,_,_)``. A call with the key of a
+    /// At least once, in order; see ``deliver(_:_:orderingKey:key:timeout:compress:)-(String,_,_,_,_,_)``. A call with the key of a
     /// delivery that waits, or whose outcome the store still has, adds nothing and returns the same receipt.
     ///
     /// Cancelling the task before it returns gives the delivery up.
@@ -192,10 +199,11 @@ extension Connection {
 
     /// Performs a command and waits for its outcome.
     private func reply(
-        to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil
+        to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
+        isCompressible: Bool = true
     ) async throws(LinkspanError) -> Payload {
         try await Command.outcome(
-            of: kind, event: event, payload: payload, timeout: timeout, key: key,
+            of: kind, event: event, payload: payload, timeout: timeout, key: key, isCompressible: isCompressible,
             perform: { command throws(LinkspanError) in try self.perform(command) }, cancel: { self.cancel($0) })
     }
 }

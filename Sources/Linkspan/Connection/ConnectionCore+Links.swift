@@ -84,6 +84,7 @@ extension ConnectionCore {
         case .opened(let info):
             let now = self.now
             self.run { $0.linkOpened(epoch: epoch, info, now: now) }
+        case .changed(let info): self.inbox.note(info)
         case .writable: self.commands.linkIsWritable(effects: &self.effects)
         case .closed(let error):
             let (now, random, cause) = (self.now, self.environment.random(), self.causeOfEnd(error))

@@ -8,6 +8,12 @@ extension ConnectionCore {
         self.effects.append(.answer { listener.hear(held) })
     }
 
+    /// Has a listener to outgoing messages called before the others.
+    func moveOutgoingToFront(_ id: UInt64) {
+        guard let index = self.outgoingListeners.firstIndex(where: { $0.id == id }) else { return }
+        self.outgoingListeners.insert(self.outgoingListeners.remove(at: index), at: 0)
+    }
+
     /// Tells those that listen to outgoing messages at the moment of their turn.
     func tellOutgoing(_ command: Command) {
         for (id, handler) in self.outgoingListeners where self.outgoingListeners.contains(where: { $0.id == id }) {

@@ -271,6 +271,9 @@ extension ConnectionInbox {
         }
     }
 
+    /// Notes what is known about the open link now.
+    func note(_ link: LinkInfo) { self.state.withLock { if $0.link != nil { $0.link = link } } }
+
     /// A call that was intended has been made.
     func intentEnded(_ published: Published) {
         self.state.withLock { state in

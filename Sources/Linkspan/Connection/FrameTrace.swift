@@ -36,6 +36,8 @@ package struct TracedFrame: Sendable, Hashable {
         case reply(id: UInt64)
         /// A message that the link took back or would not have.
         case refused(event: String)
+        /// What is known about the link changed.
+        case changed
         /// The link has room again.
         case writable
         /// The link ended.
@@ -78,6 +80,8 @@ package struct TracedFrame: Sendable, Hashable {
             self.init(.message(event: name, id: message.replyID), .received, message.payload, at: time)
         case .reply(let id, let payload):
             self.init(.reply(id: id), .received, payload, at: time)
+        case .changed:
+            self.init(.changed, .received, at: time)
         case .writable:
             self.init(.writable, .received, at: time)
         case .closed(let error):
@@ -110,6 +114,7 @@ extension TracedFrame: CustomStringConvertible {
             return "\(arrow) \(ForeignText.line(event))\(id.map { " (\($0))" } ?? ""), \(self.size)"
         case .reply(let id): return "\(arrow) reply to (\(id)), \(self.size)"
         case .refused(let event): return "\(arrow) \(ForeignText.line(event)) was not taken, \(self.size)"
+        case .changed: return "link has changed"
         case .writable: return "link has room again"
         case .closed(let code): return "link closed: \(ForeignText.line(code.rawValue))"
         }

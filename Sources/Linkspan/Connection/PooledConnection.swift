@@ -242,10 +242,15 @@ extension PooledConnection {
             id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, hear: handler)
         self.call { $0.add(listener, event: event) }
         let (inbox, core, id) = (self.inbox, self.core, listener.id)
-        let pausesReading: @Sendable (Bool) -> Void = { isPaused in
-            Self.call(core, by: inbox) { $0.setPaused(isPaused, by: id) }
+        let asks: @Sendable (Subscription.Wish) -> Void = { wish in
+            Self.call(core, by: inbox) { core in
+                switch wish {
+                case .readingPaused(let isPaused): core.setPaused(isPaused, by: id)
+                case .first: if event == nil { core.router.moveToFront(id) }
+                }
+            }
         }
-        return self.subscription(pausesReading) { core in
+        return self.subscription(asks) { core in
             core.router.remove(id, event: event)
             core.setPaused(false, by: id)
         }
@@ -258,7 +263,11 @@ extension PooledConnection {
         try self.checkNotReleased()
         let id = self.inbox.nextID()
         self.call { $0.outgoingListeners.append((id, handler)) }
-        return self.subscription { core in
+        let (inbox, core) = (self.inbox, self.core)
+        let asks: @Sendable (Subscription.Wish) -> Void = { wish in
+            if case .first = wish { Self.call(core, by: inbox) { $0.moveOutgoingToFront(id) } }
+        }
+        return self.subscription(asks) { core in
             let former = core.outgoingListeners
             withExtendedLifetime(former) { core.outgoingListeners.removeAll { $0.id == id } }
         }
@@ -276,10 +285,10 @@ extension PooledConnection {
 
     /// A subscription that is ended on the executor, and does not keep the connection.
     private func subscription(
-        _ pausesReading: (@Sendable (Bool) -> Void)? = nil, _ end: @escaping @Sendable (ConnectionCore) -> Void
+        _ asks: (@Sendable (Subscription.Wish) -> Void)? = nil, _ end: @escaping @Sendable (ConnectionCore) -> Void
     ) -> Subscription {
         let (inbox, core) = (self.inbox, self.core)
-        return Subscription(pausesReading: pausesReading) { Self.call(core, by: inbox, end) }
+        return Subscription(asks: asks) { Self.call(core, by: inbox, end) }
     }
 
     private func checkNotReleased() throws(LinkspanError) {

@@ -3,7 +3,11 @@ internal import LinkspanRuntime
 // All of it is made of `subscribe` and `onStatusChange`.
 
 extension Connection {
-    /// Calls `handler` with each message of an event; see ``subscribe(to:once:onMark:_:)``.
+    /// Calls `handler` with each message of an event, on the connection's executor; see
+    /// ``subscribe(to:once:onMark:_:)``.
+    ///
+    /// For a handler on the main actor, an actor or an executor of yours there is `onEach` of
+    /// ``events(_:capacity:bytes:overflow:)``.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
@@ -13,12 +17,20 @@ extension Connection {
         try self.subscribe(to: event, once: false, onMark: nil, handler)
     }
 
-    /// Calls `handler` with each message of any event.
+    /// Calls `handler` with each message of any event, before the listeners of that event.
     ///
+    /// - Parameters:
+    ///   - first: whether it is called before the listeners of any event that there are.
+    ///   - handler: gets the messages.
+    /// - Returns: the registration; it lasts whether or not it is kept.
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
-    public func onAny(_ handler: @escaping @Sendable (Message) -> Void) throws(LinkspanError) -> Subscription {
-        try self.subscribe(to: nil, once: false, onMark: nil, handler)
+    public func onAny(
+        first: Bool = false, _ handler: @escaping @Sendable (Message) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        let subscription = try self.subscribe(to: nil, once: false, onMark: nil, handler)
+        if first { subscription.asks?(.first) }
+        return subscription
     }
 
     /// Calls `handler` with each message of an event, its first argument decoded.
@@ -110,6 +122,8 @@ extension Connection {
 
 extension Connection {
     /// Calls `handler` with each change of state, in order, beginning with the latest if there has been one.
+    ///
+    /// On the connection's executor; for a handler on the main actor or elsewhere there is `onEach` of ``stateChanges``.
     @discardableResult
     public func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
         self.onStatusChange { if case .state(let change) = $0 { handler(change) } }

@@ -25,20 +25,22 @@ public struct NoReply: Codable, Sendable, Hashable {
 }
 
 extension Connection {
-    /// Sends an event at most once; see ``send(_:_:)``.
+    /// Sends an event at most once; see ``send(_:_:compress:)``.
     ///
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
-    public func send<Value, Reply>(_ event: Event<Value, Reply>, _ value: Value) throws(LinkspanError) {
-        try self.send(event.name, value)
+    public func send<Value, Reply>(
+        _ event: Event<Value, Reply>, _ value: Value, compress: Bool = true
+    ) throws(LinkspanError) {
+        try self.send(event.name, value, compress: compress)
     }
 
     /// Sends an event at most once and waits for the reply.
     ///
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
     public func request<Value, Reply>(
-        _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil
+        _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try Self.read(try await self.request(event.name, value, timeout: timeout))
+        try Self.read(try await self.request(event.name, value, timeout: timeout, compress: compress))
     }
 
     /// Sends an event until it is answered, in order within its ordering key.
@@ -46,9 +48,11 @@ extension Connection {
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
     @discardableResult
     public func deliver<Value, Reply>(
-        _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, timeout: Duration? = nil
+        _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, timeout: Duration? = nil,
+        compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try Self.read(try await self.deliver(event.name, value, orderingKey: orderingKey, timeout: timeout))
+        try Self.read(
+            try await self.deliver(event.name, value, orderingKey: orderingKey, timeout: timeout, compress: compress))
     }
 
     /// Hands an event over to be delivered, and returns as soon as it is accepted; see
@@ -64,6 +68,9 @@ extension Connection {
     }
 
     /// Calls `handler` with the value of each message; a message of another shape comes as an error, not as silence.
+    ///
+    /// On the connection's executor; for a handler on the main actor or elsewhere there is `onEach` of
+    /// ``values(_:capacity:overflow:)``.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
@@ -93,9 +100,10 @@ extension Connection {
     /// - Throws: ``LinkspanError`` with code `released`.
     public func values<Value, Reply>(
         _ event: Event<Value, Reply>, capacity: Int = 1_024, overflow: EventStream.Overflow = .dropOldest
-    ) throws(LinkspanError) -> AsyncMapSequence<EventStream, Result<Value, LinkspanError>> {
-        try self.events(event.name, capacity: capacity, overflow: overflow).map { element in
-            Result { () throws(LinkspanError) in try element.message.decode(Value.self) }
+    ) throws(LinkspanError) -> EventStream.Items<Result<Value, LinkspanError>> {
+        let stream = try self.events(event.name, capacity: capacity, overflow: overflow)
+        return EventStream.Items(queue: stream.queue) { message in
+            Result { () throws(LinkspanError) in try message.decode(Value.self) }
         }
     }
 

@@ -133,7 +133,7 @@ final class EventQueue: Sendable {
 
     /// Has the connection read no further, or read on.
     private func setPaused(_ isPaused: Bool) {
-        for subscription in self.state.withLock({ $0.subscriptions }) { subscription.pausesReading?(isPaused) }
+        for subscription in self.state.withLock({ $0.subscriptions }) { subscription.asks?(.readingPaused(isPaused)) }
     }
 
     /// Changes what waits, and wakes the consumer if there is something for it now.

@@ -301,6 +301,12 @@ extension EventRouter {
         }
     }
 
+    /// Has a listener of every event called before the others.
+    func moveToFront(_ id: UInt64) {
+        guard let index = self.everything.firstIndex(where: { $0.id == id }) else { return }
+        self.everything.insert(self.everything.remove(at: index), at: 0)
+    }
+
     /// Removes a listener.
     func remove(_ id: UInt64, event: String?) {
         // Kept until after the access: listeners may hold anything.

@@ -57,7 +57,9 @@ public struct EventStream: AsyncSequence, Sendable {
     public var error: LinkspanError? { self.queue.error }
 
     /// The messages and the marks between them.
-    public var items: Items { Items(queue: self.queue) }
+    public var items: Items<EventItem> {
+        Items(queue: self.queue, message: EventItem.message, mark: EventItem.continuity)
+    }
 
     /// Makes an iterator.
     public func makeAsyncIterator() -> Iterator { Iterator(queue: self.queue) }
@@ -87,56 +89,60 @@ public struct EventStream: AsyncSequence, Sendable {
         }
     }
 
-    /// The messages of a stream and the marks between them.
+    /// What a stream holds as elements of another type: with the marks between the messages, or decoded.
     ///
     /// Several marks at one place become one of each kind: how many messages were dropped, and what the worst of the
     /// reconnects was.
-    public struct Items: AsyncSequence, Sendable {
-        /// A message or a mark.
-        public typealias Element = EventItem
-
+    public struct Items<Element: Sendable>: AsyncSequence, Sendable {
         let queue: EventQueue
+        let message: @Sendable (Message) -> Element
+        /// Nil when marks are left out.
+        var mark: (@Sendable (Continuity) -> Element)?
 
         /// Makes an iterator.
-        public func makeAsyncIterator() -> Iterator { Iterator(queue: self.queue) }
+        public func makeAsyncIterator() -> Iterator { Iterator(items: self) }
 
-        /// Iterates over messages and marks, taking all that wait at once.
+        /// Iterates over the elements, taking all that wait at once.
         public struct Iterator: AsyncIteratorProtocol {
-            let queue: EventQueue
+            let items: Items
             private var batch = EventBacklog()
             /// Told before the batch.
             private var marks: Deque<Continuity> = []
             private var message: Message?
 
-            init(queue: EventQueue) { self.queue = queue }
+            init(items: Items) { self.items = items }
 
-            /// The next item, or nil at the end.
-            public mutating func next() async -> EventItem? {
+            /// The next element, or nil at the end.
+            public mutating func next() async -> Element? {
                 await self.next(isolation: #isolation)
             }
 
-            /// The next item, or nil at the end, without leaving the caller's isolation while items wait.
-            public mutating func next(isolation actor: isolated (any Actor)?) async -> EventItem? {
-                if let item = self.popFirst() { return item }
-                guard let batch = await self.queue.take(withEnd: true, isolation: actor) else { return nil }
+            /// The next element, or nil at the end, without leaving the caller's isolation while elements wait.
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+                if let element = self.popFirst() { return element }
+                let withEnd = self.items.mark != nil
+                guard let batch = await self.items.queue.take(withEnd: withEnd, isolation: actor) else { return nil }
                 self.batch = batch
                 return self.popFirst()
             }
 
-            private mutating func popFirst() -> EventItem? {
-                if let mark = self.marks.popFirst() { return .continuity(mark) }
+            private mutating func popFirst() -> Element? {
+                guard let mark = self.items.mark else {
+                    return self.batch.popFirst().map { self.items.message($0.message) }
+                }
+                if let next = self.marks.popFirst() { return mark(next) }
                 if let message = self.message {
                     self.message = nil
-                    return .message(message)
+                    return self.items.message(message)
                 }
                 if let entry = self.batch.popFirst() {
-                    guard !entry.hole.isEmpty else { return .message(entry.message) }
+                    guard !entry.hole.isEmpty else { return self.items.message(entry.message) }
                     self.marks = Deque(entry.hole.marks)
                     self.message = entry.message
                 } else {
                     self.marks = Deque(self.batch.takeEnd().marks)
                 }
-                return self.marks.popFirst().map { .continuity($0) }
+                return self.marks.popFirst().map { mark($0) }
             }
         }
     }

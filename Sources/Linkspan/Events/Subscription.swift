@@ -5,16 +5,24 @@ internal import LinkspanRuntime
 /// Letting go of the value does not cancel it.
 public final class Subscription: Sendable {
     private let end = Promise<Void>()
-    /// Has the connection read no further (true), or read on; nil where nothing is read.
-    let pausesReading: (@Sendable (Bool) -> Void)?
+    /// What a registration may ask of its connection.
+    enum Wish: Sendable {
+        /// To read no further (true), or to read on.
+        case readingPaused(Bool)
+        /// To be called before the other listeners of its kind.
+        case first
+    }
+
+    /// Has the connection do something; nil where it does nothing of the kind.
+    let asks: (@Sendable (Wish) -> Void)?
 
     /// Makes a subscription that ends by `onCancel`.
     public convenience init(onCancel: @escaping @Sendable () -> Void) {
-        self.init(pausesReading: nil, onCancel: onCancel)
+        self.init(asks: nil, onCancel: onCancel)
     }
 
-    init(pausesReading: (@Sendable (Bool) -> Void)?, onCancel: @escaping @Sendable () -> Void) {
-        self.pausesReading = pausesReading
+    init(asks: (@Sendable (Wish) -> Void)?, onCancel: @escaping @Sendable () -> Void) {
+        self.asks = asks
         self.end.whenFulfilled { onCancel() }
     }
 

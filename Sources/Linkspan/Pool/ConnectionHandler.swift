@@ -11,15 +11,29 @@ public final class ConnectionHandler: Connection {
     private struct Holding: Sendable {
         /// Nil once the connection has been given back.
         var giveBack: (@Sendable () -> Void)?
-        var subscriptions: [UInt64: Registration] = [:]
+        var subscriptions: [Int: Registration] = [:]
         /// Whether it takes no commands any more, because it waits for those there are.
         var isDraining = false
-        var lastID: UInt64 = 0
+        var lastID = 0
+
+        /// Those of one kind, in the order in which they are called.
+        func subscriptions(to subject: Subject) -> [Subscription] {
+            self.subscriptions.values.filter { $0.subject == subject }.sorted { $0.order < $1.order }
+                .map(\.subscription)
+        }
+    }
+
+    /// What a registration is about.
+    private enum Subject: Sendable, Equatable {
+        /// The messages of an event, or of all events.
+        case messages(String?)
+        case outgoing
+        case status
     }
 
     private struct Registration: Sendable {
-        /// The event it listens to; nil for all, or for something else than messages.
-        let event: String?
+        let subject: Subject
+        var order: Int
         let subscription: Subscription
     }
 
@@ -115,7 +129,8 @@ public final class ConnectionHandler: Connection {
     ) throws(LinkspanError) -> Subscription {
         try self.checkHeld()
         guard once, event != nil else {
-            return self.own(try self.connection.subscribe(to: event, once: false, onMark: onMark, handler), event)
+            let subscription = try self.connection.subscribe(to: event, once: false, onMark: onMark, handler)
+            return self.own(subscription, .messages(event))
         }
         // The connection sees to it that it is one; here only the registration is taken away behind it.
         let isServed = Promise<Void>()
@@ -123,7 +138,7 @@ public final class ConnectionHandler: Connection {
             handler(message)
             isServed.fulfill()
         }
-        let registered = self.own(subscription, event)
+        let registered = self.own(subscription, .messages(event))
         isServed.whenFulfilled { registered.cancel() }
         return registered
     }
@@ -135,7 +150,7 @@ public final class ConnectionHandler: Connection {
             ended.cancel()
             return ended
         }
-        return self.own(self.connection.onStatusChange(handler), nil)
+        return self.own(self.connection.onStatusChange(handler), .status)
     }
 
     private var isHeld: Bool { self.holding.withLock { $0.giveBack != nil } }
@@ -143,17 +158,27 @@ public final class ConnectionHandler: Connection {
     var subscriptionCount: Int { self.holding.withLock { $0.subscriptions.count } }
 
     /// Keeps a subscription until it is cancelled, taken off or the connection is given back.
-    private func own(_ subscription: Subscription, _ event: String?) -> Subscription {
+    private func own(_ subscription: Subscription, _ subject: Subject) -> Subscription {
         let registered = self.holding.withLock { holding -> Subscription? in
             guard holding.giveBack != nil else { return nil }
             holding.lastID += 1
-            let pausesReading = subscription.pausesReading
-            let registered = Subscription(pausesReading: pausesReading) { [weak self, id = holding.lastID] in
+            let id = holding.lastID
+            let asks: @Sendable (Subscription.Wish) -> Void = { [weak self] wish in
+                subscription.asks?(wish)
+                // Before all that there are, and behind none to come.
+                if case .first = wish {
+                    self?.holding.withLock { holding in
+                        holding.lastID += 1
+                        holding.subscriptions[id]?.order = -holding.lastID
+                    }
+                }
+            }
+            let registered = Subscription(asks: asks) { [weak self] in
                 subscription.cancel()
                 // Let go of outside the lock.
                 _ = self?.holding.withLock { $0.subscriptions.removeValue(forKey: id) }
             }
-            holding.subscriptions[holding.lastID] = Registration(event: event, subscription: registered)
+            holding.subscriptions[id] = Registration(subject: subject, order: id, subscription: registered)
             return registered
         }
         if registered == nil { subscription.cancel() }
@@ -171,21 +196,37 @@ public final class ConnectionHandler: Connection {
 
 extension ConnectionHandler {
     /// Hears what is sent, by this and all other holders; see ``ManagedConnection/onAnyOutgoing(_:)``.
+    ///
+    /// - Parameters:
+    ///   - first: whether it is called before the listeners to what is sent that there are.
+    ///   - handler: gets the commands.
+    /// - Returns: the registration; it lasts whether or not it is kept.
+    /// - Throws: ``LinkspanError`` with code `released` or `unsupported`.
     @discardableResult
     public func onAnyOutgoing(
-        _ handler: @escaping @Sendable (Command) -> Void
+        first: Bool = false, _ handler: @escaping @Sendable (Command) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkHeld()
-        return self.own(try self.connection.onAnyOutgoing(handler), nil)
+        let subscription = self.own(try self.connection.onAnyOutgoing(handler), .outgoing)
+        if first { subscription.asks?(.first) }
+        return subscription
     }
+
+    /// What this handler has registered for an event, or for every event when `event` is nil, in the order in which it
+    /// is called: listeners, answers, streams and waits for the next message.
+    public func listeners(to event: String?) -> [Subscription] {
+        self.holding.withLock { $0.subscriptions(to: .messages(event)) }
+    }
+
+    /// What this handler has registered with ``onAnyOutgoing(first:_:)``, in the order in which it is called.
+    public var outgoingListeners: [Subscription] { self.holding.withLock { $0.subscriptions(to: .outgoing) } }
 
     /// Ends all that this handler has registered for an event: listeners, answers, streams and waits for the next
     /// message.
     ///
     /// Streams end behind what they hold. Other holders of the connection go on listening.
     public func off(_ event: String) {
-        let registrations = self.holding.withLock { $0.subscriptions.values.filter { $0.event == event } }
-        for registration in registrations { registration.subscription.cancel() }
+        for subscription in self.listeners(to: event) { subscription.cancel() }
     }
 
     /// Ends all that this handler has registered for an event; see ``off(_:)-(String)``.

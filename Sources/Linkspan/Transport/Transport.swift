@@ -217,6 +217,8 @@ extension LinkReceiver {
 public enum LinkEvent: Sendable {
     /// The peer has accepted us; messages may be sent.
     indirect case opened(LinkInfo)
+    /// What is known about the open link has changed, for instance what carries it; its session goes on.
+    indirect case changed(LinkInfo)
     /// A message has arrived.
     case message(InboundMessage)
     /// The reply to the message that was sent with this id.
@@ -233,7 +235,8 @@ public struct LinkInfo: Sendable, Hashable {
     ///
     /// Not a secret.
     public var sessionID: String?
-    /// Facts for people: protocol version, sub-protocol, and so on.
+    /// Facts for people: protocol version, sub-protocol, and so on; over the network `carrier`, which is `websocket` or
+    /// `polling`.
     public var facts: [String: String]
     /// Whether the server resumed the former session, so that nothing was missed.
     public var isContinuous: Bool
@@ -275,14 +278,18 @@ public struct OutboundMessage: Sendable {
     public var requestID: UInt64?
     /// Whether it may be left out when the link is not ready for it at this moment.
     public var isVolatile: Bool
+    /// Whether it may be compressed, where client and server have agreed on compression.
+    public var isCompressible: Bool
 
     /// Makes a message.
     public init(
-        event: consuming String, payload: consuming Payload, requestID: UInt64? = nil, isVolatile: Bool = false
+        event: consuming String, payload: consuming Payload, requestID: UInt64? = nil, isVolatile: Bool = false,
+        isCompressible: Bool = true
     ) {
         self.event = event
         self.payload = payload
         self.requestID = requestID
         self.isVolatile = isVolatile
+        self.isCompressible = isCompressible
     }
 }

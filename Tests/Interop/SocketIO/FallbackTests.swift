@@ -59,6 +59,7 @@ extension Interop {
                     carrier = try await client.handler.request("carrier").decode(String.self)
                 }
                 #expect(carrier == (isOffered ? "websocket" : "polling"))
+                #expect(client.handler.status.link?.facts["carrier"] == carrier)
                 #expect(client.states.entries.count == 1)
             }
         }

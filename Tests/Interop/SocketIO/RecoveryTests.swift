@@ -23,6 +23,10 @@ extension Interop {
                 let second = try await client.connected(times: 2)
                 #expect(second.isContinuous)
                 #expect(second.sessionID == first.sessionID)
+                let link = try #require(client.handler.status.link)
+                #expect(link.sessionID == first.sessionID)
+                #expect(link.isContinuous)
+                #expect(link.facts["carrier"] == "websocket")
                 try client.handler.send("say", 7)
                 #expect(try await client.values("said", count: 7, as: Int.self) == Array(1...7))
             }

@@ -97,6 +97,32 @@ extension Interop {
             }
         }
 
+        @Test("messages that must not be compressed arrive, and so do those that are compressed around them")
+        func leavesOut() async throws {
+            try await Bench.use { bench in
+                let policy = WebSocketCompression { $0.threshold = 0 }
+                let raw = try await bench.webSocket(
+                    try await SharedServers.server(.webSocket), configuration: .init { $0.compression = policy })
+                var clients = [raw]
+                for kind in ServerKind.socketIO {
+                    clients.append(
+                        try await bench.socketIO(
+                            try await SharedServers.server(kind), configuration: .init { $0.compression = policy }))
+                }
+                for client in clients {
+                    try await client.connected()
+                    let texts = (0..<20).map { String(repeating: "number \($0) ", count: $0 * 50) }
+                    for (number, text) in texts.enumerated() {
+                        let answer = try await client.handler.request(
+                            "req", text, Data(text.utf8), compress: number.isMultiple(of: 3))
+                        #expect(try answer.decode(String.self) == text)
+                        #expect(try answer.decode(Data.self, at: 1) == Data(text.utf8))
+                    }
+                    #expect(client.states.entries.count == 1)
+                }
+            }
+        }
+
         @Test("without a policy nothing is compressed")
         func isOptIn() async throws {
             let server = try await SharedServers.server(.webSocket)

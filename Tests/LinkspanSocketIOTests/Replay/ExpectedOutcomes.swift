@@ -23,7 +23,9 @@ enum Outcome: Equatable {
             self = .reply(
                 namespace, id: id, json: "[\(text(payload.elements))]",
                 attachments: payload.attachments.map { Array($0) })
-        case .writable: self = .opened("writable", sid: nil, isContinuous: false)  // No session says this.
+        // No session says these.
+        case .changed: self = .opened("changed", sid: nil, isContinuous: false)
+        case .writable: self = .opened("writable", sid: nil, isContinuous: false)
         case .closed(let error):
             self = .closed(namespace, error.code, details: error.details.map { text($0.elements) })
         }

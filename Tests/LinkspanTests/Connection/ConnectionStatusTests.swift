@@ -54,6 +54,28 @@ struct DiagnosisTests {
     }
 
     @Test
+    func `the server's session, whether it was resumed, and the carrier in use are those of the open link`() throws {
+        let harness = try Harness { _ in .perfect }
+        #expect(harness.connection.status.link == nil)
+        try harness.enter(.connected)
+        var info = try #require(harness.connection.status.link)
+        let adapter = try harness.connection.ask { LinkAdapter(core: $0, epoch: 1) }
+        info.sessionID = "session"
+        info.isContinuous = true
+        info.facts["carrier"] = "websocket"
+        harness.scheduler.executor.execute { [info] in adapter.receive([.changed(info)]) }
+        harness.scheduler.settle()
+        #expect(harness.connection.status.link == info)
+        #expect(harness.connection.state == .connected)
+        for peer in harness.transport.openPeers { peer.drop() }
+        harness.scheduler.settle()
+        #expect(harness.connection.status.link == nil)
+        harness.scheduler.executor.execute { [info] in adapter.receive([.changed(info)]) }
+        harness.scheduler.settle()
+        #expect(harness.connection.status.link == nil, "late news of a former link")
+    }
+
+    @Test
     func `its history is bounded and tells the newest changes`() throws {
         let harness = try Harness { _ in .dropping(after: .milliseconds(100)) }
         try harness.connection.connect()

@@ -7,11 +7,14 @@ final class InstantTransport: Transport {
     let executor: any JobExecutor = DispatchExecutor(label: "instant")
     let schemes: Set<String> = ["instant"]
     private let open = Lock(0)
+    private let onSend: (@Sendable (OutboundMessage) -> Void)?
+
+    init(onSend: (@Sendable (OutboundMessage) -> Void)? = nil) { self.onSend = onSend }
 
     var openLinks: Int { self.open.withLock { $0 } }
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        InstantLink(receiver: receiver) { change in self.open.withLock { $0 += change } }
+        InstantLink(receiver: receiver, onSend: self.onSend) { change in self.open.withLock { $0 += change } }
     }
 }
 
@@ -24,11 +27,16 @@ private final class InstantLink: Link {
     }
 
     private let receiver: any LinkReceiver
+    private let onSend: (@Sendable (OutboundMessage) -> Void)?
     private let count: @Sendable (Int) -> Void
     private let state = Lock(State())
 
-    init(receiver: any LinkReceiver, count: @escaping @Sendable (Int) -> Void) {
+    init(
+        receiver: any LinkReceiver, onSend: (@Sendable (OutboundMessage) -> Void)?,
+        count: @escaping @Sendable (Int) -> Void
+    ) {
         self.receiver = receiver
+        self.onSend = onSend
         self.count = count
     }
 
@@ -45,6 +53,7 @@ private final class InstantLink: Link {
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
         guard self.state.withLock({ $0.isOpen && !$0.isEnded }) else { return .refused }
+        self.onSend?(message)
         if let id = message.requestID { self.tell(.reply(id: id, payload: message.payload)) }
         return .accepted
     }

@@ -82,7 +82,7 @@ final class EnvelopeConnection: ConnectionOwner {
         case .opened: self.withState { $0.hasEntered = true }
         case .message(let message): self.send { $0.message(message) }
         case .reply(let id, let payload): self.send { $0.reply(id, payload) }
-        case .writable: ()
+        case .changed, .writable: ()
         case .closed(let error):
             let hasEntered = self.withState { $0.hasEntered }
             guard let code = EnvelopeServerSession.closeCode(for: error, hasEntered: hasEntered) else {

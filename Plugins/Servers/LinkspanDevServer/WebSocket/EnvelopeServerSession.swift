@@ -60,7 +60,7 @@ struct EnvelopeServerSession: Sendable {
         switch event {
         case .message(let message): .message(message)
         case .reply(let id, let payload): .reply(id: id, payload)
-        case .opened, .writable, .closed: nil
+        case .opened, .changed, .writable, .closed: nil
         }
     }
 

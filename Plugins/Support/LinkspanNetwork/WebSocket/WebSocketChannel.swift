@@ -31,8 +31,8 @@ public final class WebSocketChannel {
     private let loop: any NetworkLoop
     /// Nil before it begins to open and after its end.
     private var stream: (any ByteStream)?
-    // Its methods call nobody but the writers of ``send(_:expectedLength:attachments:write:)``, which only append, so that
-    // no access meets another. The checks of each message cost as much as masking it.
+    // Its methods call nobody but the writers of messages, which only append, so that no access meets another. The checks of
+    // each message cost as much as masking it.
     @exclusivity(unchecked) private var session: WebSocketSession
     /// Whether messages may be sent, as far as the handshake and the end of the stream go.
     private var isOpen = false
@@ -98,15 +98,20 @@ public final class WebSocketChannel {
     ///   - opcode: text or binary; the bytes of a text must be UTF-8.
     ///   - expectedLength: a guess of the payload's length; a good one saves moving it by a few bytes.
     ///   - attachments: the binary messages that follow.
+    ///   - isCompressible: whether they may be compressed, where that was agreed on.
     ///   - write: appends the payload to the buffer it gets, and does nothing else to it.
     /// - Returns: what became of the message.
     public func send(
-        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], write: (inout [UInt8]) -> Void
+        _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], isCompressible: Bool = true,
+        write: (inout [UInt8]) -> Void
     ) -> SendResult {
         guard self.isOpen, self.session.isOpen, let stream = self.stream else { return .notOpen }
         let pending = stream.write { buffer in
-            _ = self.session.send(opcode, expectedLength: expectedLength, into: &buffer, write: write)
-            for attachment in attachments { _ = self.session.send(.binary, payload: attachment, into: &buffer) }
+            _ = self.session.send(
+                opcode, expectedLength: expectedLength, isCompressible: isCompressible, into: &buffer, write: write)
+            for attachment in attachments {
+                _ = self.session.send(.binary, payload: attachment, isCompressible: isCompressible, into: &buffer)
+            }
         }
         guard let pending else { return .notOpen }
         return pending > self.request.highWaterMark ? .full : .sent

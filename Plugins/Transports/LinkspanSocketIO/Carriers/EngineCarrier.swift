@@ -6,6 +6,9 @@ internal import LinkspanNetwork
 /// A packet is what a WebSocket has in a frame, whatever carries it: a text with its type, or the bytes of an
 /// attachment. All methods are called on the loop, and none calls the handler.
 protocol EngineCarrier: AnyObject {
+    /// What carries the packets at present, by the name that the protocol has for it.
+    var name: String { get }
+
     /// When anything came the last time, be it a part of a packet.
     var lastHeard: ContinuousClock.Instant? { get }
 
@@ -26,11 +29,11 @@ protocol EngineCarrier: AnyObject {
 
     /// Sends a packet whose text `write` appends, and its attachments right behind it with nothing between.
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
+        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult
 
     /// Sends frames with nothing between them; all but the first are binary.
-    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult
 
     /// The server has named the session and its rules.
     func sessionOpened(_ handshake: EngineIOHandshake)
@@ -51,7 +54,14 @@ extension EngineCarrier {
     /// Sends a packet without attachments.
     @discardableResult
     func send(_ packet: some Collection<UInt8>) -> WebSocketChannel.SendResult {
-        self.send(expectedLength: packet.count, attachments: []) { $0.append(contentsOf: packet) }
+        self.send(expectedLength: packet.count, attachments: [], isCompressible: true) {
+            $0.append(contentsOf: packet)
+        }
+    }
+
+    /// Sends frames with nothing between them.
+    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
+        self.send(messages, isCompressible: true)
     }
 }
 
@@ -74,6 +84,9 @@ protocol EngineCarrierHandler: AnyObject {
     ///
     /// - Parameter next: the next packet; nil when there is none. Has to be called until then.
     func carrierReceived(_ next: () -> WebSocketMessage?)
+
+    /// Another carrier is in the place of the former one.
+    func carrierChanged()
 
     /// There is room again after `full`.
     func carrierDrained()

@@ -64,6 +64,8 @@ final class PollingCarrier: EngineCarrier {
         self.requestPump()
     }
 
+    var name: String { "polling" }
+
     var hasPendingBytes: Bool { self.phase == .open && self.session.hasUnposted }
 
     var openingStage: OpeningStage? { self.phase == .opening ? self.exchanges[self.lastPoll]?.openingStage : nil }
@@ -71,16 +73,17 @@ final class PollingCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.session.length(ofAttachment: count) }
 
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
+        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
         var text: [UInt8] = []
         text.reserveCapacity(expectedLength)
         write(&text)
-        return self.send([.text(text[...])] + attachments.map { WebSocketMessage.binary($0) })
+        return self.send(
+            [.text(text[...])] + attachments.map { WebSocketMessage.binary($0) }, isCompressible: isCompressible)
     }
 
-    func send(_ packets: [WebSocketMessage]) -> WebSocketChannel.SendResult {
-        switch self.session.enqueue(packets) {
+    func send(_ packets: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
+        switch self.session.enqueue(packets, isCompressible: isCompressible) {
         case .refused: return .notOpen
         case .taken:
             self.requestPump()

@@ -28,6 +28,8 @@ final class UpgradingCarrier: EngineCarrier {
         polling.open()
     }
 
+    var name: String { self.current?.name ?? "" }
+
     var lastHeard: ContinuousClock.Instant? {
         [self.polling?.lastHeard, self.candidate?.lastHeard].compactMap { $0 }.max()
     }
@@ -41,13 +43,15 @@ final class UpgradingCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.current?.length(ofAttachment: count) ?? count }
 
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
+        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
-        self.current?.send(expectedLength: expectedLength, attachments: attachments, write: write) ?? .notOpen
+        self.current?.send(
+            expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible, write: write)
+            ?? .notOpen
     }
 
-    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
-        self.current?.send(messages) ?? .notOpen
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
+        self.current?.send(messages, isCompressible: isCompressible) ?? .notOpen
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {
@@ -125,6 +129,7 @@ extension UpgradingCarrier {
         self.polling = nil
         self.endDeadline()
         if self.isReadingPaused { candidate.setReadingPaused(true) }
+        self.handler.carrierChanged()
         // What was too large for a body of the server's may be sent now.
         self.handler.carrierDrained()
     }
@@ -170,6 +175,7 @@ private final class PollingEnd: EngineCarrierHandler {
 
     func carrierOpened() { self.carrier.outer.carrierOpened() }
     func carrierReceived(_ next: () -> WebSocketMessage?) { self.carrier.outer.carrierReceived(next) }
+    func carrierChanged() {}
     func carrierDrained() { self.carrier.outer.carrierDrained() }
     func carrierClosed(_ error: LinkspanError) { self.carrier.pollingClosed(error) }
 }
@@ -182,6 +188,7 @@ private final class CandidateEnd: EngineCarrierHandler {
 
     func carrierOpened() { self.carrier.candidateOpened() }
     func carrierReceived(_ next: () -> WebSocketMessage?) { self.carrier.candidateReceived(next) }
+    func carrierChanged() {}
     func carrierDrained() { self.carrier.candidateDrained() }
     func carrierClosed(_ error: LinkspanError) { self.carrier.candidateClosed(error) }
 }

@@ -31,6 +31,8 @@ final class WebSocketCarrier: EngineCarrier {
         }
     }
 
+    var name: String { "websocket" }
+
     var lastHeard: ContinuousClock.Instant? { self.channel?.lastHeard }
 
     var hasPendingBytes: Bool { self.channel.map { $0.pendingBytes > 0 } ?? false }
@@ -40,26 +42,29 @@ final class WebSocketCarrier: EngineCarrier {
     func length(ofAttachment count: Int) -> Int { self.binaryType == nil ? count : count + 1 }
 
     func send(
-        expectedLength: Int, attachments: [ArraySlice<UInt8>], write: (inout [UInt8]) -> Void
+        expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
         guard let channel = self.channel else { return .notOpen }
-        if self.binaryType == nil || attachments.isEmpty {
-            return channel.send(.text, expectedLength: expectedLength, attachments: attachments, write: write)
-        }
+        let isPlain = self.binaryType == nil || attachments.isEmpty
         return channel.send(
-            .text, expectedLength: expectedLength, attachments: attachments.map(self.typed), write: write)
+            .text, expectedLength: expectedLength, attachments: isPlain ? attachments : attachments.map(self.typed),
+            isCompressible: isCompressible, write: write)
     }
 
-    func send(_ messages: [WebSocketMessage]) -> WebSocketChannel.SendResult {
+    func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
         guard let channel = self.channel, let first = messages.first else { return .notOpen }
         var attachments: [ArraySlice<UInt8>] = []
         for case .binary(let bytes) in messages.dropFirst() { attachments.append(self.typed(bytes)) }
         switch first {
         case .text(let text):
-            return channel.send(.text, expectedLength: text.count, attachments: attachments) { $0 += text }
+            return channel.send(
+                .text, expectedLength: text.count, attachments: attachments, isCompressible: isCompressible
+            ) { $0 += text }
         case .binary(let bytes):
             let bytes = self.typed(bytes)
-            return channel.send(.binary, expectedLength: bytes.count, attachments: attachments) { $0 += bytes }
+            return channel.send(
+                .binary, expectedLength: bytes.count, attachments: attachments, isCompressible: isCompressible
+            ) { $0 += bytes }
         }
     }
 
@@ -68,8 +73,8 @@ final class WebSocketCarrier: EngineCarrier {
     }
 
     /// Sends frames in this order; whoever calls sees to it that nothing comes between.
-    func takeOver(_ frames: [WebSocketMessage]) {
-        for packet in frames { _ = self.send([packet]) }
+    func takeOver(_ frames: [PollingSession.Packet]) {
+        for packet in frames { _ = self.send([packet.message], isCompressible: packet.isCompressible) }
     }
 
     func sessionOpened(_ handshake: EngineIOHandshake) {}

@@ -16,6 +16,12 @@ struct PollingSession: Sendable {
     /// What became of packets.
     enum Acceptance: Sendable, Equatable { case taken, full, refused }
 
+    /// A packet that waits, and what matters to a WebSocket that may take over.
+    struct Packet: Sendable, Equatable {
+        let message: WebSocketMessage
+        let isCompressible: Bool
+    }
+
     private enum Phase: Sendable {
         case running
         /// No new request begins, so that another carrier can take over.
@@ -42,7 +48,7 @@ struct PollingSession: Sendable {
     /// Whether no GET is begun.
     var isReadingPaused = false
     private var isFull = false
-    private var queue: Deque<WebSocketMessage> = []
+    private var queue: Deque<Packet> = []
     private var queuedBytes = 0
 
     init(version: EngineIOVersion, highWaterMark: Int) {
@@ -62,13 +68,13 @@ struct PollingSession: Sendable {
     }
 
     /// Adds packets, with nothing between them.
-    mutating func enqueue(_ packets: [WebSocketMessage]) -> Acceptance {
+    mutating func enqueue(_ packets: [WebSocketMessage], isCompressible: Bool = true) -> Acceptance {
         switch self.phase {
         case .closing, .ended: return .refused
         case .running, .pausing: ()
         }
         for packet in packets { self.queuedBytes += self.length(of: packet) }
-        self.queue += packets
+        self.queue += packets.lazy.map { Packet(message: $0, isCompressible: isCompressible) }
         self.isFull = self.isFull || self.queuedBytes > self.highWaterMark
         return self.isFull ? .full : .taken
     }
@@ -110,7 +116,7 @@ struct PollingSession: Sendable {
     mutating func resume() { if case .pausing = self.phase { self.phase = .running } }
 
     /// Ends the session and gives away what was not posted.
-    mutating func handOver() -> [WebSocketMessage] {
+    mutating func handOver() -> [Packet] {
         defer { self.end() }
         return Array(self.queue)
     }
@@ -132,7 +138,7 @@ struct PollingSession: Sendable {
     private mutating func takeBatch() -> [WebSocketMessage] {
         var batch: [WebSocketMessage] = []
         var bytes = 0
-        while let packet = self.queue.first, batch.count < Self.maximumPackets {
+        while let packet = self.queue.first?.message, batch.count < Self.maximumPackets {
             let length = self.length(of: packet)
             guard batch.isEmpty || bytes + length <= self.maximumPayload else { break }
             bytes += length

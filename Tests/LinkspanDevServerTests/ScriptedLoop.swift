@@ -1,0 +1,131 @@
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import LinkspanWebSocketProtocol
+
+/// A loop without a network: a test says what servers answer, and when jobs and timers run.
+///
+/// As in a process that was suspended, time may pass without any timer having fired.
+// Unchecked because it belongs to the one task of its test.
+final class ScriptedLoop: NetworkLoop, @unchecked Sendable {
+    private final class Timer: ScheduledWork, @unchecked Sendable {
+        var job: (@Sendable () -> Void)?
+
+        init(_ job: @escaping @Sendable () -> Void) { self.job = job }
+
+        func cancel() { self.job = nil }
+    }
+
+    private var jobs: [@Sendable () -> Void] = []
+    private var timers: [Timer] = []
+    private(set) var isCurrent = false
+    private let onConnect: (UpgradeRequest, ScriptedStream) -> Void
+
+    /// Makes a loop whose servers do with each request what `onConnect` does, in a job of its own.
+    init(_ onConnect: @escaping (UpgradeRequest, ScriptedStream) -> Void) { self.onConnect = onConnect }
+
+    func execute(_ job: @escaping @Sendable () -> Void) { self.jobs.append(job) }
+
+    func schedule(
+        at instant: ContinuousClock.Instant, _ job: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        let timer = Timer(job)
+        self.timers.append(timer)
+        return timer
+    }
+
+    /// Does something on the loop, and nothing else.
+    func enter<Result>(_ body: () -> Result) -> Result {
+        self.isCurrent = true
+        defer { self.isCurrent = false }
+        return body()
+    }
+
+    /// Runs the jobs there are, and those that they give.
+    func run() { while !self.jobs.isEmpty { self.enter(self.jobs.removeFirst()) } }
+
+    /// Has all timers fire that there are, due or not.
+    func fireTimers() {
+        let timers = self.timers
+        self.timers = []
+        for timer in timers {
+            self.enter { timer.job?() }
+            self.run()
+        }
+    }
+
+    func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream {
+        let stream = ScriptedStream(loop: self, handler: handler)
+        self.executeLocally { self.onConnect(request, stream) }
+        return stream
+    }
+
+    func listen(
+        _ request: ListenRequest, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
+    ) throws(ByteStreamError) -> any ByteListener {
+        throw ByteStreamError(.unlistenable, "a scripted loop has no ports")
+    }
+
+    func shutdown() {}
+}
+
+/// A stream whose other end is a test.
+final class ScriptedStream: ByteStream {
+    private let loop: ScriptedLoop
+    private var handler: (any ByteStreamHandler)?
+    /// What was written, by call.
+    private(set) var writes: [[UInt8]] = []
+
+    fileprivate init(loop: ScriptedLoop, handler: any ByteStreamHandler) {
+        self.loop = loop
+        self.handler = handler
+    }
+
+    var pendingBytes: Int { 0 }
+
+    func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
+        guard self.handler != nil else { return nil }
+        var bytes: [UInt8] = []
+        fill(&bytes)
+        self.writes.append(bytes)
+        return 0
+    }
+
+    func finish(readingAtMost limit: Int) { self.end(ByteStreamError(.closedByPeer, "ended by the test")) }
+
+    func abort() { self.end(ByteStreamError(.closedByUs, "ended by the client")) }
+
+    func setReadingPaused(_ isPaused: Bool) {}
+
+    // MARK: The server's side, on the loop
+
+    func open(_ head: ResponseHead) { self.handler?.opened(head) }
+
+    func say(_ bytes: [UInt8]) { self.handler?.received(bytes) }
+
+    func end(_ reason: ByteStreamError) {
+        guard let handler = self.handler.take() else { return }
+        self.loop.executeLocally { handler.closed(reason) }
+    }
+
+    /// Agrees to a WebSocket, and to compression if it is offered.
+    ///
+    /// - Returns: the server's end.
+    func upgrade(_ request: UpgradeRequest) throws -> WebSocketSession {
+        let answer = try ServerHandshake(compression: .init()).accept(method: "GET") { name in
+            name == "host" ? [request.host] : request.headers.filter { $0.name.lowercased() == name }.map(\.value)
+        }
+        func field(_ name: String) -> String? { answer.headers.first { $0.name == name }?.value }
+        self.open(
+            ResponseHead(
+                status: answer.status, upgrade: field("Upgrade"), connection: field("Connection"),
+                accept: field("Sec-WebSocket-Accept"), extensions: field("Sec-WebSocket-Extensions")))
+        return WebSocketSession(role: .server, compression: answer.compression)
+    }
+
+    /// Answers a GET or a POST.
+    func answer(_ body: String) {
+        self.open(ResponseHead(status: 200))
+        self.say(Array(body.utf8))
+        self.end(ByteStreamError(.completed, "answered"))
+    }
+}
