@@ -124,6 +124,21 @@ struct StartStopTests {
         #expect(error?.message == "required service failed: services.b: needs services.a")
     }
 
+    @Test("a required service of an optional registry does not fail the start of the one around it")
+    func requiredInsideOptional() async throws {
+        let nested = ServiceRegistry(name: "nested")
+        try nested.register(
+            Probe("a") {
+                $0.importance = .required
+                $0.onStart = { _ in throw Trouble() }
+            }
+        ).keep()
+        let registry = ServiceRegistry()
+        try registry.register(nested, settings: ServiceSettings(importance: .optional)).keep()
+        #expect(try await registry.start().degraded == ["services.nested.a": .failed("trouble")])
+        await registry.stop()
+    }
+
     @Test("a second start joins the first")
     func startTwice() async throws {
         let journal = Journal()
