@@ -117,7 +117,7 @@ extension Interop {
         func missesHeartbeat(_ kind: ServerKind) async throws {
             try await withServer(kind, ["--ping-interval", "1", "--ping-timeout", "1"]) { server in
                 try await Bench.use { bench in
-                    let client = try await bench.socketIO(server) { $0.openDeadline = .seconds(2) }
+                    let client = try await bench.socketIO(server) { $0.openDeadline = .seconds(5) }
                     try await client.settle()
                     server.pause()
                     let reason = try await client.lost()
