@@ -19,7 +19,7 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks benchmark benchmark-compare mutations lint format
+.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -85,12 +85,19 @@ benchmark: prerequisites  ## Runs the standard workloads: times first, then coun
 benchmark-compare: prerequisites  ## Runs the workloads alternately with those of commit BASE, ROUNDS times each.
 	Benchmarks/compare $(or $(BASE),671baf0) $(or $(ROUNDS),5)
 
-mutations: prerequisites  ## Puts deliberate bugs into the core and expects the simulation to find each.
-	Tests/Mutations/run
+mutations: prerequisites  ## Puts deliberate bugs into the product and expects the tests to find each: BUGS=AREA or NAME, all unless given.
+	Tests/Mutations/run $(BUGS)
 
-lint: ## Checks format, documentation and import rules.
+flakes: prerequisites venv $(LEGACY)/.ready  ## Runs the suite RUNS times while BURNERS programs keep the cores busy; CORES=1 for one core.
+	swift build --build-tests
+	Tests/repeat --runs $(or $(RUNS),20) --burners $(or $(BURNERS),2) $(if $(CORES),--cores $(CORES)) \
+		$(if $(ONLY),--only '$(ONLY)')
+
+lint: ## Checks format, documentation and import rules, and that the deliberate bugs still apply.
+	@.ci/prerequisites python3 patch
 	swift format lint --strict --recursive $(FOLDERS)
 	.ci/imports
+	Tests/Mutations/run --check
 
 format:  ## Formats the Swift code.
 	swift format --in-place --recursive $(FOLDERS)

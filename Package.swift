@@ -257,7 +257,7 @@ let tests: [Target] = [
         "LinkspanServiceLifecycle",
         [
             "LinkspanServiceLifecycle", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory",
-            "LinkspanTesting", logging,
+            "LinkspanRuntime", "LinkspanTesting", logging,
             serviceLifecycle,
             .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
         ]),

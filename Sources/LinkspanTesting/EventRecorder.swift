@@ -110,7 +110,7 @@ public final class EventRecorder: Sendable {
     ///   - condition: looks at all entries so far; called on any thread.
     /// - Throws: ``Missed``, which lists what happened instead.
     public func wait(
-        for what: String, within deadline: Duration = .seconds(10),
+        for what: String, within deadline: Duration = .seconds(30),
         until condition: @escaping @Sendable ([Entry]) -> Bool
     ) async throws(Missed) {
         guard await self.log.wait(within: deadline, until: condition) else {

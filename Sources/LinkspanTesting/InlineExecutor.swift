@@ -51,6 +51,7 @@ public final class InlineExecutor: JobExecutor {
         guard let mustRun else { return }
         guard mustRun else { return isDone.wait() }
         while let job = self.next() { job() }
+        for watcher in self.withClock({ $0.takeWatchers() }) { watcher.fulfill() }
     }
 
     /// Runs `body` after all jobs given before it, or at once when the caller is in a job, and returns its result.

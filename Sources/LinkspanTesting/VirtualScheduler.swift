@@ -30,7 +30,10 @@ public final class VirtualScheduler: Scheduler {
     public func schedule(
         at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        let key = self.executor.withClock { $0.deadlines.insert(work, at: max(instant, $0.now)) }
+        let (key, watchers) = self.executor.withClock { clock in
+            (clock.deadlines.insert(work, at: max(instant, clock.now)), clock.takeWatchers())
+        }
+        for watcher in watchers { watcher.fulfill() }
         return VirtualWork(key: key, scheduler: self)
     }
 
@@ -67,6 +70,38 @@ public final class VirtualScheduler: Scheduler {
         return self.pendingCount == 0
     }
 
+    /// Waits until at least so many pieces of work are due, now or later: for threads of their own that are about to wait.
+    package func pending(atLeast count: Int) async { await self.watch { self.pendingCount >= count } }
+
+    /// Runs what is due, and what other threads make due, until a condition holds; the clock stands still.
+    ///
+    /// - Parameter condition: is asked after each job of the ``executor``, and after each piece of work that was
+    ///   scheduled.
+    package func settle(until condition: () -> Bool) async {
+        await self.watch {
+            self.settle()
+            return condition()
+        }
+        // What holds may be seen in the middle of a job of another thread, whose timers are not set yet.
+        self.executor.execute {}
+        self.settle()
+    }
+
+    /// Returns when a condition holds, or when the task is cancelled.
+    private func watch(_ condition: () -> Bool) async {
+        while true {
+            // Before the look, so that nothing is missed that comes after it.
+            let news = Promise<Void>()
+            self.executor.withClock { $0.watchers.append(news) }
+            if condition() || Task.isCancelled { return }
+            await withTaskCancellationHandler {
+                await news.value
+            } onCancel: {
+                news.fulfill()
+            }
+        }
+    }
+
     /// Runs the earliest work that is due until `end`, moving the clock to its instant.
     private func runNext(until end: ContinuousClock.Instant) -> Bool {
         let work = self.executor.withClock { clock -> VirtualClock.Work? in
@@ -98,4 +133,11 @@ struct VirtualClock: Sendable {
 
     var now = ContinuousClock.now
     var deadlines = DeadlineHeap<Work>()
+    /// Those who wait until something is scheduled or a job has run.
+    var watchers: [Promise<Void>] = []
+
+    mutating func takeWatchers() -> [Promise<Void>] {
+        defer { self.watchers = [] }
+        return self.watchers
+    }
 }

@@ -7,7 +7,7 @@ extension Chat {
         func demo() async throws {
             try await Bench.run { bench in
                 let chat = try await bench.chat(["demo"])
-                #expect(try await chat.exit(within: .seconds(25)) == 0)
+                #expect(try await chat.exit(within: .seconds(60)) == 0)
                 let wires = ["memory", "Socket.IO, WebSocket", "Socket.IO, long polling", "raw WebSocket"]
                 let milestones = wires.flatMap { wire in
                     [

@@ -50,7 +50,7 @@ public final class Journal<Entry: Sendable>: Sendable {
     /// - Throws: ``TimedOut`` when that takes longer than `limit`.
     @discardableResult
     public func entries(
-        within limit: Duration = .seconds(40), until isEnough: @escaping @Sendable ([Entry]) -> Bool
+        within limit: Duration = .seconds(60), until isEnough: @escaping @Sendable ([Entry]) -> Bool
     ) async throws -> [Entry] {
         let isServed = await withCheckedContinuation { continuation in
             self.wait(Waiter(isEnough: isEnough, continuation: continuation), limit: limit)

@@ -38,7 +38,7 @@ extension Interop {
         /// How many clients the server has heard of.
         private static func heardOf(_ kind: ServerKind, by client: Client) async throws -> Int? {
             let event = kind == .webSocket ? "requests" : "engines"
-            let answer = try await client.handler.request(event, timeout: .seconds(10))
+            let answer = try await client.handler.request(event, timeout: .seconds(30))
             return answer[0]?["ever"]?.int ?? answer[0]?.int
         }
 
@@ -56,7 +56,7 @@ extension Interop {
                 try await Bench.use { bench in
                     let client = try await Self.client(bench, kind, server, trusting: .file(certificates.authority))
                     try await client.connected()
-                    let answer = try await client.handler.request("whoami", timeout: .seconds(10))
+                    let answer = try await client.handler.request("whoami", timeout: .seconds(30))
                     #expect(try answer.decode([String: String].self) == ["token": Self.canary])
                 }
             }

@@ -51,7 +51,7 @@ extension Interop {
                         SocketIOTransport(loop: bench.loop), "http://127.0.0.1:\(server.port)/chat", ending)
                     // Had it connected, it would have been the first.
                     let client = try await bench.socketIO(server)
-                    let sessions = try await client.handler.request("engines", timeout: .seconds(10))
+                    let sessions = try await client.handler.request("engines", timeout: .seconds(30))
                     #expect(sessions[0]?["ever"]?.int == 1)
                 }
             }
@@ -64,7 +64,7 @@ extension Interop {
                     try await Self.endThenOpen(
                         WebSocketTransport(loop: bench.loop), "ws://127.0.0.1:\(server.port)/envelope", ending)
                     let client = try await bench.webSocket(server)
-                    let requests = try await client.handler.request("requests", timeout: .seconds(10))
+                    let requests = try await client.handler.request("requests", timeout: .seconds(30))
                     #expect(try requests.decode(Int.self) == 1)
                 }
             }

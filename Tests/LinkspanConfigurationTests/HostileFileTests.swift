@@ -78,6 +78,15 @@ struct HostileFileTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+    @Test("brackets may nest as deep as the limit, and no deeper", arguments: [(64, true), (65, false)])
+    func depth(depth: Int, isFine: Bool) throws {
+        let file = "other: " + String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+        let given = ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"]
+        let message = try failure(file, environment: given)
+        #expect(message == nil ? isFine : !isFine && message?.contains("it is nested too deeply") == true)
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("brackets in quoted texts and long flat files are no nesting")
     func harmless() throws {
         let entries = (0..<2_000).map { "  key\($0): { list: [\"[[[\", '{{{'], text: \"}\" } # it's fine" }

@@ -202,10 +202,7 @@ private struct Follower {
         await self.rest()
     }
 
-    private func rest() async {
-        // Bounded by the time limit of the suite.
-        while self.clock.pendingCount == 0, !Task.isCancelled { await Task.yield() }
-    }
+    private func rest() async { await self.clock.pending(atLeast: 1) }
 
     /// Lets it look twice, and returns what it tells.
     func next() async -> String? {

@@ -89,13 +89,15 @@ struct EngineServerSessionTests {
 
     @Test("an upgrade that fails, breaks the rules or takes too long leaves the polling alone")
     func failedUpgrade() {
-        for attempt in 0..<3 {
+        for attempt in 0..<4 {
             var session = self.session()
             _ = session.tryWebSocket(now: self.start)
             let effects =
                 switch attempt {
                 case 0: session.webSocketLost()
                 case 1: session.webSocketReceived(Self.text("4early"), now: self.start)
+                // A ping that does not say that it is a probe.
+                case 2: session.webSocketReceived(Self.text("2"), now: self.start)
                 default: session.timer(now: self.start + .seconds(10))
                 }
             #expect(Self.words(effects) == ["drop"])

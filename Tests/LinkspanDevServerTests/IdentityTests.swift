@@ -38,7 +38,7 @@ struct IdentityTests {
 
     /// Whom the server takes a connection for.
     private static func whoami(_ handler: ConnectionHandler) async throws -> String? {
-        let answer = try await handler.request("whoami", timeout: .seconds(10))
+        let answer = try await handler.request("whoami", timeout: .seconds(30))
         return answer[0]?["name"]?.string.map { String($0) }
     }
 

@@ -91,6 +91,17 @@ struct OriginTests {
         }
     }
 
+    @Test("without a list no name is the server's but those of this machine")
+    func noList() async throws {
+        try await Bench.run(configuration: .init { $0.introduction = .optional(within: .zero) }) { bench in
+            for (name, isOurs) in [("evil.example", false), ("dev.example", false), ("localhost", true)] {
+                for answer in try self.answers(bench, ["Host": name]) {
+                    #expect(answer.hasPrefix("HTTP/1.1 403 ") != isOurs, "\(name)")
+                }
+            }
+        }
+    }
+
     @Test(
         "the server answers under its own names, and to pages that came from there",
         arguments: ["localhost", "app.localhost", "dev.example", "DEV.example.", "192.0.2.7", "[2001:db8::7]"])

@@ -121,13 +121,14 @@ struct PauseTests {
     func heartbeat(_ way: Way) async throws {
         let server = DevServer.Configuration {
             $0.pingInterval = .milliseconds(300)
-            $0.pingTimeout = .milliseconds(300)
+            // Clients believe nothing shorter, and have that long for an answer before they pause.
+            $0.pingTimeout = .seconds(1)
         }
         try await Bench.run(hub: Self.hub(), configuration: server) { bench in
             var (url, transport) = Place.way(way).transport(bench)
             if case .webSocket = way {
                 transport = WebSocketTransport(
-                    .init { $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(300)) },
+                    .init { $0.keepAlive = .init(interval: .milliseconds(300), timeout: .seconds(1)) },
                     loop: bench.loop)
             }
             let manager = ConnectionManager()

@@ -121,18 +121,18 @@ struct ResourceTests {
             $0.introduction = .optional(within: .zero)
         }
         try await Bench.run(configuration: configuration) { bench in
-            let peers = Journal<HubPeer>("peers")
-            bench.hub.onConnect { peer throws(LinkspanError) in peers.append(peer) }
+            // Who hears it is known to the server to be in; until then it could be put out for a newcomer.
+            bench.hub.onConnect { peer throws(LinkspanError) in peer.emit("entered", .empty) }
             func enter(from source: String) throws -> RawClient {
                 let client = try RawClient(port: bench.server.port, from: source)
                 client.write("GET /any HTTP/1.1\r\n" + Self.upgrade)
                 return client
             }
             let first = try (0..<3).map { _ in try enter(from: "127.0.0.1") }
-            try await peers.first(3)
+            for client in first { #expect(client.read(until: "entered").hasSuffix("entered")) }
             #expect(try enter(from: "127.0.0.1").readToEnd() == [])
             let second = try enter(from: "127.0.0.2")
-            try await peers.first(4)
+            #expect(second.read(until: "entered").hasSuffix("entered"))
             withExtendedLifetime((first, second)) {}
         }
     }

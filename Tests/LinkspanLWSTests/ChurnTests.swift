@@ -88,9 +88,9 @@ struct ChurnTests {
         return (ProcessCounts.descriptors, ProcessCounts.threads)
     }
 
-    /// Waits until as few descriptors and threads are left as there were, for 10 seconds at most.
+    /// Waits until as few descriptors and threads are left as there were, for 40 seconds at most; nobody tells of them.
     private static func settle(descriptors: Int, threads: Int) async throws {
-        for _ in 0..<2_000 where ProcessCounts.descriptors > descriptors || ProcessCounts.threads > threads {
+        for _ in 0..<8_000 where ProcessCounts.descriptors > descriptors || ProcessCounts.threads > threads {
             try await Task.sleep(for: .milliseconds(5))
         }
         #expect(ProcessCounts.descriptors <= descriptors)

@@ -7,7 +7,7 @@ import Testing
 struct EndingTests {
     /// Runs an attempt against `serve` to its end.
     private func ending(
-        deadline: Duration = .seconds(10), _ serve: @escaping @Sendable (Peer) -> Void
+        deadline: Duration = .seconds(30), _ serve: @escaping @Sendable (Peer) -> Void
     ) async throws -> ByteStreamError {
         try await withServer(serve) { server in
             try await withLoop { loop in

@@ -8,7 +8,7 @@ struct ExchangeTests {
     /// Makes an exchange against `serve`; gives its outcome.
     private func exchange(
         _ method: HTTPExchange.Method = .get, headers: [UpgradeRequest.Header] = [], limit: Int = 1 << 20,
-        deadline: Duration = .seconds(10), cancelAfter delay: Duration? = nil,
+        deadline: Duration = .seconds(30), cancelAfter delay: Duration? = nil,
         _ serve: @escaping @Sendable (Peer) -> Void
     ) async throws -> Result<HTTPExchange.Answer, ByteStreamError> {
         try await withServer(serve) { server in

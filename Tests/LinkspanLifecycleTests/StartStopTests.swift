@@ -124,6 +124,41 @@ struct StartStopTests {
         #expect(error?.message == "required service failed: services.b: needs services.a")
     }
 
+    @Test("settings make a service required or optional, whatever it says itself")
+    func importanceBySettings() async throws {
+        for (own, given) in [(Importance.optional, Importance.required), (.required, .optional)] {
+            let registry = ServiceRegistry()
+            try registry.register(
+                Probe("a") {
+                    $0.importance = own
+                    $0.onStart = { _ in throw Trouble() }
+                }, settings: ServiceSettings(importance: given)
+            ).keep()
+            do throws(RegistryError) {
+                let report = try await registry.start()
+                #expect(given == .optional && report.degraded == ["services.a": .failed("trouble")])
+            } catch {
+                #expect(given == .required && error.code == .startFailed)
+            }
+            await registry.stop()
+        }
+    }
+
+    @Test("a required service of an optional registry does not fail the start of the one around it")
+    func requiredInsideOptional() async throws {
+        let nested = ServiceRegistry(name: "nested")
+        try nested.register(
+            Probe("a") {
+                $0.importance = .required
+                $0.onStart = { _ in throw Trouble() }
+            }
+        ).keep()
+        let registry = ServiceRegistry()
+        try registry.register(nested, settings: ServiceSettings(importance: .optional)).keep()
+        #expect(try await registry.start().degraded == ["services.nested.a": .failed("trouble")])
+        await registry.stop()
+    }
+
     @Test("a second start joins the first")
     func startTwice() async throws {
         let journal = Journal()

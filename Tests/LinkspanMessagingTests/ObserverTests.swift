@@ -94,8 +94,9 @@ struct ObserverTests {
                 $0.random = { 0 }
             }, services: services)
         let holder = EventRecorder()
-        let registration = services.observe(weak: holder, AuthenticationEvent.self) { _, stamped in
+        let registration = services.observe(weak: holder, AuthenticationEvent.self) { holder, stamped in
             journal.withLock { $0.append(stamped.event) }
+            holder.note("event")
         }
         let calls = Lock(0)
         let handler = try ConnectionBuilder("scripted://server").transport(transport)
@@ -109,22 +110,18 @@ struct ObserverTests {
                     return Credentials(validFor: .seconds(100))
                 }
             ).connect(by: manager)
-        func heard(_ count: Int) async {
-            while journal.withLock({ $0.count }) < count {
-                scheduler.settle()
-                await Task.yield()
-            }
+        func heard(_ count: Int) async throws {
+            try await holder.wait(for: "\(count) events") { $0.count >= count }
         }
-        await heard(1)
+        try await heard(1)
         // The link opens, and the renewal is due after 80 s.
-        while handler.state != .connected {
-            scheduler.settle()
-            await Task.yield()
-        }
+        await scheduler.settle { handler.state == .connected }
         scheduler.advance(by: .seconds(80))
-        await heard(2)
+        try await heard(2)
+        // The event is told before the next renewal is set, in the same job.
+        await scheduler.settle { true }
         scheduler.advance(by: .seconds(5))
-        await heard(3)
+        try await heard(3)
         let events = journal.withLock { $0 }
         #expect(events.map(\.kind).first == .obtained(validFor: .seconds(100)))
         guard case .refreshFailed(1, "credentialsUnavailable", let delay?) = events[1].kind else {

@@ -51,6 +51,12 @@ struct SignalSourceTests {
         #expect(KeeperSignal(.willResignActive) == nil)
     }
 
+    /// Whether the next attempt is due soon: then the signal that brings it forward has come.
+    private static func isDueSoon(_ handler: ConnectionHandler, _ scheduler: VirtualScheduler) -> Bool {
+        guard case .waiting(let until, _) = handler.status.progress else { return false }
+        return scheduler.now.duration(to: until) <= .seconds(1)
+    }
+
     @Test
     func `a manager follows the sources of its registry`() async throws {
         let scheduler = VirtualScheduler()
@@ -75,14 +81,13 @@ struct SignalSourceTests {
         path.yield(Self.gone)
         await next(.reconnecting)
         path.yield(Self.wifi)
-        // The signal has come when the attempt is due soon.
-        while case .waiting(let until, _) = handler.status.progress, scheduler.now.duration(to: until) > .seconds(1) {
-            await Task.yield()
-        }
+        await scheduler.settle { Self.isDueSoon(handler, scheduler) }
         scheduler.advance(by: .seconds(2))
         await next(.connected)
         app.yield(.didEnterBackground(grace: nil))
+        // However long the signal takes: nothing else is brought about by the time that passes meanwhile.
         while handler.status.progress != .suspended {
+            try #require(!Task.isCancelled, "the connection was not suspended")
             scheduler.advance(by: .seconds(30))
             await Task.yield()
         }
@@ -116,9 +121,7 @@ struct SignalSourceTests {
         for await change in handler.stateChanges where change.to == .reconnecting { break }
         #expect(transport.openPeers.isEmpty)
         app.yield(.didBecomeActive)
-        while case .waiting(let until, _) = handler.status.progress, scheduler.now.duration(to: until) > .seconds(1) {
-            await Task.yield()
-        }
+        await scheduler.settle { Self.isDueSoon(handler, scheduler) }
         scheduler.advance(by: .seconds(1))
         #expect(handler.state == .connected)
         following.cancel()

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Testing
 
 @testable internal import LinkspanRuntime
@@ -14,14 +15,23 @@ struct SystemSchedulerTests {
         deinit { Self.alive.withLock { $0 -= 1 } }
     }
 
+    /// Holds up the thread that runs what is due, until what is returned is signalled.
+    private func holdUp() -> DispatchSemaphore {
+        let goOn = DispatchSemaphore(value: 0)
+        _ = self.scheduler.schedule(at: self.scheduler.now - .seconds(1)) { goOn.wait() }
+        return goOn
+    }
+
     @Test("work runs by deadline, equal deadlines in the order of scheduling")
     func order() async {
-        let (start, done) = (self.scheduler.now + .milliseconds(50), Promise<Void>())
+        let goOn = self.holdUp()
+        let (start, done) = (self.scheduler.now, Promise<Void>())
         let taken = Lock<[Int]>([])
         for (number, delay) in [(3, 20), (1, 0), (4, 20), (2, 10)] {
             _ = self.scheduler.schedule(at: start + .milliseconds(delay)) { taken.withLock { $0.append(number) } }
         }
         _ = self.scheduler.schedule(at: start + .milliseconds(30)) { done.fulfill() }
+        goOn.signal()
         await done.value
         #expect(taken.withLock { $0 } == [1, 2, 3, 4])
         #expect(self.scheduler.now >= start + .milliseconds(30))
@@ -76,11 +86,13 @@ struct SystemSchedulerTests {
     func cancelledByWork() async {
         let done = Promise<Void>()
         let ran = Lock(false)
-        let instant = self.scheduler.now + .milliseconds(20)
+        let goOn = self.holdUp()
+        let instant = self.scheduler.now
         let victim = Lock<(any ScheduledWork)?>(nil)
         _ = self.scheduler.schedule(at: instant) { victim.withLock { $0 }?.cancel() }
         victim.withLock { $0 = self.scheduler.schedule(at: instant) { ran.withLock { $0 = true } } }
         _ = self.scheduler.schedule(at: instant + .milliseconds(1)) { done.fulfill() }
+        goOn.signal()
         await done.value
         #expect(ran.withLock { $0 } == false)
     }

@@ -64,7 +64,8 @@ struct TokenRefreshServiceTests {
         let configuration = try ConnectionBuilder("scripted://server").transport(transport)
             .credentials(tokens.credentials).build()
         let handler = try manager.connect(configuration)
-        try await Self.until("the connection is up", scheduler) { handler.state == .connected }
+        await scheduler.settle { handler.state == .connected }
+        try #require(handler.state == .connected)
         return handler
     }
 
@@ -73,18 +74,6 @@ struct TokenRefreshServiceTests {
         let changes = handler.stateChanges
         try handler.disconnect()
         for await change in changes where change.to == .disconnected { return }
-    }
-
-    /// Lets other tasks run and the clock move by milliseconds, until a condition holds or the patience is over.
-    private static func until(
-        _ what: String, _ scheduler: VirtualScheduler, _ condition: () -> Bool
-    ) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while !condition() {
-            try #require(ContinuousClock.now < deadline, "not in time: \(what)")
-            scheduler.advance(by: .milliseconds(1))
-            await Task.yield()
-        }
     }
 
     @Test("tokens are renewed while nothing is connected, and told of without secrets", .timeLimit(.minutes(1)))
@@ -168,10 +157,8 @@ struct TokenRefreshServiceTests {
         self.scheduler.advance(by: .seconds(601))
         try await self.server.wait(for: "refreshed", count: 2)
         // After four fifths of the first token's time the connection asks, and finds what was fetched.
-        self.scheduler.advance(by: .seconds(198))
-        try await Self.until("the link has the renewed token", self.scheduler) {
-            transport.peers.first?.renewals.isEmpty == false
-        }
+        self.scheduler.advance(by: .seconds(199))
+        await self.scheduler.settle { transport.peers.first?.renewals.isEmpty == false }
         #expect(transport.peers.first?.renewals.count == 1)
         #expect(transport.peers.first?.renewals.first?.headers.first?.value.exposed == "s3cret-2")
         #expect(self.server.recorder.notes.count { $0.hasPrefix("fetch") } == 2)
@@ -192,20 +179,21 @@ struct TokenRefreshServiceTests {
         let configuration = try ConnectionBuilder("scripted://server").transport(transport)
             .credentials(tokens.credentials).build()
         let former = try manager.connect(configuration)
-        try await Self.until("the connection is up", self.scheduler) { former.state == .connected }
-        let isOut = Lock(false)
-        // Runs beside the clock, which has to be moved meanwhile.
-        let leaving = Task {
-            await manager.logOut(tokens.credentials)
-            isOut.withLock { $0 = true }
-        }
-        try await Self.until("the user is out", self.scheduler) { isOut.withLock { $0 } }
-        await leaving.value
+        await self.scheduler.settle { former.state == .connected }
+        // Runs beside the clock, which the end of the link needs.
+        async let leaving: Void = manager.logOut(tokens.credentials)
+        await self.scheduler.settle { former.state == .released }
+        await leaving
         self.server.fail(ForeignError())
         let next = try manager.connect(configuration)
         try await self.server.wait(for: "fetch first fails")
         self.server.fail(nil)
-        try await Self.until("the next connection is up", self.scheduler) { next.state == .connected }
+        // The next attempt asks again, if not at once, then within a few seconds.
+        await self.scheduler.settle {
+            if case .waiting = next.status.progress { true } else { next.state == .connected }
+        }
+        self.scheduler.advance(by: .seconds(5))
+        await self.scheduler.settle { next.state == .connected }
         let shown = transport.peers.map { $0.request.credentials.headers.first?.value.exposed }
         #expect(shown == ["s3cret-1", "s3cret-2"])
         #expect(self.server.recorder.notes.filter { $0.hasPrefix("fetch expiring") }.isEmpty)

@@ -200,7 +200,7 @@ struct TokenRefresherTests {
         try run.ask(.first)
         try await run.wait("fetch first")
         // The limit begins with the fetch, on another task.
-        while run.scheduler.pendingCount == 0 { await Task.yield() }
+        await run.scheduler.pending(atLeast: 1)
         run.pass(30)
         try await run.wait("answer credentialsUnavailable", "failed 1 timedOut never")
         late.fulfill()
@@ -265,6 +265,23 @@ struct TokenRefresherTests {
         await run.apply(lead: 200)
         #expect(await run.due() == 400)
         await run.end()
+    }
+
+    @Test
+    func `a token that nobody called off in time is not kept for the next user either`() async throws {
+        let late = Promise<Void>()
+        let run = Run([.hangs(late), .token(500)])
+        let (refresher, request) = (
+            run.tokens.refresher, CredentialRequest(url: try ConnectionURL("scripted://server"), reason: .first)
+        )
+        // The fetch ends while its user signs out.
+        let answer = Task { try await refresher.credentials(for: request, login: 1) }
+        try await run.wait("fetch first")
+        await refresher.loggedOut(2)
+        late.fulfill()
+        await #expect(throws: CancellationError.self) { _ = try await answer.value }
+        _ = try await refresher.credentials(for: request, login: 2)
+        #expect(run.fetches == ["fetch first", "fetch first"])
     }
 
     @Test

@@ -68,7 +68,7 @@ actor ChatCluster {
             throw Transcript.Missing(description: "server \(number) is not there")
         }
         // It is not our child, so that nobody tells us when its sockets are closed.
-        for _ in 0..<500 where Foundation.kill(process, 0) == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        for _ in 0..<3_000 where Foundation.kill(process, 0) == 0 { try await Task.sleep(for: .milliseconds(10)) }
     }
 
     /// Starts a server again where it was.

@@ -118,7 +118,7 @@ extension Chat {
                 #expect(screen.modes == [25: true, 2_004: false, 7: true])
                 #expect(screen.isWhole)
                 try await bob.output.wait(forLine: "* ann left")
-                _ = try? await ann.wait(for: "the end", within: .seconds(5)) { _ in false }
+                _ = try? await ann.wait(for: "the end", within: .seconds(30)) { _ in false }
                 let settings = try await ann.settings()
                 #expect(!settings.before.isEmpty)
                 #expect(settings.before == settings.after)
@@ -134,7 +134,7 @@ extension Chat {
                     let screen = try await seat.wait(for: "status 1")
                     #expect(screen.text.contains("chat: "))
                     #expect(screen.modes == [25: true, 2_004: false, 7: true])
-                    _ = try? await seat.wait(for: "the end", within: .seconds(5)) { _ in false }
+                    _ = try? await seat.wait(for: "the end", within: .seconds(30)) { _ in false }
                     let settings = try await seat.settings()
                     #expect(settings.before == settings.after)
                 }

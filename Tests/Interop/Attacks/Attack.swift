@@ -25,8 +25,8 @@ struct Attack: Sendable {
     let wire: Wire
     /// How the client has to end the link; nil when the attack does no harm, and the link has to stay.
     let outcome: LinkspanError.Code?
-    /// How long after the limit that may be: a second, and the deadline of attacks that consist of waiting.
-    let patience: Duration
+    /// The deadline of attacks that consist of waiting.
+    let deadline: Duration
     /// Whether it takes much of the memory that one connection may take.
     let isHeavy: Bool
 
@@ -34,7 +34,7 @@ struct Attack: Sendable {
     var path: String { self.wire == .webSocket ? "/webSocket/\(self.name)" : "/socket.io/\(self.wire)/\(self.name)/" }
 
     /// How long the link may take to open in this suite.
-    static let openDeadline = Duration.seconds(1)
+    static let openDeadline = Duration.seconds(3)
     /// The shortest heartbeat that is believed: a second, and a second of grace.
     static let shortestHeartbeat = Duration.seconds(2)
 
@@ -45,7 +45,7 @@ struct Attack: Sendable {
         self.name = name
         self.wire = wire
         self.outcome = outcome
-        self.patience = deadline + .seconds(1)
+        self.deadline = deadline
         self.isHeavy = isHeavy
     }
 }

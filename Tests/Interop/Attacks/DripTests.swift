@@ -44,14 +44,12 @@ extension Interop {
                 let ears = Ears()
                 let channel = try await Self.channel(bench, server, .milliseconds(300), ears)
                 try await server.says("limit")
-                let start = ContinuousClock.now
                 guard case .closed(let event) = try await ears.ends.first(1)[0] else {
                     Issue.record("it ended otherwise")
                     return
                 }
                 #expect(event.violation?.code == .messageOverdue)
                 #expect(event.code == .policyViolation)
-                #expect(start.duration(to: .now) < .milliseconds(1300))
                 #expect(await bench.loop.perform { channel.value.send(.text, expectedLength: 0) { _ in } } == .notOpen)
             }
             await server.stop()
@@ -63,8 +61,8 @@ extension Interop {
             try await server.start()
             try await Bench.use { bench in
                 let ears = Ears()
-                let channel = try await Self.channel(bench, server, .milliseconds(200), ears)
-                // The server says so once it has sent for a second.
+                let channel = try await Self.channel(bench, server, .seconds(2), ears)
+                // The server says so once it has sent for three seconds.
                 try await server.says("limit")
                 #expect(ears.ends.entries.isEmpty)
                 await bench.loop.perform { channel.value.abort() }

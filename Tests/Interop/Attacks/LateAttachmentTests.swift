@@ -41,10 +41,8 @@ extension Interop {
                 try await Bench.use { bench in
                     let (_, receiver) = try Self.open(bench, server, .milliseconds(200))
                     try await server.says("limit")
-                    let start = ContinuousClock.now
                     let end = try await receiver.events.first { Self.error($0) != nil }
                     #expect(Self.error(end)?.code == .protocolViolation)
-                    #expect(start.duration(to: .now) < .milliseconds(1200))
                     try await server.says("closed 1008")
                 }
             }
@@ -55,8 +53,8 @@ extension Interop {
             let server = PythonServer("hostile_server.py", ["--attack", "late-attachments"])
             try await server.use {
                 try await Bench.use { bench in
-                    let (link, receiver) = try Self.open(bench, server, .milliseconds(600))
-                    // After 900 milliseconds.
+                    let (link, receiver) = try Self.open(bench, server, .seconds(2))
+                    // After three seconds.
                     try await server.says("limit")
                     #expect(!receiver.events.entries.contains { Self.error($0) != nil })
                     bench.loop.execute { link.value.abort() }

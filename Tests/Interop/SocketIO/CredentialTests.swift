@@ -18,7 +18,7 @@ extension Interop {
                     })
                 for attempt in 1...3 {
                     try await client.connected(times: attempt)
-                    let answer = try await client.handler.request("whoami", timeout: .seconds(10))
+                    let answer = try await client.handler.request("whoami", timeout: .seconds(30))
                     #expect(try answer.decode([String: Int].self) == ["attempt": attempt])
                     guard attempt < 3 else { break }
                     try client.handler.send("kill_engine")
@@ -70,7 +70,7 @@ extension Interop {
                         try Credentials(auth: ["token": request.reason == .refused ? "good" : "bad"])
                     })
                 try await client.connected()
-                let answer = try await client.handler.request("whoami", timeout: .seconds(10))
+                let answer = try await client.handler.request("whoami", timeout: .seconds(30))
                 #expect(try answer.decode([String: String].self) == ["token": "good"])
             }
         }

@@ -118,7 +118,7 @@ extension Interop {
         func missesHeartbeat() async throws {
             try await withServers(ServerKind.asyncio, Self.quickHeartbeat) { kind, server in
                 try await Bench.use { bench in
-                    let client = try await bench.socketIO(server) { $0.openDeadline = .seconds(2) }
+                    let client = try await bench.socketIO(server) { $0.openDeadline = .seconds(5) }
                     try await client.settle()
                     server.pause()
                     let reason = try await client.lost()

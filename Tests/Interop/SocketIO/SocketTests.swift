@@ -13,13 +13,13 @@ extension Interop {
         }
 
         private static func engines(by client: Client) async throws -> Engines {
-            try await client.handler.request("engines", timeout: .seconds(10)).decode(Engines.self)
+            try await client.handler.request("engines", timeout: .seconds(30)).decode(Engines.self)
         }
 
         /// Asks a server again and again until it has so many sessions.
         private static func engines(by client: Client, becomeOpen count: Int) async throws -> Bool {
             let clock = ContinuousClock()
-            let end = clock.now + .seconds(15)
+            let end = clock.now + .seconds(30)
             while clock.now < end {
                 if try await Self.engines(by: client).open == count { return true }
             }

@@ -51,7 +51,7 @@ final class Client: Sendable {
 
     /// Sends a message there and back, so that everything before it has arrived, too.
     func settle() async throws {
-        _ = try await self.handler.request("req", "settle", timeout: .seconds(20))
+        _ = try await self.handler.request("req", "settle", timeout: .seconds(30))
     }
 }
 

@@ -131,7 +131,7 @@ extension Interop {
                         $0.keepAlive = .init(interval: .milliseconds(300), timeout: .milliseconds(700))
                     }
                     let client = try await bench.webSocket(server, configuration: configuration) {
-                        $0.openDeadline = .seconds(2)
+                        $0.openDeadline = .seconds(5)
                     }
                     try await client.settle()
                     server.pause()

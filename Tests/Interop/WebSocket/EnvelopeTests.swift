@@ -80,7 +80,7 @@ extension Interop {
                     })
                 for attempt in 1...2 {
                     try await client.connected(times: attempt)
-                    let answer = try await client.handler.request("whoami", timeout: .seconds(10))
+                    let answer = try await client.handler.request("whoami", timeout: .seconds(30))
                     #expect(try answer.decode([String: Int].self) == ["attempt": attempt])
                     guard attempt < 2 else { break }
                     try client.handler.send("close", ["code": 1011])

@@ -57,7 +57,7 @@ extension Interop {
                         try client.handler.disconnect()
                     }
                     let watching = try await bench.webSocket(server)
-                    let answer = try await watching.handler.request("closings", 2, timeout: .seconds(10))
+                    let answer = try await watching.handler.request("closings", 2, timeout: .seconds(30))
                     let closings = (0..<2).map { [answer[0]?[$0]?[0]?.text, answer[0]?[$0]?[1]?.text] }
                     let texts = Set(closings.map { $0.compactMap { $0.map { String(decoding: $0, as: UTF8.self) } } })
                     #expect(texts == [["4007", "\"off to bed, gute Nacht ä\""], ["1000", "\"\""]])

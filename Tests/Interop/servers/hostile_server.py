@@ -147,7 +147,7 @@ async def flowing_message(client: Client) -> None:
     await client.send(frame(0x82, b"x", length=12 * MIB))
     for _ in range(50):
         await client.send(b"x" * (100 * 1024))
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.06)
     client.limit()
     await client.gone()
 
@@ -182,7 +182,7 @@ async def late_attachments(client: Client) -> None:
     await client.switch()
     await client.text(client.event(f'"late",{PLACEHOLDER}', 1))
     for _ in range(6):
-        await asyncio.sleep(0.15)
+        await asyncio.sleep(0.5)
         await client.send(frame(0x82, b"x") + frame(0x81, client.event(f'"late",{PLACEHOLDER}', 1).encode()))
     client.limit()
     await client.gone()

@@ -8,7 +8,7 @@ internal import Musl
 
 internal import Testing
 
-/// A TCP connection of which each byte is the test's own; reads give up after 10 seconds.
+/// A TCP connection of which each byte is the test's own; reads give up after 30 seconds.
 final class RawClient: Sendable {
     private let descriptor: Int32
 
@@ -36,7 +36,7 @@ final class RawClient: Sendable {
             }
         }
         try #require(code == 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(self.descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }

@@ -190,12 +190,14 @@ struct DeliveryReceiptTests {
         self.harness.scheduler.settle()
         try handler.perform(Command(.deliver(orderingKey: "room"), event: "a", payload: .empty))
         let left = Lock<[String]?>(nil)
+        let timers = self.harness.scheduler.pendingCount
         // Runs beside the clock, which has to be moved meanwhile.
         Task {
             let commands = await handler.drain(within: .seconds(5))
             left.withLock { $0 = commands.map(\.event) }
         }
-        for _ in 0..<100 { await Task.yield() }
+        // The drain waits when its limit is running.
+        await self.harness.scheduler.pending(atLeast: timers + 1)
         #expect(left.withLock { $0 == nil })
         gate.commit("a")
         try await eventually("the end of the drain", self.harness.scheduler) { left.withLock { $0 != nil } }

@@ -218,11 +218,8 @@ struct TraceTests {
                 $0.random = { 0.5 }
             })
         let handler = try manager.connect(configuration)
-        while handler.state != .connected {
-            try #require(!Task.isCancelled, "it did not connect")
-            scheduler.settle()
-            await Task.yield()
-        }
+        await scheduler.settle { handler.state == .connected }
+        try #require(handler.state == .connected)
         try handler.send("say", secret)
         transport.peers.first?.emit("said\nforged", .json("\"\(secret)\""))
         transport.peers.first?.emit(String(repeating: "x", count: 100_000), .json("\"\(secret)\""))

@@ -46,7 +46,7 @@ struct SharedCredentialsTests {
         var desk = Run()
         try desk.ask(Self.one, .first)
         let stranger = try desk.ask(other, .first)
-        #expect(desk.calls.map(\.url.text) == [Self.one, other])
+        try #require(desk.calls.map(\.url.text) == [Self.one, other])
         desk.answer(1, Credentials(validFor: .seconds(100)))
         #expect(desk.generations(of: stranger) == [])
         desk.answer(2)

@@ -136,12 +136,14 @@ struct LogOutTests {
         handler.release()
         #expect(self.harness.manager.statistics.isEmpty)
         let isOut = Lock(false)
+        let timers = self.harness.scheduler.pendingCount
         // Runs beside the clock, which has to be moved meanwhile.
         let task = Task {
             await self.harness.manager.logOut(source)
             isOut.withLock { $0 = true }
         }
-        for _ in 0..<100 { await Task.yield() }
+        // The log-out waits when its limit is running.
+        await self.harness.scheduler.pending(atLeast: timers + 1)
         #expect(isOut.withLock { !$0 })
         finish.withLock { $0 }?()
         try await eventually("the end of the log-out", self.harness.scheduler) { isOut.withLock { $0 } }

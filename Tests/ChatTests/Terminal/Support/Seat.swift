@@ -52,7 +52,7 @@ actor Seat {
         let result: Result<Void, any Error>
         do { result = .success(try await scenario(seat)) } catch { result = .failure(error) }
         pseudoTerminal.kill(SIGKILL)
-        try await seat.wait(forEnd: .seconds(20))
+        try await seat.wait(forEnd: .seconds(30))
         try result.get()
     }
 
@@ -97,7 +97,7 @@ actor Seat {
     /// - Returns: the screen.
     @discardableResult
     func wait(
-        for what: String, within limit: Duration = .seconds(20), where matches: (TerminalEmulator) -> Bool
+        for what: String, within limit: Duration = .seconds(30), where matches: (TerminalEmulator) -> Bool
     ) async throws -> TerminalEmulator {
         self.waits += 1
         let (wait, event) = (self.waits, self.event)
