@@ -17,7 +17,7 @@ extension Interop {
                 #expect(info.facts["namespace"] == "/")
                 // An upgrade may come before the namespace is joined, and after it.
                 let carriers: Set =
-                    switch CarriedTrait.carriers {
+                    switch Wire.current.carriers {
                     case .webSocket: ["websocket"]
                     case .polling: ["polling"]
                     case .upgrade, .fallback: ["polling", "websocket"]
