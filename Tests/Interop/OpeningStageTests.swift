@@ -33,8 +33,8 @@ extension Interop {
         private final class Receiver: LinkReceiver {
             let events = Journal<LinkEvent>("link events")
 
-            func receive(_ events: [LinkEvent]) {
-                for event in events { self.events.append(event) }
+            func receive(_ next: () -> LinkEvent?) {
+                while let event = next() { self.events.append(event) }
             }
         }
 

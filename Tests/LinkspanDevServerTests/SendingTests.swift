@@ -199,8 +199,8 @@ private final class ScriptedWire: LinkReceiver, @unchecked Sendable {
         return self.texts
     }
 
-    func receive(_ events: consuming [LinkEvent]) {
-        for event in events {
+    func receive(_ next: () -> LinkEvent?) {
+        while let event = next() {
             switch event {
             case .opened(let info), .changed(let info): self.carrierNames.append(info.facts["carrier"] ?? "none")
             case .closed(let error): self.ends.append(error.code)
