@@ -8,13 +8,15 @@ private import CLinkspanRuntime
 /// from inside a job.
 ///
 /// Jobs run one at a time and in order, on the thread that brings the first of them; another thread that brings one
-/// meanwhile waits until it has run. A job given from inside a job runs after it. With a ``VirtualScheduler``'s
+/// meanwhile waits until it has run, with all that it has given. A job given from inside a job runs after it. With a ``VirtualScheduler``'s
 /// executor a test is deterministic.
 public final class InlineExecutor: JobExecutor {
     private struct State: Sendable {
         var jobs: Deque<@Sendable () -> Void> = []
         var isRunning = false
         var thread: UInt?
+        /// Other threads that have brought jobs, and wait until none is left.
+        var waiting: [DispatchSemaphore] = []
         var clock = VirtualClock()
     }
 
@@ -28,7 +30,7 @@ public final class InlineExecutor: JobExecutor {
     /// Whether the calling thread is running one of this executor's jobs.
     public var isCurrent: Bool { self.state.withLock { $0.isRunning && $0.thread == Self.thread } }
 
-    /// Runs `job` after all jobs given before it, and returns then, unless the caller is a job.
+    /// Runs `job` after all jobs given before it, and returns when no job is left, unless the caller is a job.
     public func execute(_ job: @escaping @Sendable () -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         let mustRun = self.state.withLock { state -> Bool? in
@@ -42,10 +44,8 @@ public final class InlineExecutor: JobExecutor {
                 state.jobs.append(job)
                 return nil
             }
-            state.jobs.append {
-                job()
-                isDone.signal()
-            }
+            state.jobs.append(job)
+            state.waiting.append(isDone)
             return false
         }
         guard let mustRun else { return }
@@ -69,11 +69,13 @@ public final class InlineExecutor: JobExecutor {
     }
 
     private func next() -> (@Sendable () -> Void)? {
-        self.state.withLock { state in
-            let job = state.jobs.popFirst()
-            state.isRunning = job != nil
-            return job
+        let (job, waiting) = self.state.withLock { state -> ((@Sendable () -> Void)?, [DispatchSemaphore]) in
+            if let job = state.jobs.popFirst() { return (job, []) }
+            defer { (state.isRunning, state.waiting) = (false, []) }
+            return (nil, state.waiting)
         }
+        for thread in waiting { thread.signal() }
+        return job
     }
 
     private static var thread: UInt {
