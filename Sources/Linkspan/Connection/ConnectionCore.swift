@@ -55,7 +55,7 @@ final class ConnectionCore {
     private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
     private var publishedLoad: ConnectionLoad
     private var publishedOpen = false
-    private var publishedResumption: Resumption?
+    private(set) var publishedResumption: Resumption?
     private var isPerforming = false
     /// Whether items were taken in the midst of the turn.
     private var hasTaken = false

@@ -45,8 +45,6 @@ final class PooledConnection: ManagedConnection {
     var lateReplies: UInt64 { self.inbox.withState { $0.lateReplies } }
 
     var status: ConnectionStatus {
-        // A listener learns what it can resume from once it has heard its message.
-        self.core.inTurn?.publishResumption()
         var status = self.inbox.withState { $0.status }
         status.time = self.scheduler.now
         return status

@@ -15,14 +15,7 @@ extension Interop {
                 let info = try await client.connected()
                 #expect(info.sessionID?.isEmpty == false)
                 #expect(info.facts["namespace"] == "/")
-                // An upgrade may come before the namespace is joined, and after it.
-                let carriers: Set =
-                    switch Wire.current.carriers {
-                    case .webSocket: ["websocket"]
-                    case .polling: ["polling"]
-                    case .upgrade, .fallback: ["polling", "websocket"]
-                    }
-                #expect(carriers.contains(info.facts["carrier"] ?? ""))
+                #expect(Wire.current.carrierNames.contains(info.facts["carrier"] ?? ""))
                 #expect(client.handler.status.link?.sessionID == info.sessionID)
                 #expect(client.states.entries.map(\.to) == [.connected])
             }

@@ -19,6 +19,16 @@ struct Wire: Sendable, Hashable, CustomStringConvertible {
     /// The name by which `LINKSPAN_WIRES` asks for it, such as `polling+tls`.
     var description: String { self.carriers.rawValue + (self.isSecure ? "+tls" : "") }
 
+    /// What may carry a link, by the names that it tells.
+    var carrierNames: Set<String> {
+        switch self.carriers {
+        case .webSocket: ["websocket"]
+        case .polling: ["polling"]
+        // An upgrade may come before the namespace is joined, and after it.
+        case .upgrade, .fallback: ["polling", "websocket"]
+        }
+    }
+
     /// The loop that everything of a test lives on.
     func makeLoop() -> any NetworkLoop { EventLoop(name: "interop") }
 }
