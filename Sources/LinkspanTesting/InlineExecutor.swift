@@ -8,8 +8,8 @@ private import CLinkspanRuntime
 /// from inside a job.
 ///
 /// Jobs run one at a time and in order, on the thread that brings the first of them; another thread that brings one
-/// meanwhile waits until it has run, with all that it has given. A job given from inside a job runs after it. With a ``VirtualScheduler``'s
-/// executor a test is deterministic.
+/// meanwhile waits until it has run, with all that it has given. A job given from inside a job runs after it. With a
+/// ``VirtualScheduler``'s executor a test is deterministic.
 public final class InlineExecutor: JobExecutor {
     private struct State: Sendable {
         var jobs: Deque<@Sendable () -> Void> = []

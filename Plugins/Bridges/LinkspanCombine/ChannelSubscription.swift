@@ -31,12 +31,12 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
     /// Between the connection's executor, which pushes, and the subscriber's thread, which asks and cancels.
     private let state: Lock<State>
     private let onOverflow: (@Sendable (Int) -> Void)?
-    /// Whether the subscriber is called on an actor; if not, on the thread that brings something.
+    /// Whether the subscriber is called on an actor, and not on the thread that delivers the value.
     private let hasActor: Bool
-    /// That actor, which may well keep the subscription.
+    /// That actor; weak, because it may hold the subscription.
     private weak let actor: (any Actor)?
 
-    /// How many values an actor gets before others on it have their turn.
+    /// How many values are delivered on an actor before other work on it gets a turn.
     private static var turn: Int { 256 }
 
     init(
@@ -91,7 +91,7 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
             self.deliver(atMost: .max)
             return
         }
-        // No parent: whoever brings a value does not wait for the actor.
+        // No parent can own this task: the thread that delivers a value must not wait for the actor.
         Task { await self.deliver(isolation: actor) }
     }
 

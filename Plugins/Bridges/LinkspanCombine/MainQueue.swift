@@ -8,6 +8,6 @@ enum MainQueue {
         return key
     }()
 
-    /// Whether the caller runs on it, so that it may be code of the main actor.
+    /// Whether the caller runs on the main queue, as code of the main actor does.
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: self.key) == true }
 }

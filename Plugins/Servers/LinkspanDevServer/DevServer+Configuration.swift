@@ -43,9 +43,9 @@ extension DevServer {
         public var maximumWaitingBytes = 16 << 20
         /// The most TCP connections, and the most sessions of Socket.IO.
         ///
-        /// Default 2,000. At the limit, a new one replaces the one that has been unused for the longest: a connection
-        /// between two requests, or a connection or session that has joined neither a namespace nor the hub. When none
-        /// is unused, the new one is refused.
+        /// Default 2,000. At the limit, the server closes the one that has been idle longest to make room for a new one.
+        /// Idle is a connection between two requests, and a connection or session that has joined neither a namespace
+        /// nor the hub. When none is idle, the new one is refused.
         public var maximumConnections = 2_000
         /// The most of them that come from one address.
         ///

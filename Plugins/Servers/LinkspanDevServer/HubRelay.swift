@@ -85,10 +85,9 @@ final class HubRelay: LinkReceiver {
     }
 
     func receive(_ next: () -> LinkEvent?) {
-        var batch: [LinkEvent] = []
-        while let event = next() { batch.append(event) }
-        let events = batch
-        self.run.loop.execute { self.run.performNow { for event in events { self.heard(event) } } }
+        var events: [LinkEvent] = []
+        while let event = next() { events.append(event) }
+        self.run.loop.execute { [events] in self.run.performNow { for event in events { self.heard(event) } } }
     }
 
     private func heard(_ event: LinkEvent) {

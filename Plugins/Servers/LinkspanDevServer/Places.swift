@@ -10,8 +10,8 @@ protocol PlaceHolder: AnyObject {
 
 /// A limited number of places for connections or sessions, with a limit for each address.
 ///
-/// When all are taken, a new holder replaces the one that has been unused for the longest, among those of the address with
-/// the most. So a client that opens connections and does not use them cannot lock out others.
+/// When all are taken, a new holder replaces another: of the address with the most holders, the one that has been idle
+/// longest. So a client that opens connections and does not use them cannot lock out others.
 struct Places<Holder: PlaceHolder> {
     enum Outcome {
         case taken

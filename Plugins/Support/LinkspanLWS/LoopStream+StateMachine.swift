@@ -125,7 +125,7 @@ extension LoopStream.StateMachine {
         }
     }
 
-    /// What opening waits for; nil when it is over.
+    /// The stage that opening is in; nil once the stream is open or has ended.
     ///
     /// - Parameters:
     ///   - peer: what is dialed.

@@ -28,7 +28,7 @@ final class Resolver: Sendable {
         fileprivate let number: UInt64
     }
 
-    /// How many threads may be at work for names of each kind to be looked up, the kinds before it included.
+    /// A look-up begins when fewer threads than its kind's limit are at work, whatever kinds these work for.
     struct Limits: Sendable {
         /// For names that took too long the last time.
         var overdue = 40
@@ -93,7 +93,7 @@ final class Resolver: Sendable {
 
 extension Resolver {
     fileprivate struct State: Sendable {
-        /// What the last look-up of a name has shown; the order is that of precedence.
+        /// How the last look-up of a name went, in the order in which waiting names are taken.
         enum Record: CaseIterable, Sendable { case answered, unknown, overdue }
 
         /// The most names that are remembered.

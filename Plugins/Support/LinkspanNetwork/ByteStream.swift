@@ -29,7 +29,7 @@ public protocol ByteStream: AnyObject {
     /// The numeric address of the peer of an accepted stream, when the back end knows it; nil for others.
     var peerAddress: String? { get }
 
-    /// What the opening waits for; nil when the stream is open, has ended, or comes from a back end that does not tell.
+    /// The stage that opening is in; nil once the stream is open or has ended, and for back ends that do not report it.
     var openingStage: OpeningStage? { get }
 }
 

@@ -284,7 +284,6 @@ extension SocketIOEngine {
         let isClosing = self.carryOut(&output, feed)
         // The server may have ended or refused the last namespace.
         if !isClosing { self.closeIfUnused(politely: true) }
-        if output.hasNewDeadlines { self.arm() }
     }
 
     private func openSession() {
@@ -294,7 +293,7 @@ extension SocketIOEngine {
         self.carrier?.sessionOpened(handshake)
     }
 
-    /// Does what the session wants: sends, then delivers, and at last closes.
+    /// Does what the session wants: sends, then delivers, and at last sets the timer or closes.
     ///
     /// - Parameters:
     ///   - output: what it wants.
@@ -318,6 +317,7 @@ extension SocketIOEngine {
                 break
             }
         }
+        if output.hasNewDeadlines { self.arm() }
         guard output.close != nil else { return false }
         self.engines.remove(self)
         carrier?.close()

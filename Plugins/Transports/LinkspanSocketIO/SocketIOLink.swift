@@ -74,32 +74,31 @@ final class SocketIOLink: Link {
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
         guard case .open(let engine) = self.state else { return .refused }
-        // The commonest case first: another event of a name that may be sent.
-        if self.head.isOf(message.event), message.payload.attachments.isEmpty {
-            return engine.send(
-                message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count,
-                isCompressible: message.isCompressible
-            ) {
-                self.head.append(message.payload.elements, id: message.requestID, to: &$0)
+        let isPlain = message.payload.attachments.isEmpty
+        // Of another plain event of a name that may be sent nothing is left to be checked.
+        if !isPlain || !self.head.isOf(message.event) {
+            if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
+                return .rejected(problem)
             }
+            if self.hasCodec, let codec = self.configuration.codec {
+                let packet = SocketIOCodecPacket(
+                    .event, namespace: self.namespace.name, id: message.requestID, event: message.event,
+                    payload: message.payload
+                )
+                return engine.send(packet, by: codec, isCompressible: message.isCompressible)
+            }
+            if isPlain { self.head = SocketIOEncoder.EventHead(message.event, in: self.namespace) }
         }
-        if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
-            return .rejected(problem)
-        }
-        if self.hasCodec, let codec = self.configuration.codec {
-            let packet = SocketIOCodecPacket(
-                .event, namespace: self.namespace.name, id: message.requestID, event: message.event,
-                payload: message.payload
-            )
-            return engine.send(packet, by: codec, isCompressible: message.isCompressible)
-        }
-        self.head = SocketIOEncoder.EventHead(message.event, in: self.namespace)
         return engine.send(
             message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count,
             isCompressible: message.isCompressible
         ) { buffer in
-            SocketIOEncoder.append(
-                event: message.event, message.payload, id: message.requestID, in: self.namespace, to: &buffer)
+            if isPlain {
+                self.head.append(message.payload.elements, id: message.requestID, to: &buffer)
+            } else {
+                SocketIOEncoder.append(
+                    event: message.event, message.payload, id: message.requestID, in: self.namespace, to: &buffer)
+            }
         }
     }
 

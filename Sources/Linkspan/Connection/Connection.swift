@@ -158,8 +158,8 @@ extension Connection {
     /// Hands an event over to be delivered, and returns as soon as it is accepted: with a ``DeliveryStore``, when it is
     /// committed there and survives the process; without one, when there is room for it.
     ///
-    /// At least once, in order; see ``deliver(_:_:orderingKey:key:timeout:compress:)-(String,_,_,_,_,_)``. A call with the key of a
-    /// delivery that waits, or whose outcome the store still has, adds nothing and returns the same receipt.
+    /// At least once, in order; see ``deliver(_:_:orderingKey:key:timeout:compress:)-(String,_,_,_,_,_)``. A call with the
+    /// key of a delivery that waits, or whose outcome the store still has, adds nothing and returns the same receipt.
     ///
     /// Cancelling the task before it returns gives the delivery up.
     ///

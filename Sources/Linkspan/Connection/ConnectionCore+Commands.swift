@@ -4,14 +4,6 @@ internal import LinkspanRuntime
 // MARK: - Commands come
 
 extension ConnectionCore {
-    /// Takes a command of a caller on the executor: sends it now or lets it wait.
-    ///
-    /// - Throws: `released`, `bufferFull`.
-    func perform(_ command: consuming Command) throws(LinkspanError) {
-        if self.commands.passes(command), self.pass(command) { return }
-        try self.accept(command)
-    }
-
     /// Takes a command: sends it now or lets it wait.
     ///
     /// - Parameters:

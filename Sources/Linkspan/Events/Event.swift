@@ -102,8 +102,8 @@ extension Connection {
         _ event: Event<Value, Reply>, capacity: Int = 1_024, overflow: EventStream.Overflow = .dropOldest
     ) throws(LinkspanError) -> EventStream.Items<Result<Value, LinkspanError>> {
         let stream = try self.events(event.name, capacity: capacity, overflow: overflow)
-        return EventStream.Items(queue: stream.queue) { message in
-            Result { () throws(LinkspanError) in try message.decode(Value.self) }
+        return EventStream.Items(queue: stream.queue) { entry in
+            Result { () throws(LinkspanError) in try entry.message.decode(Value.self) }
         }
     }
 

@@ -58,35 +58,12 @@ public struct EventStream: AsyncSequence, Sendable {
 
     /// The messages and the marks between them.
     public var items: Items<EventItem> {
-        Items(queue: self.queue, message: EventItem.message, mark: EventItem.continuity)
+        Items(queue: self.queue, element: { .message($0.message) }, mark: EventItem.continuity)
     }
 
     /// Makes an iterator.
-    public func makeAsyncIterator() -> Iterator { Iterator(queue: self.queue) }
-
-    /// Iterates over the messages, taking all that wait at once.
-    public struct Iterator: AsyncIteratorProtocol {
-        let queue: EventQueue
-        private var batch = EventBacklog()
-
-        init(queue: EventQueue) { self.queue = queue }
-
-        /// The next message, or nil at the end.
-        public mutating func next() async -> Element? {
-            await self.next(isolation: #isolation)
-        }
-
-        /// The next message, or nil at the end, without leaving the caller's isolation while messages wait.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            if let element = self.popFirst() { return element }
-            guard let batch = await self.queue.take(withEnd: false, isolation: actor) else { return nil }
-            self.batch = batch
-            return self.popFirst()
-        }
-
-        private mutating func popFirst() -> Element? {
-            self.batch.popFirst().map { Element(message: $0.message, missed: $0.hole.missed) }
-        }
+    public func makeAsyncIterator() -> Items<Element>.Iterator {
+        Items(queue: self.queue) { Element(message: $0.message, missed: $0.hole.missed) }.makeAsyncIterator()
     }
 
     /// What a stream holds as elements of another type: with the marks between the messages, or decoded.
@@ -95,7 +72,7 @@ public struct EventStream: AsyncSequence, Sendable {
     /// reconnects was.
     public struct Items<Element: Sendable>: AsyncSequence, Sendable {
         let queue: EventQueue
-        let message: @Sendable (Message) -> Element
+        let element: @Sendable (EventBacklog.Entry) -> Element
         /// Nil when marks are left out.
         var mark: (@Sendable (Continuity) -> Element)?
 
@@ -108,7 +85,7 @@ public struct EventStream: AsyncSequence, Sendable {
             private var batch = EventBacklog()
             /// Told before the batch.
             private var marks: Deque<Continuity> = []
-            private var message: Message?
+            private var entry: EventBacklog.Entry?
 
             init(items: Items) { self.items = items }
 
@@ -128,17 +105,14 @@ public struct EventStream: AsyncSequence, Sendable {
 
             private mutating func popFirst() -> Element? {
                 guard let mark = self.items.mark else {
-                    return self.batch.popFirst().map { self.items.message($0.message) }
+                    return self.batch.popFirst().map(self.items.element)
                 }
                 if let next = self.marks.popFirst() { return mark(next) }
-                if let message = self.message {
-                    self.message = nil
-                    return self.items.message(message)
-                }
+                if let entry = self.entry.take() { return self.items.element(entry) }
                 if let entry = self.batch.popFirst() {
-                    guard !entry.hole.isEmpty else { return self.items.message(entry.message) }
+                    guard !entry.hole.isEmpty else { return self.items.element(entry) }
                     self.marks = Deque(entry.hole.marks)
-                    self.message = entry.message
+                    self.entry = entry
                 } else {
                     self.marks = Deque(self.batch.takeEnd().marks)
                 }

@@ -14,9 +14,9 @@ import contextlib
 import ssl
 import struct
 
+import command_line
 from hostile_client import MIB, OPEN, PLACEHOLDER, Client, frame
 from hostile_polling import CANDIDATE_ATTACKS, POLLING_ATTACKS, serve_poll
-from lifetime import end_with_input
 
 
 async def fragments(client: Client, payload: bytes) -> None:
@@ -270,11 +270,7 @@ async def run(options: argparse.Namespace) -> None:
             await attack(client, options.attack or client.path.strip("/").split("/")[-1])
         writer.transport.abort()
 
-    context = None
-    if options.ssl_cert:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(options.ssl_cert, options.ssl_key)
-    server = await asyncio.start_server(serve, "127.0.0.1", options.port, ssl=context)
+    server = await asyncio.start_server(serve, "127.0.0.1", options.port, ssl=command_line.tls(options))
     print(f"listening {server.sockets[0].getsockname()[1]}", flush=True)
     await server.serve_forever()
 
@@ -283,13 +279,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--attack", choices=NAMES)
     parser.add_argument("--cookie", help="the name and value of a cookie to set in answers to polls")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--ssl-cert")
-    parser.add_argument("--ssl-key")
-    parser.add_argument("--until-eof", action="store_true")
-    options = parser.parse_args()
-    if options.until_eof:
-        end_with_input()
+    options = command_line.parse(parser)
     Client.cookie = options.cookie
     asyncio.run(run(options))
 

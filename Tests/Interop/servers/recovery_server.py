@@ -18,7 +18,8 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from lifetime import do_without, end_with_input
+import command_line
+from lifetime import do_without
 
 do_without("requests", "websocket")
 
@@ -161,18 +162,8 @@ async def run(port: int, tls: ssl.SSLContext | None) -> None:
 def main() -> None:
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description="A server with connection state recovery, for tests.")
-    parser.add_argument("--port", type=int, default=0, help="0, the default, picks a free one")
-    parser.add_argument("--ssl-cert", metavar="FILE", help="certificate chain (PEM); turns TLS on")
-    parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
-    parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
-    arguments = parser.parse_args()
-    if arguments.until_eof:
-        end_with_input()
-    tls = None
-    if arguments.ssl_cert is not None:
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(arguments.ssl_cert, arguments.ssl_key)
-    asyncio.run(run(arguments.port, tls))
+    arguments = command_line.parse(parser)
+    asyncio.run(run(arguments.port, command_line.tls(arguments)))
 
 
 if __name__ == "__main__":

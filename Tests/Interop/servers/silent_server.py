@@ -13,8 +13,8 @@ import contextlib
 import socket
 import ssl
 
+import command_line
 from hostile_client import OPEN, Client
-from lifetime import end_with_input
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=UTF-8\r\nContent-Length: "
 
@@ -51,10 +51,7 @@ async def run(options: argparse.Namespace) -> None:
     listener = socket.create_server(("127.0.0.1", options.port), backlog=0 if options.at == "connection" else 128)
     fillers = fill(listener) if options.at == "connection" else []
     if is_open:
-        tls = None
-        if options.ssl_cert:
-            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            tls.load_cert_chain(options.ssl_cert, options.ssl_key)
+        tls = command_line.tls(options)
         await asyncio.start_server(lambda r, w: end(r, w, options.at), sock=listener, ssl=tls)
     print(f"listening {listener.getsockname()[1]}", flush=True)
     await asyncio.Event().wait()
@@ -70,13 +67,7 @@ async def end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stage:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--at", choices=("connection", "accept", "request", "answer", "handshake"), required=True)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--ssl-cert")
-    parser.add_argument("--ssl-key")
-    parser.add_argument("--until-eof", action="store_true")
-    options = parser.parse_args()
-    if options.until_eof:
-        end_with_input()
+    options = command_line.parse(parser)
     asyncio.run(run(options))
 
 

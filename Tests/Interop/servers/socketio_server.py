@@ -20,7 +20,8 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any
 
-from lifetime import do_without, end_with_input
+import command_line
+from lifetime import do_without
 
 # Tests start many servers: each imports what it serves with and nothing else.
 do_without("requests", "websocket")
@@ -275,24 +276,13 @@ def main() -> None:
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description="A Socket.IO server for interoperability tests.")
     parser.add_argument("--kind", choices=("aiohttp", "uvicorn", "threaded", "gevent", "eventlet"), default="aiohttp")
-    parser.add_argument("--port", type=int, default=0, help="0, the default, picks a free one")
-    parser.add_argument("--ssl-cert", metavar="FILE", help="certificate chain (PEM); turns TLS on")
-    parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=int, default=25, metavar="SECONDS", help="whole seconds")
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
     parser.add_argument("--serializer", choices=("msgpack",), help="the form of packets, in place of JSON")
     parser.add_argument("--polling-only", action="store_true", help="refuse WebSockets")
     parser.add_argument("--redis", metavar="URL", help="what this server shares with others of its cluster")
-    parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
-    arguments = parser.parse_args()
-    if (arguments.ssl_cert is None) != (arguments.ssl_key is None):
-        parser.error("--ssl-cert and --ssl-key go together")
-    if arguments.until_eof:
-        end_with_input()
-    tls = None
-    if arguments.ssl_cert is not None:
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(arguments.ssl_cert, arguments.ssl_key)
+    arguments = command_line.parse(parser)
+    tls = command_line.tls(arguments)
     listener = socket.create_server((HOST, arguments.port), backlog=128)
     options = {"ping_interval": arguments.ping_interval, "ping_timeout": arguments.ping_timeout}
     if arguments.serializer is not None:

@@ -10,7 +10,6 @@ import http
 import json
 import signal
 import socket
-import ssl
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPe
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
-from lifetime import end_with_input
+import command_line
 
 HOST = "127.0.0.1"
 SUBPROTOCOLS = (Subprotocol("linkspan.json"), Subprotocol("other"))
@@ -260,15 +259,11 @@ async def run(options: argparse.Namespace) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    tls = None
-    if options.ssl_cert is not None:
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(options.ssl_cert, options.ssl_key)
     listener = socket.create_server((HOST, options.port), backlog=128)
     async with serve(
         handle,
         sock=listener,
-        ssl=tls,
+        ssl=command_line.tls(options),
         compression=None,
         extensions=[] if options.no_compression else [compression(options)],
         subprotocols=SUBPROTOCOLS,
@@ -286,9 +281,6 @@ async def run(options: argparse.Namespace) -> None:
 def main() -> None:
     """Reads the command line and serves."""
     parser = argparse.ArgumentParser(description="A WebSocket server for interoperability tests.")
-    parser.add_argument("--port", type=int, default=0, help="0, the default, picks a free one")
-    parser.add_argument("--ssl-cert", metavar="FILE", help="certificate chain (PEM); turns TLS on")
-    parser.add_argument("--ssl-key", metavar="FILE", help="private key (PEM)")
     parser.add_argument("--ping-interval", type=float, default=25.0, metavar="SECONDS")
     parser.add_argument("--ping-timeout", type=float, default=20.0, metavar="SECONDS")
     parser.add_argument("--no-compression", action="store_true", help="decline compression")
@@ -296,12 +288,7 @@ def main() -> None:
     parser.add_argument("--client-forgets", action="store_true", help="have clients compress each message by itself")
     parser.add_argument("--server-bits", type=int, metavar="BITS", help="size of the server's window")
     parser.add_argument("--client-bits", type=int, metavar="BITS", help="size of the clients' windows")
-    parser.add_argument("--until-eof", action="store_true", help="end when standard input does")
-    options = parser.parse_args()
-    if options.until_eof:
-        end_with_input()
-    if (options.ssl_cert is None) != (options.ssl_key is None):
-        parser.error("--ssl-cert and --ssl-key go together")
+    options = command_line.parse(parser)
     asyncio.run(run(options))
 
 

@@ -41,7 +41,7 @@ struct Authority: Sendable, Hashable {
     /// Whether the host is an address and not a name.
     var isNumeric: Bool { NumericAddress.isIPv4(self.host) || NumericAddress.isIPv6(self.host) }
 
-    /// Whether the host is a loopback address, `localhost`, or a name below `localhost` (RFC 6761 §6.3).
+    /// Whether the host is `127.0.0.0/8`, `::1`, `localhost` or a subdomain of `localhost` (RFC 6761 §6.3).
     var isLoopback: Bool {
         if NumericAddress.isIPv4(self.host) { return self.host.hasPrefix("127.") }
         return self.host == "::1" || self.host == "localhost" || self.host.hasSuffix(".localhost")

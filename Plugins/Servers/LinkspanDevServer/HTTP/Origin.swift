@@ -20,10 +20,10 @@ struct Origin: Sendable, Hashable {
         self.authority = Authority(host: authority.host)
     }
 
-    /// Whether the page came from this machine.
+    /// Whether the origin is a server on this machine; see ``Authority/isLoopback``.
     var isLoopback: Bool { self.authority?.isLoopback ?? false }
 
-    /// Whether the origin has the host and port of the request, so that the page is the server's own.
+    /// Whether the page was loaded from the server that `host` names: their hosts and ports are equal.
     ///
     /// The scheme is not compared: in front of a server without TLS there may be a proxy that has it.
     func isServed(by host: Authority) -> Bool {

@@ -22,10 +22,10 @@ final class EngineConnection: ConnectionOwner {
         /// What carries the session, or is tried for it.
         var webSocket: ServerConnection?
         var relays: [String: HubRelay] = [:]
-        /// Whether the echo has sent a message back.
+        /// Whether the client has sent a message, and the echo has returned it.
         var hasEchoed = false
 
-        /// Whether a client uses the session: it has joined a namespace, or used the echo.
+        /// Whether the client has joined a namespace or used the echo; a session that is not in use may be replaced.
         var isInUse: Bool { self.socketIO.isInUse || self.hasEchoed }
     }
 

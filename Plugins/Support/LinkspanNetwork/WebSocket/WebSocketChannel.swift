@@ -187,7 +187,6 @@ extension WebSocketChannel {
     /// What comes of the bytes that were read, the last of which are `chunk`.
     private struct Reading {
         let chunk: [UInt8]
-        let controlFrames: Int
         /// How many bytes may have been made of compressed messages when the rest has to wait.
         let inflationLimit: Int
         var output: [UInt8] = []
@@ -197,12 +196,15 @@ extension WebSocketChannel {
 
     /// Hands over what the session makes of the bytes that were read.
     private func take(_ chunk: [UInt8]) {
-        var reading = Reading(
-            chunk: chunk, controlFrames: self.session.controlFrames,
-            inflationLimit: self.session.inflatedBytes + Self.inflationPerTurn)
+        let controlFrames = self.session.controlFrames
+        var reading = Reading(chunk: chunk, inflationLimit: self.session.inflatedBytes + Self.inflationPerTurn)
         self.isBehind = false
         var first = self.nextMessage(&reading)
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
+        let newControlFrames = self.session.controlFrames - controlFrames
+        if reading.ending == nil, newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) {
+            reading.ending = self.session.fail(.controlFlood, into: &reading.output).map { (.closed($0), .drop) }
+        }
         if reading.ending != nil { self.isOpen = false }
         self.write(&reading)
         if let (end, stream) = reading.ending { return self.finish(end, stream) }
@@ -264,10 +266,6 @@ extension WebSocketChannel {
             return message
         }
         reading.isOver = true
-        let newControlFrames = self.session.controlFrames - reading.controlFrames
-        if newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) {
-            reading.ending = self.session.fail(.controlFlood, into: &reading.output).map { (.closed($0), .drop) }
-        }
         return nil
     }
 

@@ -65,14 +65,6 @@ extension EngineCarrier {
     }
 }
 
-extension EngineCarrierHandler {
-    /// Packets that are there already have come.
-    func carrierReceived(_ packets: [WebSocketMessage]) {
-        var iterator = packets.makeIterator()
-        self.carrierReceived { iterator.next() }
-    }
-}
-
 /// Hears what happens on a carrier.
 ///
 /// All calls come on the loop, one at a time and in order, and never from inside a call of the carrier.
@@ -93,4 +85,12 @@ protocol EngineCarrierHandler: AnyObject {
 
     /// The carrier has ended; called exactly once, last, whatever happened.
     func carrierClosed(_ error: LinkspanError)
+}
+
+extension EngineCarrierHandler {
+    /// Packets that are there already have come.
+    func carrierReceived(_ packets: [WebSocketMessage]) {
+        var iterator = packets.makeIterator()
+        self.carrierReceived { iterator.next() }
+    }
 }

@@ -94,9 +94,11 @@ extension WebSocketCarrier: WebSocketChannelHandler {
         var isValid = true
         self.handler.carrierReceived {
             while let message = next() {
-                guard isValid, case .binary(let bytes) = message else { return isValid ? message : nil }
+                // Nothing counts that comes behind a broken rule.
+                guard isValid else { continue }
+                guard case .binary(let bytes) = message else { return message }
                 if bytes.first == type { return .binary(bytes.dropFirst()) }
-                // Nothing else is sent in binary. What came before counts.
+                // Nothing else is sent in binary.
                 isValid = false
             }
             return nil

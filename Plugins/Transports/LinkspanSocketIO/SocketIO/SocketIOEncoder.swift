@@ -33,11 +33,7 @@ package enum SocketIOEncoder {
             output.append(contentsOf: self.beforeID)
             if let id { SocketIOEncoder.append(id, to: &output) }
             output.append(contentsOf: self.behindID)
-            if !elements.isEmpty {
-                output.append(UInt8(ascii: ","))
-                elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
-            }
-            output.append(UInt8(ascii: "]"))
+            SocketIOEncoder.append(arguments: elements, to: &output)
         }
     }
 
@@ -56,11 +52,7 @@ package enum SocketIOEncoder {
         if let id { Self.append(id, to: &output) }
         output.append(UInt8(ascii: "["))
         Self.append(string: name, to: &output)
-        if !payload.elements.isEmpty {
-            output.append(UInt8(ascii: ","))
-            payload.elements.withUnsafeBufferPointer { output.append(contentsOf: $0) }
-        }
-        output.append(UInt8(ascii: "]"))
+        Self.append(arguments: payload.elements, to: &output)
     }
 
     /// Appends an acknowledgement.
@@ -126,6 +118,16 @@ extension SocketIOEncoder {
             output.append(UInt8(ascii: "-"))
         }
         if !namespace.isMain { output.append(contentsOf: namespace.prefix) }
+    }
+
+    /// Appends the arguments behind an event's name, and the end of the array.
+    @inline(__always)
+    private static func append(arguments: ArraySlice<UInt8>, to output: inout [UInt8]) {
+        if !arguments.isEmpty {
+            output.append(UInt8(ascii: ","))
+            arguments.withUnsafeBufferPointer { output.append(contentsOf: $0) }
+        }
+        output.append(UInt8(ascii: "]"))
     }
 
     private static func append(_ number: UInt64, to output: inout [UInt8]) {

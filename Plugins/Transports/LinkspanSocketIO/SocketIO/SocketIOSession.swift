@@ -306,6 +306,7 @@ extension SocketIOSession {
     }
 
     private mutating func sendConnect(_ index: Int, now: ContinuousClock.Instant, output: inout SocketIOOutput) {
+        output.hasNewDeadlines = true
         self.namespaces[index].sendConnect(engineID: self.handshake?.sid ?? "", now: now, output: &output)
         // The server's consent came before anybody wanted in.
         guard self.main == .open, self.namespaces[index].namespace == .main else { return }
