@@ -1,5 +1,5 @@
 // The C library: what the modules take from it, by one name on all platforms, and what Swift's modules for it leave out:
-// a timer that goes on while the machine sleeps, the name of a thread, and an atomic counter.
+// a timer that goes on while the machine sleeps, the name of a thread, and what is atomic: a counter and a flag.
 
 #ifndef CLINKSPANRUNTIME_H
 #define CLINKSPANRUNTIME_H
@@ -15,6 +15,12 @@
 
 /// Adds one and returns the sum, atomically. The number: between all threads that make something that is numbered.
 static inline uint64_t clinkspan_next(uint64_t *last) { return __atomic_add_fetch(last, 1, __ATOMIC_RELAXED); }
+
+/// Raises a flag for all threads that look at it after this. The flag: between the owner and the users of something.
+static inline void clinkspan_raise(_Bool *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELEASE); }
+
+/// Whether the flag has been raised.
+static inline _Bool clinkspan_is_raised(const _Bool *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE); }
 
 #if defined(__linux__)
 

@@ -29,8 +29,8 @@ package struct DeadlineHeap<Element> {
     /// How many elements there are.
     package var count: Int { self.elements.count }
 
-    /// The earliest deadline.
-    package var earliest: ContinuousClock.Instant? { self.heap.min?.deadline }
+    /// The earliest deadline; kept, because looking into the heap takes memory.
+    package private(set) var earliest: ContinuousClock.Instant?
 
     /// How many places are taken, those of removed elements included.
     var places: Int { self.heap.count }
@@ -41,6 +41,7 @@ package struct DeadlineHeap<Element> {
         self.last += 1
         self.elements[self.last] = element
         self.heap.insert(Entry(deadline: deadline, number: self.last))
+        self.earliest = self.earliest.map { min($0, deadline) } ?? deadline
         return Key(number: self.last)
     }
 
@@ -57,7 +58,7 @@ package struct DeadlineHeap<Element> {
 
     /// Takes the earliest element, if its deadline is `now` or earlier.
     package mutating func popDue(_ now: ContinuousClock.Instant) -> Element? {
-        guard let first = self.heap.min, first.deadline <= now else { return nil }
+        guard let earliest = self.earliest, earliest <= now, let first = self.heap.min else { return nil }
         self.heap.removeMin()
         defer { self.dropRemoved() }
         return self.elements.removeValue(forKey: first.number)
@@ -65,7 +66,12 @@ package struct DeadlineHeap<Element> {
 
     /// Keeps an element that is there in the first place.
     private mutating func dropRemoved() {
-        while let first = self.heap.min, self.elements[first.number] == nil { self.heap.removeMin() }
+        while let first = self.heap.min {
+            self.earliest = first.deadline
+            guard self.elements[first.number] == nil else { return }
+            self.heap.removeMin()
+        }
+        self.earliest = nil
     }
 }
 

@@ -33,6 +33,8 @@ final class LoopCore {
     private static let flushPasses = 4
     /// The streams that have written in this turn.
     private var unflushed: [LoopStream] = []
+    /// Those that are being flushed; empty but for its memory at other times.
+    private var flushing: [LoopStream] = []
 
     init?(loop: EventLoop) {
         LibraryLog.prepare(isWanted: loop.identity.log != nil)
@@ -125,10 +127,10 @@ final class LoopCore {
     private func flush() {
         var passes = 0
         while !self.unflushed.isEmpty {
-            let streams = self.unflushed
-            self.unflushed = []
+            swap(&self.unflushed, &self.flushing)
             passes += 1
-            for stream in streams { passes > Self.flushPasses ? stream.flushByChance() : stream.flush() }
+            for stream in self.flushing { passes > Self.flushPasses ? stream.flushByChance() : stream.flush() }
+            self.flushing.removeAll(keepingCapacity: true)
         }
     }
 

@@ -70,9 +70,9 @@ public final class HubPeer: @unchecked Sendable {
 
     // MARK: For links and the hub
 
-    func receive(_ message: OutboundMessage) {
-        let handler = self.handlers[message.event] ?? self.fallback
-        handler?(HubMessage(peer: self, event: message.event, payload: message.payload, requestID: message.requestID))
+    func receive(_ message: consuming OutboundMessage) {
+        guard let handler = self.handlers[message.event] ?? self.fallback else { return }
+        handler(HubMessage(peer: self, event: message.event, payload: message.payload, requestID: message.requestID))
     }
 
     func answered(_ id: UInt64, _ payload: Payload) {

@@ -9,8 +9,8 @@ internal import LinkspanRuntime
 final class HubWork: @unchecked Sendable {
     enum Job {
         case call(@Sendable () -> Void)
-        case message(InMemoryLink, HubPeer, OutboundMessage)
-        case reply(InMemoryLink, HubPeer, id: UInt64, Payload)
+        case message(HubPeer, OutboundMessage)
+        case reply(HubPeer, id: UInt64, Payload)
     }
 
     private let executor: any JobExecutor
@@ -27,7 +27,7 @@ final class HubWork: @unchecked Sendable {
     }
 
     /// The same, on the executor.
-    func add(_ job: Job) {
+    func add(_ job: consuming Job) {
         assert(self.executor.isCurrent, "reached from outside the hub's executor")
         self.jobs.append(job)
         self.schedule()
@@ -51,8 +51,8 @@ final class HubWork: @unchecked Sendable {
         while let job = jobs.popFirst() {
             switch consume job {
             case .call(let call): call()
-            case .message(let link, let peer, let message): link.arrived(message, at: peer)
-            case .reply(let link, let peer, let id, let payload): link.answered(id, payload, to: peer)
+            case .message(let peer, let message): peer.link.arrived(message, at: peer)
+            case .reply(let peer, let id, let payload): peer.link.answered(id, payload, to: peer)
             }
         }
         var touched: [InMemoryLink] = []

@@ -5,17 +5,14 @@ internal import LinkspanRuntime
 /// A link to a hub, confined to the hub's executor.
 // Unchecked because the compiler cannot see that it is; the hub's work and the connection's turns alone touch it.
 final class InMemoryLink: Link, @unchecked Sendable {
-    private enum State {
-        case idle
-        case opening
-        case open(HubPeer)
-        case ended
-    }
+    private enum State: Equatable { case idle, opening, open, ended }
 
     private let request: LinkRequest
     private let receiver: any LinkReceiver
     private let hub: InMemoryHub
     private var state = State.idle
+    /// What the hub knows the client as while the link is open.
+    private var peer: HubPeer?
     private var events: Deque<LinkEvent> = []
     /// Events for a client that is being let in, which come behind `opened`.
     private var early: [LinkEvent] = []
@@ -36,21 +33,21 @@ final class InMemoryLink: Link, @unchecked Sendable {
 
     func open() {
         self.hub.work.perform {
-            guard case .idle = self.state else { return }
+            guard self.state == .idle else { return }
             self.state = .opening
             self.hub.connect(self, self.request)
         }
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
-        guard case .open(let peer) = self.state else { return .refused }
-        self.hub.work.add(.message(self, peer, message))
+        guard let peer = self.peer else { return .refused }
+        self.hub.work.add(.message(peer, message))
         return .accepted
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        guard case .open(let peer) = self.state else { return .refused }
-        self.hub.work.add(.reply(self, peer, id: id, payload))
+        guard let peer = self.peer else { return .refused }
+        self.hub.work.add(.reply(peer, id: id, payload))
         return .accepted
     }
 
@@ -61,7 +58,7 @@ final class InMemoryLink: Link, @unchecked Sendable {
             return
         }
         self.pausedBytes = self.events.reduce(0) { $0 + $1.byteCount }
-        guard case .open(let peer) = self.state else { return }
+        guard let peer = self.peer else { return }
         self.hub.work.add(.call { self.checkPause(peer) })
     }
 
@@ -70,11 +67,7 @@ final class InMemoryLink: Link, @unchecked Sendable {
     func abort() {
         self.hub.work.perform {
             let error = LinkspanError(.connectionLost, "closed by this side")
-            if case .open(let peer) = self.state {
-                self.hub.end(peer, error)
-            } else {
-                self.ended(error)
-            }
+            if let peer = self.peer { self.hub.end(peer, error) } else { self.ended(error) }
         }
     }
 }
@@ -82,18 +75,18 @@ final class InMemoryLink: Link, @unchecked Sendable {
 // MARK: - For the hub's work
 
 extension InMemoryLink {
-    func arrived(_ message: OutboundMessage, at peer: HubPeer) {
+    func arrived(_ message: consuming OutboundMessage, at peer: HubPeer) {
         // The hub may have been cut since: what was under way is lost, as on a network.
-        if self.isOpen(to: peer) { peer.receive(message) }
+        if self.peer === peer { peer.receive(message) }
     }
 
     func answered(_ id: UInt64, _ payload: Payload, to peer: HubPeer) {
-        if self.isOpen(to: peer) { peer.answered(id, payload) }
+        if self.peer === peer { peer.answered(id, payload) }
     }
 
     func isOpened(as peer: HubPeer) {
-        guard case .opening = self.state else { return }
-        self.state = .open(peer)
+        guard self.state == .opening else { return }
+        (self.state, self.peer) = (.open, peer)
         self.tell(.opened(LinkInfo(sessionID: "\(peer.id)")))
         for event in self.early { self.tell(event) }
         self.early = []
@@ -103,7 +96,7 @@ extension InMemoryLink {
         switch self.state {
         case .opening: self.early.append(event)
         case .open:
-            guard self.isPaused, case .open(let peer) = self.state else { return self.tell(event) }
+            guard self.isPaused, let peer = self.peer else { return self.tell(event) }
             self.pausedBytes += event.byteCount
             self.tell(event)
             self.checkPause(peer)
@@ -112,8 +105,8 @@ extension InMemoryLink {
     }
 
     func ended(_ error: LinkspanError) {
-        if case .ended = self.state { return }
-        self.state = .ended
+        if self.state == .ended { return }
+        (self.state, self.peer) = (.ended, nil)
         self.isPaused = false
         self.tell(.closed(error))
     }
@@ -133,10 +126,6 @@ extension InMemoryLink {
     private func checkPause(_ peer: HubPeer) {
         guard self.isPaused, self.pausedBytes > Self.pausedLimit else { return }
         self.hub.end(peer, LinkspanError(.slowConsumer, "more than 16 MiB wait for a client that does not read"))
-    }
-
-    private func isOpen(to peer: HubPeer) -> Bool {
-        if case .open(let own) = self.state { own === peer } else { false }
     }
 
     private func tell(_ event: consuming LinkEvent) {

@@ -3,10 +3,17 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 extension SocketIOEngine {
+    /// Sends a packet.
+    ///
+    /// - Parameters:
+    ///   - payload: its arguments.
+    ///   - length: the bytes of its text, or a few more; the right number saves writing the frame's header twice.
+    ///   - isCompressible: whether it may be compressed.
+    ///   - write: appends the text.
+    /// - Returns: what became of it.
     func send(
-        _ payload: Payload, overhead: Int, isCompressible: Bool = true, write: (inout [UInt8]) -> Void
+        _ payload: Payload, length: Int, isCompressible: Bool = true, write: (inout [UInt8]) -> Void
     ) -> SendAcceptance {
-        let length = payload.elements.count + overhead + 24
         let attachment = payload.attachments.isEmpty ? 0 : payload.attachments.reduce(0) { max($0, $1.count) }
         return self.admit(text: length, attachment: attachment) { carrier in
             carrier.send(
@@ -46,20 +53,24 @@ extension SocketIOEngine {
     private func admit(
         text: Int, attachment: Int, _ send: (any EngineCarrier) -> WebSocketChannel.SendResult
     ) -> SendAcceptance {
-        guard self.takesMessages, let carrier = self.carrier else { return .refused }
+        guard self.takesMessages else { return .refused }
         // A suspended process wakes with its timers still to fire: what it writes then goes to a peer long gone.
         if !self.isReading, let deadline = self.heartbeatDeadline, deadline <= .now, self.isOverdue() {
             self.engines.loop.executeLocally { self.timerFired() }
             return .refused
         }
-        let largest = attachment == 0 ? text : max(text, carrier.length(ofAttachment: attachment))
-        guard largest <= self.maximumPayload else {
-            return carrier.isChanging ? .refused : .rejected(self.tooLarge(largest))
-        }
-        switch send(carrier) {
-        case .sent: return .accepted
-        case .full: return .acceptedAndFull
-        case .notOpen: return .refused
+        switch self.ownedCarrier {
+        case .some(let owned):
+            let largest = attachment == 0 ? text : max(text, owned.carrier.length(ofAttachment: attachment))
+            guard largest <= self.maximumPayload else {
+                return owned.carrier.isChanging ? .refused : .rejected(self.tooLarge(largest))
+            }
+            switch send(owned.carrier) {
+            case .sent: return .accepted
+            case .full: return .acceptedAndFull
+            case .notOpen: return .refused
+            }
+        case nil: return .refused
         }
     }
 

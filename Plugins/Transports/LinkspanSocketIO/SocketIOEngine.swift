@@ -15,6 +15,13 @@ final class SocketIOEngine {
         func look<Answer>(_ body: (SocketIOSession) -> Answer) -> Answer { body(self.session) }
     }
 
+    /// The carrier, which is called where it is: a reference to it for each message would cost more than masking it.
+    ///
+    /// No carrier calls back before it has returned, so that the engine cannot let go of it meanwhile.
+    struct OwnedCarrier: ~Copyable {
+        let carrier: any EngineCarrier
+    }
+
     /// How long a link that leaves waits for its last words to be sent, and how often it looks.
     private static let farewellDeadline = Duration.seconds(5)
     private static let farewellPeriod = Duration.milliseconds(2)
@@ -38,7 +45,7 @@ final class SocketIOEngine {
     private var farewells: [(link: SocketIOLink, event: LinkEvent)] = []
     private var choice = CarrierChoice.polling
     /// What has the session, or is to have it.
-    private(set) var carrier: (any EngineCarrier)?
+    @exclusivity(unchecked) private(set) var ownedCarrier: OwnedCarrier?
     private var timer: (due: ContinuousClock.Instant, timer: any ScheduledWork)?
     /// Whether the server has opened the session.
     private var isSessionOpen = false
@@ -60,6 +67,11 @@ final class SocketIOEngine {
     }
 
     private var configuration: SocketIOTransport.Configuration { self.key.configuration }
+
+    private(set) var carrier: (any EngineCarrier)? {
+        get { self.ownedCarrier?.carrier }
+        set { self.ownedCarrier = newValue.map { OwnedCarrier(carrier: $0) } }
+    }
 
     private var limits: SocketIOLimits {
         var limits = SocketIOLimits()

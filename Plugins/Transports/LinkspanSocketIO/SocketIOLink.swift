@@ -4,12 +4,18 @@ internal import LinkspanRuntime
 
 /// A link over one namespace of an engine; lives on the engine's loop.
 final class SocketIOLink: Link {
-    private enum State {
+    /// The engine, which is called where it is; see ``SocketIOEngine/OwnedCarrier``.
+    private struct OwnedEngine: ~Copyable {
+        let engine: SocketIOEngine
+    }
+
+    private enum State: Equatable {
         case idle
-        case joined(SocketIOEngine)
-        case open(SocketIOEngine)
+        /// On the engine, and not in the namespace yet.
+        case joined
+        case open
         /// Its last words are on their way.
-        case leaving(SocketIOEngine)
+        case leaving
         case ended
     }
 
@@ -24,6 +30,8 @@ final class SocketIOLink: Link {
     /// Whether the app has a codec: a look at the codec itself would retain it for each message.
     private let hasCodec: Bool
     private var state = State.idle
+    /// What it is on from joining to its end.
+    @exclusivity(unchecked) private var owned: OwnedEngine?
     /// How events of the name begin that was sent last.
     @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
     /// What the next link resumes from, unless this one is left on purpose.
@@ -67,13 +75,21 @@ final class SocketIOLink: Link {
     func open() {
         self.engines.loop.executeLocally {
             // A link that was ended before it could begin must not join: nobody would ever have it leave.
-            guard case .idle = self.state else { return }
+            guard self.state == .idle else { return }
             if let problem = self.problem { self.deliver(.closed(problem)) } else { self.engines.join(self) }
         }
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
-        guard case .open(let engine) = self.state else { return .refused }
+        guard self.state == .open else { return .refused }
+        switch self.owned {
+        case .some(let owned): return self.send(message, on: owned.engine)
+        case nil: return .refused
+        }
+    }
+
+    @inline(__always)
+    private func send(_ message: OutboundMessage, on engine: SocketIOEngine) -> SendAcceptance {
         let isPlain = message.payload.attachments.isEmpty
         // Of another plain event of a name that may be sent nothing is left to be checked.
         if !isPlain || !self.head.isOf(message.event) {
@@ -89,27 +105,28 @@ final class SocketIOLink: Link {
             }
             if isPlain { self.head = SocketIOEncoder.EventHead(message.event, in: self.namespace) }
         }
-        return engine.send(
-            message.payload, overhead: message.event.utf8.count + self.namespace.prefix.count,
-            isCompressible: message.isCompressible
-        ) { buffer in
-            if isPlain {
-                self.head.append(message.payload.elements, id: message.requestID, to: &buffer)
-            } else {
-                SocketIOEncoder.append(
-                    event: message.event, message.payload, id: message.requestID, in: self.namespace, to: &buffer)
+        let (elements, id) = (message.payload.elements, message.requestID)
+        if isPlain {
+            let length = self.head.length(elements, id: id)
+            return engine.send(message.payload, length: length, isCompressible: message.isCompressible) { buffer in
+                self.head.append(elements, id: id, to: &buffer)
             }
+        }
+        let length = elements.count + message.event.utf8.count + self.namespace.prefix.count + 24
+        return engine.send(message.payload, length: length, isCompressible: message.isCompressible) { buffer in
+            SocketIOEncoder.append(event: message.event, message.payload, id: id, in: self.namespace, to: &buffer)
         }
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        guard case .open(let engine) = self.state else { return .refused }
+        guard let engine = self.openEngine else { return .refused }
         if let problem = SocketIOEncoder.problem(payload, limits: self.limits) { return .rejected(problem) }
         if self.hasCodec, let codec = self.configuration.codec {
             let packet = SocketIOCodecPacket(.acknowledgement, namespace: self.namespace.name, id: id, payload: payload)
             return engine.send(packet, by: codec)
         }
-        return engine.send(payload, overhead: self.namespace.prefix.count) { buffer in
+        let length = payload.elements.count + self.namespace.prefix.count + 24
+        return engine.send(payload, length: length) { buffer in
             SocketIOEncoder.append(ack: id, payload, in: self.namespace, to: &buffer)
         }
     }
@@ -126,7 +143,7 @@ final class SocketIOLink: Link {
 
     var resumption: Resumption? {
         guard case .kept(let kept) = self.recovery else { return nil }
-        guard case .open(let engine) = self.state else { return kept?.exported }
+        guard let engine = self.openEngine else { return kept?.exported }
         return engine.recovery(of: self)?.exported
     }
 
@@ -135,23 +152,27 @@ final class SocketIOLink: Link {
         if politely { self.recovery = .renounced }
         self.engines.loop.executeLocally {
             switch self.state {
-            case .joined(let engine), .open(let engine):
-                if politely { self.state = .leaving(engine) }
-                engine.leave(self, politely: politely)
-            case .leaving(let engine): if !politely { engine.endFarewells() }
+            case .joined, .open:
+                if politely { self.state = .leaving }
+                self.owned?.engine.leave(self, politely: politely)
+            case .leaving: if !politely { self.owned?.engine.endFarewells() }
             case .idle, .ended: self.deliver(.closed(LinkspanError(.connectionLost, "closed by this side")))
             }
         }
     }
 
     var openingStage: String? {
-        guard case .joined(let engine) = self.state else { return nil }
-        return engine.openingStage
+        self.state == .joined ? self.owned?.engine.openingStage : nil
     }
 
     var isOpen: Bool { self.openEngine != nil }
 
-    private var openEngine: SocketIOEngine? { if case .open(let engine) = self.state { engine } else { nil } }
+    private var openEngine: SocketIOEngine? { self.state == .open ? self.owned?.engine : nil }
+
+    private func end() {
+        self.state = .ended
+        self.owned = nil
+    }
 
     // MARK: For the engine
 
@@ -163,21 +184,23 @@ final class SocketIOLink: Link {
     }
 
     func isJoined(to engine: SocketIOEngine) {
-        if case .idle = self.state { self.state = .joined(engine) }
+        guard self.state == .idle else { return }
+        self.state = .joined
+        self.owned = OwnedEngine(engine: engine)
     }
 
     /// Hands an event over, unless the link has ended.
     func deliver(_ event: LinkEvent) {
         var event = event as LinkEvent?
         self.deliver {
-            if case .closed = event { self.state = .ended }
+            if case .closed = event { self.end() }
             return event.take()
         }
     }
 
     /// Hands events over until `next` returns nil, unless the link has ended.
     func deliver(_ next: () -> LinkEvent?) {
-        if case .ended = self.state {
+        if self.state == .ended {
             while next() != nil {}
             return
         }
@@ -189,7 +212,7 @@ final class SocketIOLink: Link {
     /// - Parameter info: what the session knows about it.
     /// - Returns: the same with the carrier.
     func isOpened(_ info: LinkInfo) -> LinkInfo {
-        if case .joined(let engine) = self.state { self.state = .open(engine) }
+        if self.state == .joined { self.state = .open }
         self.info = info
         return self.infoWithCarrier
     }
@@ -199,7 +222,7 @@ final class SocketIOLink: Link {
     /// - Parameter recovery: what its successor may resume from.
     func isClosed(leaving recovery: SocketIORecovery?) {
         self.keep(recovery)
-        self.state = .ended
+        self.end()
     }
 
     func carrierChanged() { self.deliver(.changed(self.infoWithCarrier)) }

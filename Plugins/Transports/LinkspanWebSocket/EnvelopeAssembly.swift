@@ -28,21 +28,24 @@ package struct EnvelopeAssembly: Sendable {
     ///
     /// - Returns: the event that is complete with it.
     /// - Throws: code `protocolViolation`; the link is to end.
-    package mutating func receive(_ message: WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
-        switch (message, self.partial) {
-        case (.binary(let data), .some(let partial)):
+    package mutating func receive(_ message: consuming WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
+        if let partial = self.partial {
+            guard case .binary(let data) = consume message else {
+                self.partial = nil
+                throw LinkspanError(.protocolViolation, "a text message came where an attachment is due")
+            }
             return try self.complete(partial, data)
-        case (.text, .some):
-            self.partial = nil
-            throw LinkspanError(.protocolViolation, "a text message came where an attachment is due")
-        case (.text(let text), nil):
-            return try self.begin(try self.codec.decode(text: text), byteCount: text.count)
-        case (.binary(let data), nil):
-            return try self.begin(try self.codec.decode(binary: data), byteCount: data.count)
+        }
+        switch consume message {
+        case .text(let text): return try self.begin(try self.codec.decode(text: text), byteCount: text.count)
+        case .binary(let data): return try self.begin(try self.codec.decode(binary: data), byteCount: data.count)
         }
     }
 
-    private mutating func begin(_ decoded: DecodedEnvelope, byteCount: Int) throws(LinkspanError) -> LinkEvent? {
+    @inline(__always)
+    private mutating func begin(
+        _ decoded: consuming DecodedEnvelope, byteCount: Int
+    ) throws(LinkspanError) -> LinkEvent? {
         guard decoded.attachmentCount > 0 else { return try Self.event(decoded.envelope) }
         self.partial = Partial(envelope: decoded.envelope, missing: decoded.attachmentCount, bytes: byteCount)
         self.begun += 1

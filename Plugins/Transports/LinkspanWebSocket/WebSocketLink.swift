@@ -5,11 +5,13 @@ internal import LinkspanWebSocketProtocol
 
 /// A link over a WebSocket of its own; lives on its loop.
 final class WebSocketLink: Link {
-    private enum State {
-        case idle
-        case opening(WebSocketChannel)
-        case open(WebSocketChannel)
-        case ended
+    private enum State: Equatable { case idle, opening, open, ended }
+
+    /// The channel, which is called where it is: a reference to it for each message would cost more than masking it.
+    ///
+    /// No channel calls back before it has returned, so that the link cannot let go of it meanwhile.
+    private struct OwnedChannel: ~Copyable {
+        let channel: WebSocketChannel
     }
 
     private let request: LinkRequest
@@ -18,6 +20,8 @@ final class WebSocketLink: Link {
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
     private var state = State.idle
+    /// Nil before it begins to open and after its end.
+    @exclusivity(unchecked) private var owned: OwnedChannel?
     private var assembly: EnvelopeAssembly
     /// Looks for attachments that are overdue; nil when none are awaited.
     private var watch: (any ScheduledWork)?
@@ -59,10 +63,11 @@ final class WebSocketLink: Link {
             keepAlive: self.configuration.keepAlive,
             highWaterMark: self.configuration.highWaterMark)
         // Otherwise it was ended before it could begin.
-        guard case .idle = self.state else { return }
+        guard self.state == .idle else { return }
         do {
             let channel = try WebSocketChannel(request, on: self.loop, handler: self)
-            self.state = .opening(channel)
+            self.state = .opening
+            self.owned = OwnedChannel(channel: channel)
             channel.open()
         } catch {
             let failure = LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error)
@@ -93,7 +98,7 @@ final class WebSocketLink: Link {
     /// Ends the channel, which then reports its end; without one the link reports it.
     private func leave(_ endChannel: (WebSocketChannel) -> Void) {
         switch self.state {
-        case .open(let channel), .opening(let channel): endChannel(channel)
+        case .open, .opening: if let channel = self.owned?.channel { endChannel(channel) }
         case .idle:
             self.state = .ended
             let receiver = self.receiver
@@ -107,17 +112,19 @@ final class WebSocketLink: Link {
     var resumption: Resumption? { nil }
 
     var openingStage: String? {
-        guard case .opening(let channel) = self.state else { return nil }
-        return channel.openingStage.map { "\($0)" }
+        self.state == .opening ? self.owned?.channel.openingStage.map { "\($0)" } : nil
     }
 
     private var openChannel: WebSocketChannel? {
-        if case .open(let channel) = self.state { channel } else { nil }
+        self.state == .open ? self.owned?.channel : nil
     }
 
     private func send(_ envelope: Envelope, _ payload: Payload, isCompressible: Bool = true) -> SendAcceptance {
-        guard let channel = self.openChannel else { return .refused }
-        return self.send(envelope, payload, isCompressible: isCompressible, over: channel)
+        guard self.state == .open else { return .refused }
+        switch self.owned {
+        case .some(let owned): return self.send(envelope, payload, isCompressible: isCompressible, over: owned.channel)
+        case nil: return .refused
+        }
     }
 
     private func send(
@@ -138,7 +145,7 @@ final class WebSocketLink: Link {
         let result = channel.send(
             kind == .text ? .text : .binary, expectedLength: encoded.count,
             attachments: kind == .selfContained ? [] : payload.attachments, isCompressible: isCompressible
-        ) { $0.append(contentsOf: encoded) }
+        ) { buffer in encoded.withUnsafeBufferPointer { buffer.append(contentsOf: $0) } }
         switch result {
         case .sent: return .accepted
         case .full: return .acceptedAndFull
@@ -151,14 +158,14 @@ final class WebSocketLink: Link {
 
 extension WebSocketLink: WebSocketChannelHandler {
     func opened(subprotocol: String?) {
-        guard case .opening(let channel) = self.state else { return }
+        guard self.state == .opening, let channel = self.owned?.channel else { return }
         if let auth = self.request.credentials.auth {
             if case .rejected(let error) = self.send(.auth(auth), .empty, over: channel) {
                 self.end(error)
                 return channel.abort()
             }
         }
-        self.state = .open(channel)
+        self.state = .open
         var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.configuration.codec.name]
         facts["subprotocol"] = subprotocol
         self.receiver.receive([.opened(LinkInfo(facts: facts))])
@@ -169,7 +176,7 @@ extension WebSocketLink: WebSocketChannelHandler {
         self.receiver.receive {
             while let message = next() {
                 // Nothing counts that comes behind the end.
-                guard failure == nil, self.openChannel != nil else { continue }
+                guard failure == nil, self.state == .open else { continue }
                 do throws(LinkspanError) {
                     if let event = try self.assembly.receive(message) { return event }
                 } catch {
@@ -184,7 +191,7 @@ extension WebSocketLink: WebSocketChannelHandler {
 
     /// Makes sure that a message which lacks attachments is looked at again.
     private func watchAttachments() {
-        guard self.watch == nil, self.assembly.isCollecting, self.openChannel != nil else { return }
+        guard self.watch == nil, self.assembly.isCollecting, self.state == .open else { return }
         let begun = self.assembly.begun
         self.watch = self.loop.scheduleLocally(after: self.attachmentsTimeout) {
             self.watch = nil
@@ -202,7 +209,7 @@ extension WebSocketLink: WebSocketChannelHandler {
     }
 
     func drained() {
-        if self.openChannel != nil { self.receiver.receive([.writable]) }
+        if self.state == .open { self.receiver.receive([.writable]) }
     }
 
     func closed(_ end: WebSocketEnd) {
@@ -217,8 +224,9 @@ extension WebSocketLink: WebSocketChannelHandler {
     }
 
     private func end(_ error: LinkspanError) {
-        if case .ended = self.state { return }
+        if self.state == .ended { return }
         self.state = .ended
+        self.owned = nil
         self.watch?.cancel()
         self.watch = nil
         self.receiver.receive([.closed(error)])

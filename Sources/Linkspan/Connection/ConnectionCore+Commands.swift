@@ -4,31 +4,46 @@ internal import LinkspanRuntime
 // MARK: - Commands come
 
 extension ConnectionCore {
-    /// Takes a command: sends it now or lets it wait.
+    /// Takes a command of a callback: sends it now or lets it wait.
+    ///
+    /// - Throws: `released`, `bufferFull`.
+    func accept(_ command: consuming Command) throws(LinkspanError) {
+        if self.commands.passes(command), self.pass(command) { return }
+        try self.accept(command, hasBeenTaken: false) { self.now }
+    }
+
+    /// Takes a command that was taken at the inbox, where there was room for it.
     ///
     /// - Parameters:
     ///   - command: the command.
-    ///   - hasBeenTaken: whether it was taken at the inbox, where there was room for it.
     ///   - made: when it was performed; nil for now.
-    /// - Throws: `released`, `bufferFull`.
-    func accept(
-        _ command: consuming Command, hasBeenTaken: Bool = false, made: ContinuousClock.Instant? = nil
-    ) throws(LinkspanError) {
+    /// - Throws: `released`.
+    func acceptArrived(_ command: consuming Command, made: ContinuousClock.Instant?) throws(LinkspanError) {
         if self.commands.passes(command), self.pass(command) { return }
+        try self.accept(command, hasBeenTaken: true) { made ?? self.now }
+    }
+
+    private func accept(
+        _ command: consuming Command, hasBeenTaken: Bool, made: () -> ContinuousClock.Instant
+    ) throws(LinkspanError) {
         let outgoing = try self.commands.accept(
-            command, hasBeenTaken: hasBeenTaken, made: { made ?? self.now }, effects: &self.effects)
+            command, hasBeenTaken: hasBeenTaken, made: made, effects: &self.effects)
         if let outgoing { self.hand(consume outgoing) }
     }
 
     /// Gives a command to the link as it is; false when the link did not take it, and it goes the usual way.
     private func pass(_ command: borrowing Command) -> Bool {
-        guard let link = self.link, self.probe == nil else { return false }
+        guard self.probe == nil else { return false }
         self.isCallingLink = true
         defer { self.isCallingLink = false }
-        switch link.send(command.message) {
-        case .accepted: ()
-        case .acceptedAndFull: self.commands.linkIsFull()
-        case .refused, .rejected: return false
+        switch self.ownedLink {
+        case .some(let owned):
+            switch owned.link.send(command.message) {
+            case .accepted: ()
+            case .acceptedAndFull: self.commands.linkIsFull()
+            case .refused, .rejected: return false
+            }
+        case nil: return false
         }
         if self.isTraced || !self.outgoingListeners.isEmpty || !self.drains.isEmpty {
             self.sent(CommandStateMachine.Outgoing(command: copy command, requestID: nil, delivery: nil))

@@ -7,6 +7,13 @@ internal import LinkspanRuntime
 /// that they cause come behind them. So callbacks never nest, and what a callback asks for happens after it has
 /// returned.
 final class ConnectionCore {
+    /// The link, which is called where it is: a reference to it for each message costs more than a clock.
+    ///
+    /// What a link brings while it is being called waits for the next turn, so that the core cannot let go of it meanwhile.
+    struct OwnedLink: ~Copyable {
+        let link: any Link
+    }
+
     let id: UInt64
     let inbox: ConnectionInbox
     let environment: ConnectionEnvironment
@@ -36,7 +43,7 @@ final class ConnectionCore {
     /// Whether the link was told to read no further.
     var isReadingPaused = false
     @exclusivity(unchecked) var drains = DrainWaiters()
-    @exclusivity(unchecked) var link: (any Link)?
+    @exclusivity(unchecked) private(set) var ownedLink: OwnedLink?
     /// The latest link, which knows how the next one resumes its session.
     var latestLink: (any Link)?
     /// The credentials of the attempt that is under way.
@@ -98,6 +105,11 @@ final class ConnectionCore {
         ObservedConnection(id: id, endpoint: destination.url.redacted, transport: destination.transport.name)
     }
 
+    var link: (any Link)? {
+        get { self.ownedLink?.link }
+        set { self.ownedLink = newValue.map { OwnedLink(link: $0) } }
+    }
+
     var reference: CoreReference { CoreReference(self) }
 
     var now: ContinuousClock.Instant { self.environment.scheduler.now }
@@ -143,7 +155,7 @@ extension ConnectionCore {
         switch consume item {
         case .command(let command, let made):
             do throws(LinkspanError) {
-                try self.accept(command, hasBeenTaken: true, made: made)
+                try self.acceptArrived(command, made: made)
             } catch {
                 self.effects.append(.finish(command, .failure(error)))
             }

@@ -16,7 +16,10 @@ struct CoreReference: @unchecked Sendable {
     /// The core when the caller is one of its callbacks, or is called by one.
     ///
     /// Nil inside a call on a link: what a link or an observer asks for meanwhile happens after the turn.
-    var inTurn: ConnectionCore? { CurrentTurn.isOf(self.core) && !self.core.isCallingLink ? self.core : nil }
+    var inTurn: ConnectionCore? { self.isReachable ? self.core : nil }
+
+    /// Whether the caller is one of its callbacks, or is called by one, and no link is being called.
+    var isReachable: Bool { CurrentTurn.isOf(self.core) && !self.core.isCallingLink }
 
     /// Whether the caller is inside a turn of the core.
     var isInTurn: Bool { CurrentTurn.isOf(self.core) }

@@ -214,7 +214,7 @@ extension PooledConnection {
     }
 
     private func submit(_ command: consuming Command) throws(LinkspanError) {
-        if let core = self.core.inTurn { return try core.accept(consume command) }
+        if self.core.isReachable { return try self.core.onExecutor.accept(consume command) }
         let isTimed = command.timeout != nil || command.isOfDelivery || command.isRequest
         try self.inbox.submit(command, made: isTimed ? self.scheduler.now : nil, to: self.core)
     }

@@ -38,20 +38,25 @@ enum JSONString {
 
     /// Appends `text` as a JSON string with its quotes.
     static func append(_ text: String, to output: inout [UInt8]) {
+        // In place; only a string that comes from elsewhere has to be brought into the form first.
+        if text.utf8.withContiguousStorageIfAvailable({ Self.append($0, to: &output) }) != nil { return }
         var text = text
-        text.withUTF8 { bytes in
-            output.reserveRoom(for: bytes.count + 2)
-            output.append(UInt8(ascii: "\""))
-            var start = 0
-            while true {
-                let end = JSONScanner.skipPlain(bytes, from: start)
-                output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<end]))
-                guard end < bytes.count else { break }
-                Self.appendEscaped(bytes[end], to: &output)
-                start = end + 1
-            }
-            output.append(UInt8(ascii: "\""))
+        text.withUTF8 { Self.append($0, to: &output) }
+    }
+
+    @inline(__always)
+    private static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        output.reserveRoom(for: bytes.count + 2)
+        output.append(UInt8(ascii: "\""))
+        var start = 0
+        while true {
+            let end = JSONScanner.skipPlain(bytes, from: start)
+            output.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<end]))
+            guard end < bytes.count else { break }
+            Self.appendEscaped(bytes[end], to: &output)
+            start = end + 1
         }
+        output.append(UInt8(ascii: "\""))
     }
 
     private static func appendEscaped(_ byte: UInt8, to output: inout [UInt8]) {

@@ -12,8 +12,6 @@ public final class ConnectionHandler: Connection {
         /// Nil once the connection has been given back.
         var giveBack: (@Sendable () -> Void)?
         var subscriptions: [Int: Registration] = [:]
-        /// Whether it takes no commands any more, because it waits for those there are.
-        var isDraining = false
         var lastID = 0
 
         /// Those of one kind, in the order in which they are called.
@@ -41,6 +39,8 @@ public final class ConnectionHandler: Connection {
     /// What this holder has registered: between its threads and the connection's executor, which takes off what has
     /// ended.
     private let holding: Lock<Holding>
+    /// Raised when it takes no commands any more: it waits for those there are, or has given the connection back.
+    private let takesNoMore = Flag()
 
     init(connection: any ManagedConnection, giveBack: @escaping @Sendable () -> Void) {
         self.connection = connection
@@ -67,7 +67,7 @@ public final class ConnectionHandler: Connection {
     /// - Returns: the commands that still have none. Sends and requests among them end with the connection's other holders,
     ///   or with the connection.
     public func drain(within limit: Duration) async -> [CommandStatus] {
-        self.holding.withLock { $0.isDraining = true }
+        self.takesNoMore.raise()
         let ids = Set(await self.commands.map(\.id))
         if !ids.isEmpty { await self.connection.awaitOutcomes(of: ids, within: limit) }
         let left = await self.commands.filter { ids.contains($0.id) }
@@ -79,6 +79,7 @@ public final class ConnectionHandler: Connection {
     ///
     /// Ends this holder's listeners, streams and publishers. Further calls to send or listen throw `released`.
     public func release() {
+        self.takesNoMore.raise()
         let holding = self.holding.withLock { holding in
             defer { holding = Holding() }
             return holding
@@ -103,7 +104,7 @@ public final class ConnectionHandler: Connection {
 
     /// Takes a command; see ``Connection/perform(_:)``.
     public func perform(_ command: consuming Command) throws(LinkspanError) {
-        guard self.holding.withLock({ $0.giveBack != nil && !$0.isDraining }) else {
+        guard !self.takesNoMore.isRaised else {
             throw LinkspanError(.released, "this handler has been released, or is being drained", certainty: .notSent)
         }
         try self.connection.perform(consume command)

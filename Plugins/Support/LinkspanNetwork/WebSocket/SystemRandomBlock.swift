@@ -6,18 +6,23 @@ struct SystemRandomBlock: RandomNumberGenerator, Sendable {
     private static let size = 32
 
     private var block: [UInt64] = []
+    /// How many numbers of the block have not been given out.
+    private var left = 0
 
     mutating func next() -> UInt64 {
-        if self.block.isEmpty { self.refill() }
+        if self.left == 0 { self.refill() }
         // Without a block the standard library's source decides, which knows further ways.
-        return self.block.popLast() ?? .random(in: .min ... .max)
+        guard self.left > 0 else { return .random(in: .min ... .max) }
+        self.left -= 1
+        return self.block[self.left]
     }
 
     private mutating func refill() {
-        self.block = [UInt64](unsafeUninitializedCapacity: Self.size) { buffer, count in
-            guard let start = buffer.baseAddress else { return }
-            let isFilled = getentropy(start, Self.size * MemoryLayout<UInt64>.stride) == 0
-            count = isFilled ? Self.size : 0
+        // In place, so that refilling takes no memory.
+        if self.block.isEmpty { self.block = [UInt64](repeating: 0, count: Self.size) }
+        let isFilled = self.block.withUnsafeMutableBytes { bytes in
+            bytes.baseAddress.map { getentropy($0, bytes.count) == 0 } ?? false
         }
+        self.left = isFilled ? Self.size : 0
     }
 }

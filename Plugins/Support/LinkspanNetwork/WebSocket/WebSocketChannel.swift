@@ -16,6 +16,13 @@ public final class WebSocketChannel {
         case notOpen
     }
 
+    /// The stream, which is called where it is: a reference to it for each message would cost more than masking it.
+    ///
+    /// No stream calls back before it has returned, so that the channel cannot let go of it meanwhile.
+    private struct OwnedStream: ~Copyable {
+        let stream: any ByteStream
+    }
+
     /// The most that is read of a server that broke the protocol, so that our Close frame reaches it.
     private static let farewellBytes = 1 << 20
     /// How long what has arrived is read when an answer to a ping is overdue.
@@ -30,7 +37,7 @@ public final class WebSocketChannel {
     private let handler: any WebSocketChannelHandler
     private let loop: any NetworkLoop
     /// Nil before it begins to open and after its end.
-    private var stream: (any ByteStream)?
+    @exclusivity(unchecked) private var owned: OwnedStream?
     // Its methods call nobody but the writers of messages, which only append, so that no access meets another. The checks of
     // each message cost as much as masking it.
     @exclusivity(unchecked) private var session: WebSocketSession
@@ -78,6 +85,11 @@ public final class WebSocketChannel {
             role: .client, limits: request.limits, masks: MaskSource(generator: SystemRandomBlock()))
     }
 
+    private var stream: (any ByteStream)? {
+        get { self.owned?.stream }
+        set { self.owned = newValue.map { OwnedStream(stream: $0) } }
+    }
+
     /// The bytes that wait to be sent, because the system has not taken them yet.
     public var pendingBytes: Int { self.stream?.pendingBytes ?? 0 }
 
@@ -105,16 +117,20 @@ public final class WebSocketChannel {
         _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], isCompressible: Bool = true,
         write: (inout [UInt8]) -> Void
     ) -> SendResult {
-        guard self.isOpen, self.session.isOpen, let stream = self.stream else { return .notOpen }
-        let pending = stream.write { buffer in
-            _ = self.session.send(
-                opcode, expectedLength: expectedLength, isCompressible: isCompressible, into: &buffer, write: write)
-            for attachment in attachments {
-                _ = self.session.send(.binary, payload: attachment, isCompressible: isCompressible, into: &buffer)
+        guard self.isOpen, self.session.isOpen else { return .notOpen }
+        switch self.owned {
+        case .some(let owned):
+            let pending = owned.stream.write { buffer in
+                _ = self.session.send(
+                    opcode, expectedLength: expectedLength, isCompressible: isCompressible, into: &buffer, write: write)
+                for attachment in attachments {
+                    _ = self.session.send(.binary, payload: attachment, isCompressible: isCompressible, into: &buffer)
+                }
             }
+            guard let pending else { return .notOpen }
+            return pending > self.request.highWaterMark ? .full : .sent
+        case nil: return .notOpen
         }
-        guard let pending else { return .notOpen }
-        return pending > self.request.highWaterMark ? .full : .sent
     }
 
     /// Begins the closing handshake; the channel ends within its close deadline.

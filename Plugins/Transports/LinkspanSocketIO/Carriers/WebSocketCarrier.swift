@@ -5,11 +5,16 @@ internal import LinkspanWebSocketProtocol
 
 /// Carries packets over a WebSocket, one in each frame.
 final class WebSocketCarrier: EngineCarrier {
+    /// The channel, which is called where it is; see ``SocketIOEngine/OwnedCarrier``.
+    private struct OwnedChannel: ~Copyable {
+        let channel: WebSocketChannel
+    }
+
     private let request: WebSocketRequest
     private let binaryType: UInt8?
     private let loop: any NetworkLoop
     private let handler: any EngineCarrierHandler
-    private var channel: WebSocketChannel?
+    @exclusivity(unchecked) private var owned: OwnedChannel?
 
     init(
         _ request: WebSocketRequest, version: EngineIOVersion, loop: any NetworkLoop, handler: any EngineCarrierHandler
@@ -23,13 +28,15 @@ final class WebSocketCarrier: EngineCarrier {
     func open() {
         do {
             let channel = try WebSocketChannel(self.request, on: self.loop, handler: self)
-            self.channel = channel
+            self.owned = OwnedChannel(channel: channel)
             channel.open()
         } catch {
             let error = LinkspanError(.invalidConfiguration, "the WebSocket request is not valid", cause: error)
             self.loop.executeLocally { self.handler.carrierClosed(error) }
         }
     }
+
+    private var channel: WebSocketChannel? { self.owned?.channel }
 
     var name: String { "websocket" }
 
@@ -44,11 +51,15 @@ final class WebSocketCarrier: EngineCarrier {
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
-        guard let channel = self.channel else { return .notOpen }
         let isPlain = self.binaryType == nil || attachments.isEmpty
-        return channel.send(
-            .text, expectedLength: expectedLength, attachments: isPlain ? attachments : attachments.map(self.typed),
-            isCompressible: isCompressible, write: write)
+        switch self.owned {
+        case .some(let owned):
+            return owned.channel.send(
+                .text, expectedLength: expectedLength,
+                attachments: isPlain ? attachments : attachments.map(self.typed), isCompressible: isCompressible,
+                write: write)
+        case nil: return .notOpen
+        }
     }
 
     func send(_ messages: [WebSocketMessage], isCompressible: Bool) -> WebSocketChannel.SendResult {
@@ -109,7 +120,7 @@ extension WebSocketCarrier: WebSocketChannelHandler {
     func drained() { self.handler.carrierDrained() }
 
     func closed(_ end: WebSocketEnd) {
-        self.channel = nil
+        self.owned = nil
         self.handler.carrierClosed(Self.error(end))
     }
 

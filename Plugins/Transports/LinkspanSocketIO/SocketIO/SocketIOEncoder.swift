@@ -10,29 +10,39 @@ package enum SocketIOEncoder {
     /// Not copyable, so that it is looked at where it is.
     struct EventHead: ~Copyable {
         private var event: String?
-        /// The frame up to the acknowledgement's id.
-        private var beforeID: [UInt8] = []
-        /// What stands between that and the arguments.
-        private var behindID: [UInt8] = []
+        /// The frame up to the arguments, of an event that wants no reply.
+        private var bytes: [UInt8] = []
+        /// Where the acknowledgement's id comes in.
+        private var idPosition = 0
 
         init() {}
 
         init(_ event: String, in namespace: SocketIONamespace) {
             self.event = event
-            SocketIOEncoder.appendHead(.event, attachments: 0, in: namespace, to: &self.beforeID)
-            self.behindID = [UInt8(ascii: "[")]
-            SocketIOEncoder.append(string: event, to: &self.behindID)
+            SocketIOEncoder.appendHead(.event, attachments: 0, in: namespace, to: &self.bytes)
+            self.idPosition = self.bytes.count
+            self.bytes.append(UInt8(ascii: "["))
+            SocketIOEncoder.append(string: event, to: &self.bytes)
         }
 
         @inline(__always)
         func isOf(_ event: String) -> Bool { self.event == event }
 
+        /// The bytes that ``append(_:id:to:)`` appends: exact without an id, a few too many with one.
+        @inline(__always)
+        func length(_ elements: ArraySlice<UInt8>, id: UInt64?) -> Int {
+            self.bytes.count + (id == nil ? 0 : 20) + (elements.isEmpty ? 1 : elements.count + 2)
+        }
+
         /// Appends an event without attachments.
         @inline(__always)
         func append(_ elements: ArraySlice<UInt8>, id: UInt64?, to output: inout [UInt8]) {
-            output.append(contentsOf: self.beforeID)
-            if let id { SocketIOEncoder.append(id, to: &output) }
-            output.append(contentsOf: self.behindID)
+            self.bytes.withUnsafeBufferPointer { bytes in
+                guard let id else { return output.append(contentsOf: bytes) }
+                output.append(contentsOf: bytes[..<self.idPosition])
+                SocketIOEncoder.append(id, to: &output)
+                output.append(contentsOf: bytes[self.idPosition...])
+            }
             SocketIOEncoder.append(arguments: elements, to: &output)
         }
     }
