@@ -1,22 +1,28 @@
-import Foundation
-import LinkspanRuntime
-import Testing
+internal import Foundation
+internal import LinkspanRuntime
+internal import Testing
 
 @Suite("A flag") struct FlagTests {
-    private final class Owner: Sendable { let flag = Flag() }
+    private final class Owner: Sendable {
+        private let flag = Flag()
+
+        var isRaised: Bool { self.flag.isRaised }
+
+        func raise() { self.flag.raise() }
+    }
 
     @Test("is not raised at first, and stays raised for every thread once it was")
     func isSeenByOtherThreads() async {
         let owner = Owner()
-        #expect(!owner.flag.isRaised)
+        #expect(!owner.isRaised)
         await withCheckedContinuation { continuation in
             Thread {
-                owner.flag.raise()
+                owner.raise()
                 continuation.resume()
             }.start()
         }
-        #expect(owner.flag.isRaised)
-        owner.flag.raise()
-        #expect(owner.flag.isRaised)
+        #expect(owner.isRaised)
+        owner.raise()
+        #expect(owner.isRaised)
     }
 }

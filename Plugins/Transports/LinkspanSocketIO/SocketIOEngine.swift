@@ -15,13 +15,6 @@ final class SocketIOEngine {
         func look<Answer>(_ body: (SocketIOSession) -> Answer) -> Answer { body(self.session) }
     }
 
-    /// The carrier, which is called where it is: a reference to it for each message would cost more than masking it.
-    ///
-    /// No carrier calls back before it has returned, so that the engine cannot let go of it meanwhile.
-    struct OwnedCarrier: ~Copyable {
-        let carrier: any EngineCarrier
-    }
-
     /// How long a link that leaves waits for its last words to be sent, and how often it looks.
     private static let farewellDeadline = Duration.seconds(5)
     private static let farewellPeriod = Duration.milliseconds(2)

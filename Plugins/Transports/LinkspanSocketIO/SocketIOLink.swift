@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 
 /// A link over one namespace of an engine; lives on the engine's loop.
 final class SocketIOLink: Link {
-    /// The engine, which is called where it is; see ``SocketIOEngine/OwnedCarrier``.
+    /// The engine, which is called where it is; see ``OwnedCarrier``.
     private struct OwnedEngine: ~Copyable {
         let engine: SocketIOEngine
     }

@@ -58,11 +58,18 @@ package struct JSONScanner: Sendable {
     }
 
     /// Skips exactly one value that starts at `position` (no leading space) and returns the offset behind it.
+    ///
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - position: where the value starts.
+    ///   - arrays: how many arrays the value stands in, which are skipped to their end with it.
+    /// - Returns: the offset behind the value, or behind the outermost of those arrays.
+    /// - Throws: what is wrong with the text, and where.
     package mutating func skipValue(
-        _ text: UnsafeBufferPointer<UInt8>, from position: Int
+        _ text: UnsafeBufferPointer<UInt8>, from position: Int, inArrays arrays: Int = 0
     ) throws(JSONScanError) -> Int {
         var position = position
-        var depth = 0
+        var depth = arrays
         var objects: UInt64 = 0  // bit d is set when level d is an object
         value: while true {
             self.remainingValues &-= 1

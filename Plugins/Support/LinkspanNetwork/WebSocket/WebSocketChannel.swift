@@ -16,9 +16,9 @@ public final class WebSocketChannel {
         case notOpen
     }
 
-    /// The stream, which is called where it is: a reference to it for each message would cost more than masking it.
-    ///
-    /// No stream calls back before it has returned, so that the channel cannot let go of it meanwhile.
+    // A reference to it for each message would cost more than masking it. No stream calls back before it has returned, so
+    // that the channel cannot let go of it meanwhile.
+    /// The stream, which is called where it is.
     private struct OwnedStream: ~Copyable {
         let stream: any ByteStream
     }
@@ -38,8 +38,7 @@ public final class WebSocketChannel {
     private let loop: any NetworkLoop
     /// Nil before it begins to open and after its end.
     @exclusivity(unchecked) private var owned: OwnedStream?
-    // Its methods call nobody but the writers of messages, which only append, so that no access meets another. The checks of
-    // each message cost as much as masking it.
+    // Its methods call nobody but the writers of messages, which only append, so that no access meets another.
     @exclusivity(unchecked) private var session: WebSocketSession
     /// Whether messages may be sent, as far as the handshake and the end of the stream go.
     private var isOpen = false
@@ -171,7 +170,7 @@ public final class WebSocketChannel {
 // MARK: - What the stream reports
 
 extension WebSocketChannel {
-    fileprivate func streamOpened(_ head: ResponseHead) {
+    func streamOpened(_ head: ResponseHead) {
         let fields = [
             "upgrade": head.upgrade, "connection": head.connection, "sec-websocket-accept": head.accept,
             "sec-websocket-protocol": head.subprotocol, "sec-websocket-extensions": head.extensions,
@@ -189,7 +188,7 @@ extension WebSocketChannel {
         }
     }
 
-    fileprivate func streamReceived(_ chunk: [UInt8]) {
+    func streamReceived(_ chunk: [UInt8]) {
         guard self.mayCome(chunk.count) else {
             self.stream?.finish(readingAtMost: Self.farewellBytes)
             return
@@ -325,11 +324,11 @@ extension WebSocketChannel {
         self.handler.closed(end)
     }
 
-    fileprivate func streamDrained() {
+    func streamDrained() {
         if !self.isTold { self.handler.drained() }
     }
 
-    fileprivate func streamClosed(_ error: ByteStreamError) {
+    func streamClosed(_ error: ByteStreamError) {
         self.isOpen = false
         if self.isBehind, self.end == nil {
             // What came before the end is still to be heard.
@@ -362,8 +361,7 @@ extension WebSocketChannel {
     }
 
     private func judgeMessage() {
-        let former = self.watch
-        self.watch = nil
+        let former = self.watch.take()
         guard self.end == nil, let bytes = self.session.unfinishedBytes else { return }
         // What is not read is not the server's fault.
         if let former, !self.isPaused, !self.isBehind, former.messages == self.messages,
@@ -388,8 +386,8 @@ extension WebSocketChannel {
     private func ping(_ keepAlive: WebSocketRequest.KeepAlive) {
         self.isAlive = false
         var output: [UInt8] = []
-        guard self.session.ping(into: &output), let stream = self.stream else { return }
-        stream.write { $0.append(contentsOf: output) }
+        guard self.session.ping(into: &output), self.stream != nil else { return }
+        self.stream?.write { $0.append(contentsOf: output) }
         self.keepAlive = self.loop.scheduleLocally(after: keepAlive.timeout) {
             if self.isAlive { return self.scheduleKeepAlive() }
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
@@ -399,16 +397,4 @@ extension WebSocketChannel {
             }
         }
     }
-}
-
-/// Keeps the stream's callbacks out of the channel's public face.
-private final class StreamBridge: ByteStreamHandler {
-    private let channel: WebSocketChannel
-
-    init(channel: WebSocketChannel) { self.channel = channel }
-
-    func opened(_ head: ResponseHead) { self.channel.streamOpened(head) }
-    func received(_ bytes: [UInt8]) { self.channel.streamReceived(bytes) }
-    func drained() { self.channel.streamDrained() }
-    func closed(_ reason: ByteStreamError) { self.channel.streamClosed(reason) }
 }

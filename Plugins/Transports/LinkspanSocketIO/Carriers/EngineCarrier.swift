@@ -94,3 +94,10 @@ extension EngineCarrierHandler {
         self.carrierReceived { iterator.next() }
     }
 }
+
+/// A carrier that is called where it is: a reference to it for each message would cost more than masking it.
+///
+/// No carrier calls back before it has returned, so that its owner cannot let go of it meanwhile.
+struct OwnedCarrier: ~Copyable {
+    let carrier: any EngineCarrier
+}

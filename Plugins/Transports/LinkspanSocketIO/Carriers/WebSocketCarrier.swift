@@ -5,7 +5,7 @@ internal import LinkspanWebSocketProtocol
 
 /// Carries packets over a WebSocket, one in each frame.
 final class WebSocketCarrier: EngineCarrier {
-    /// The channel, which is called where it is; see ``SocketIOEngine/OwnedCarrier``.
+    /// The channel, which is called where it is; see ``OwnedCarrier``.
     private struct OwnedChannel: ~Copyable {
         let channel: WebSocketChannel
     }

@@ -37,19 +37,20 @@ struct SocketIOBody: Sendable, Hashable {
         }
     }
 
-    /// The event without attachments that it is, as a part of its frame; nil when it is something else.
-    @inline(__always)
+    /// The event without attachments that it is, as a part of its frame, and the frame up to the end of its name; nil when it
+    /// is something else.
     func plainEvent(
-        _ frame: ArraySlice<UInt8>, behind type: Int, _ latest: inout EventName
-    ) throws(SocketIOProtocolError) -> InboundMessage? {
+        _ frame: ArraySlice<UInt8>, behind type: Int
+    ) throws(SocketIOProtocolError) -> (message: InboundMessage, head: ArraySlice<UInt8>)? {
         guard case .array(let first, let elements) = self.content, self.header.attachments == 0,
             self.header.type == .event
         else { return nil }
-        return InboundMessage(
-            event: try latest.name(frame, first.lowerBound &+ type..<first.upperBound &+ type),
+        let message = InboundMessage(
+            event: try EventName.read(frame, first.lowerBound &+ type..<first.upperBound &+ type),
             payload: Payload(
                 trustedElements: Self.slice(frame, elements.lowerBound &+ type..<elements.upperBound &+ type)),
             replyID: self.header.id)
+        return (message, frame.prefix(first.upperBound &+ type))
     }
 
     /// Makes the packet.

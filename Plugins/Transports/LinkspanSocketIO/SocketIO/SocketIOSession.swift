@@ -20,7 +20,7 @@ struct SocketIOSession: Sendable {
     private var namespaces: [NamespaceSession] = []
     /// The namespace of the last packet: traffic mostly stays in one.
     private var latest = 0
-    private var latestName = EventName()
+    private var latestEvent = LatestEvent()
     private var attachmentsDeadline: ContinuousClock.Instant?
     /// Whether the Engine.IO session is open; looked at for each frame.
     private var isOpen = false
@@ -136,6 +136,11 @@ struct SocketIOSession: Sendable {
         guard !self.isClosed else { return }
         // The commonest case first: it needs neither the codec of Engine.IO nor its clock.
         if self.isOpen, text.first == UInt8(ascii: "4") {
+            if !self.decoder.isCollecting, text.count <= self.limits.maximumMessageBytes,
+                let event = self.latestEvent.event(in: text)
+            {
+                return self.namespaces[self.latestEvent.namespace].receive(event, output: &output)
+            }
             return self.handle(in: text, behind: 1, now: now, output: &output)
         }
         output.hasNewDeadlines = true
@@ -215,9 +220,12 @@ extension SocketIOSession {
         do throws(SocketIOProtocolError) {
             let body = try self.decoder.check(text: frame, behind: type)
             if let index = self.index(of: body, in: frame, behind: type),
-                let event = try body.plainEvent(frame, behind: type, &self.latestName)
+                let event = try body.plainEvent(frame, behind: type)
             {
-                return self.namespaces[index].receive(event, output: &output)
+                if type == 1, event.message.replyID == nil {
+                    self.latestEvent.note(event.message.event, head: event.head, namespace: index)
+                }
+                return self.namespaces[index].receive(event.message, output: &output)
             }
             let text = frame.dropFirst(type)
             if let packet = try self.decoder.finish(body, text) { return self.dispatch(packet, output: &output) }

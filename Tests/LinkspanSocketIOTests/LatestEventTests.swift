@@ -1,0 +1,74 @@
+internal import Linkspan
+internal import Testing
+
+@testable internal import LinkspanSocketIO
+
+/// Most events begin as the one before, and are then read by a shorter way, which must not be seen.
+@Suite("An event that begins like the one before") struct LatestEventTests {
+    private static let deep = String(repeating: "[", count: 63) + String(repeating: "]", count: 63)
+    private static let tooDeep = "[" + Self.deep + "]"
+    private static let arguments = [
+        "", ",1", ", 1", ",1 ", " ,1", ",1,2", ",\"a\\\"b\"", ",\"a", ",{}", ",{\"k\":[1,2]}", ",[1", ",", ",,", ",1,",
+        ",1]",
+        ",{]", ",[}", ",\u{e9}", ",\"\u{e9}\"", ",nul", ",null", ",-", ",1.5e3", ",\(Self.deep)", ",\(Self.tooDeep)",
+    ]
+    private static let ends = ["]", "] ", "]\n", "]x", "", " ]", "]]"]
+    private static let heads = [
+        "42[\"echo\"", "42/a,[\"echo\"", "42[ \"echo\"", "42[\"e\\u0063ho\"", "42[12", "42[\"\"", "427[\"echo\"",
+    ]
+
+    private static func connected() throws -> SocketIOSession {
+        var session = SocketIOSession.opened()
+        for (name, answer) in [("/", #"40{"sid":"s"}"#), ("/a", #"40/a,{"sid":"s"}"#)] {
+            _ = try session.enter(name)
+            _ = session.take(answer)
+        }
+        return session
+    }
+
+    /// What a session makes of a frame, and of one more, after others.
+    private static func outcome(of frame: String, after former: [String]) throws -> [[Happening]] {
+        var session = try Self.connected()
+        for frame in former { _ = session.take(frame) }
+        return [session.take(frame).happenings, session.take(#"42["last",0]"#).happenings]
+    }
+
+    @Test("is read as if it were the first", arguments: Self.heads)
+    func isReadAlike(head: String) throws {
+        for frame in Self.arguments.flatMap({ arguments in Self.ends.map { head + arguments + $0 } }) {
+            let expected = try Self.outcome(of: frame, after: [])
+            for former in ["\(head),true]", #"42["ech",1]"#, "42[1,2]"] {
+                #expect(try Self.outcome(of: frame, after: [former]) == expected, "'\(frame)' behind '\(former)'")
+            }
+        }
+    }
+
+    @Test("is still refused while attachments are due")
+    func isRefusedWhileCollecting() throws {
+        var session = try Self.connected()
+        _ = session.take(#"42["echo",1]"#)
+        _ = session.take(#"451-["echo",{"_placeholder":true,"num":0}]"#)
+        #expect(session.take(#"42["echo",1]"#).close?.code == .protocolViolation)
+    }
+
+    @Test("is refused when it has too many values, as others are")
+    func isRefusedWithTooManyValues() throws {
+        for (values, isAccepted) in [(JSONScanner.maximumValues - 2, true), (JSONScanner.maximumValues - 1, false)] {
+            var session = try Self.connected()
+            _ = session.take(#"42["echo",1]"#)
+            let frame = #"42["echo""# + String(repeating: ",1", count: values) + "]"
+            #expect((session.take(frame).close == nil) == isAccepted)
+        }
+    }
+
+    @Test("goes to a namespace that was left and joined again only once that is open")
+    func namespaceIsJoinedAgain() throws {
+        var session = try Self.connected()
+        _ = session.take(#"42/a,["echo",1]"#)
+        #expect(session.take(#"41/a,"#).happenings == [.closed(1, .closedByServer)])
+        #expect(session.take(#"42/a,["echo",2]"#).isEmpty)
+        _ = try session.enter("/a")
+        _ = session.take(#"40/a,{"sid":"t"}"#)
+        #expect(session.take(#"42/a,["echo",3]"#).happenings == [.message(1, "echo", "3")])
+    }
+}
