@@ -144,6 +144,8 @@ final class SocketIOLink: Link {
         }
     }
 
+    var hasPendingBytes: Bool { self.openEngine?.carrier?.hasPendingBytes ?? false }
+
     var openingStage: String? {
         guard case .joined(let engine) = self.state else { return nil }
         return engine.openingStage

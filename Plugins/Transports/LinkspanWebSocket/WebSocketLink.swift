@@ -106,6 +106,8 @@ final class WebSocketLink: Link {
 
     var resumption: Resumption? { nil }
 
+    var hasPendingBytes: Bool { self.openChannel.map { $0.pendingBytes > 0 } ?? false }
+
     var openingStage: String? {
         guard case .opening(let channel) = self.state else { return nil }
         return channel.openingStage.map { "\($0)" }
