@@ -19,7 +19,7 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks benchmark benchmark-compare mutations flakes lint format
+.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks exits benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -70,6 +70,11 @@ attacks: prerequisites venv  ## Lets hostile servers attack for 20 seconds each,
 	@echo "attack | name | wire | end | after the limit | memory | slowest answer to a neighbour | links"
 	ATTACK_SECONDS=20 swift test --skip-build --no-parallel --filter '^InteropTests[.].*AttackTests' \
 	    | grep -E '^attack|✘|Test run'
+
+exits: prerequisites venv  ## Lets RUNS processes (500 unless given) send and exit, by each way out over each wire, and prints what arrived.
+	swift build --build-tests
+	EXITS=$(or $(RUNS),500) swift test --skip-build --no-parallel --filter '^InteropTests[.]QuickExitTests' \
+	    | grep -E '^[0-9]+ exits|✘|Test run'
 
 benchmark: prerequisites  ## Runs the standard workloads: times first, then counts a message.
 	@.ci/prerequisites gcc

@@ -188,6 +188,10 @@ let tests: [Target] = [
         name: "conformance-client",
         dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
+    // A process that is over soon.
+    .executableTarget(
+        name: "quick-exit", dependencies: ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"],
+        path: "Tests/Exits", packageAccess: false, swiftSettings: settings),
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
     test(
@@ -303,8 +307,8 @@ let tests: [Target] = [
     .testTarget(
         name: "InteropTests",
         dependencies: [
-            "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO", "LinkspanLWS",
-            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanMessaging",
+            "quick-exit", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO",
+            "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanMessaging",
             "LinkspanLogging", logging,
             "LinkspanDevServer", "LinkspanInMemory", "EventJournal",
         ],

@@ -57,7 +57,8 @@ public struct LinkScript: Sendable {
     public var copiesOfMessages = 1
     /// With how many unread messages the link is full; default: nil, nothing stays unread.
     ///
-    /// A server with a capacity is a slow reader: it reads only by ``ScriptedPeer/read(_:)``.
+    /// A server with a capacity is a slow reader: it reads only by ``ScriptedPeer/read(_:)``, and what it has not read has
+    /// not left the client.
     public var capacity: Int?
     /// Whether the link shows renewed credentials to the server while it is open; default: false.
     public var showsRenewals = false

@@ -107,6 +107,8 @@ final class ScriptedLink: Link, Sendable {
         return acceptance
     }
 
+    var hasPendingBytes: Bool { self.withState { $0.script.capacity != nil && $0.outstanding > 0 } }
+
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
         let (peer, error) = self.withState { state in
             (state.phase == .open ? state.peer : nil, state.script.rejectsReply(payload))

@@ -11,7 +11,7 @@ public import Testing
 /// ```
 public enum TransportConformance {
     /// How long a check waits, in real time, for something that is due.
-    static let patience = Duration.seconds(10)
+    static let patience = Duration.seconds(30)
 
     /// One promise.
     public enum Check: String, Sendable, CaseIterable, CustomTestStringConvertible {

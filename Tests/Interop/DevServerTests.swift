@@ -18,7 +18,9 @@ extension Interop {
             let server = DevServer(hub: hub, namespaces: ["/second": hub], configuration: configuration)
             try await server.start()
             let url = "http://127.0.0.1:\(server.port)"
-            let outcome = await Result { try await PythonRun("reference_client.py", ["--url", url, "--way", way]) }
+            let outcome = await Result {
+                try await ProgramRun(python: "reference_client.py", ["--url", url, "--way", way])
+            }
             await server.stop()
             let run = try outcome.get()
             #expect(run.status == 0, "\(run.errors)")
@@ -52,36 +54,6 @@ extension Interop {
             }
             return hub
         }
-    }
-}
-
-/// A script of Python's, run to its end.
-private struct PythonRun: Sendable {
-    let status: Int32
-    let output: String
-    let errors: String
-
-    init(_ script: String, _ arguments: [String]) async throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let root = folder.deletingLastPathComponent().deletingLastPathComponent()
-        let process = Process()
-        process.executableURL = root.appendingPathComponent(".venv/bin/python")
-        process.arguments = ["-u", folder.appendingPathComponent("servers/\(script)").path] + arguments
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        let exit = Journal<Int32>("the end of \(script)")
-        process.terminationHandler = { exit.append($0.terminationStatus) }
-        try process.run()
-        do {
-            // What it says is little enough for the pipes.
-            self.status = try await exit.entries(within: .seconds(70)) { !$0.isEmpty }[0]
-        } catch {
-            kill(process.processIdentifier, SIGKILL)
-            throw error
-        }
-        self.output = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        self.errors = String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)
     }
 }
 

@@ -1,100 +1,152 @@
-internal import Foundation
 internal import LinkspanDevServer
-internal import LinkspanInMemory
 internal import Testing
 
-/// What the suite of the Engine.IO protocol, revision 4, asks of a server, at the echo.
+/// What the official suite of the Engine.IO protocol, revision 4, asks of a server, at the echo, and some more.
 @Suite(.timeLimit(.minutes(2)))
 struct EngineProtocolTests {
-    private static let path = "/engine.io/"
+    private let bench = EngineBench.echo
 
-    /// A server with the limit that the suite expects.
-    private func withServer(
-        pingInterval: Duration = .seconds(25), pingTimeout: Duration = .seconds(20), _ body: (Int) async throws -> Void
-    ) async throws {
-        let configuration = DevServer.Configuration {
-            $0.echoPath = Self.path
-            $0.pingInterval = pingInterval
-            $0.pingTimeout = pingTimeout
-            $0.maximumMessageBytes = 1_000_000
-        }
-        try await Bench.run(configuration: configuration) { try await body($0.server.port) }
+    @Test("a server behaves as each case of the official suite asks", arguments: EngineCase.allCases)
+    func official(_ each: EngineCase) async throws { try await self.bench.check(each) }
+
+    @Test("the official suites have as many cases as are checked here")
+    func counts() {
+        #expect(EngineCase.allCases.count == 25)
+        #expect(EngineCase.ofSocketIO.count + SocketIOCase.allCases.count == 32)
     }
 
-    private func exchange(
-        _ port: Int, _ method: String, _ query: String, body: String = ""
-    ) throws -> (status: Int, body: String) {
-        try RawClient.exchange(port: port, method, "\(Self.path)?\(query)", body: body)
-    }
-
-    private func handshake(_ packet: String) throws -> [String: Any] {
-        #expect(packet.hasPrefix("0"))
-        return try #require(try JSONSerialization.jsonObject(with: Data(packet.dropFirst().utf8)) as? [String: Any])
-    }
-
-    /// The query of a session that polls.
-    private func poll(_ port: Int) throws -> String {
-        let answer = try self.exchange(port, "GET", "EIO=4&transport=polling")
-        let sid = try #require(try self.handshake(answer.body)["sid"] as? String)
-        return "EIO=4&transport=polling&sid=\(sid)"
-    }
-
-    private func open(_ port: Int, _ query: String = "EIO=4&transport=websocket") throws -> RawWebSocket {
-        try RawWebSocket(port: port, "\(Self.path)?\(query)")
-    }
-
-    /// Upgrades a session that polls, and returns what carries it then.
-    private func upgrade(_ port: Int, _ session: String) throws -> RawWebSocket {
-        let socket = try self.open(port, session.replacing("polling", with: "websocket"))
-        socket.send("2probe")
-        #expect(try socket.text() == "3probe")
-        socket.send("5")
-        return socket
-    }
-
-    @Test("a handshake tells the session, its upgrades, its heartbeat and its limit", arguments: [false, true])
-    func handshake(_ overWebSocket: Bool) async throws {
-        try await self.withServer { port in
-            let packet =
-                try overWebSocket
-                ? self.open(port).text() : self.exchange(port, "GET", "EIO=4&transport=polling").body
-            let handshake = try self.handshake(packet)
-            #expect(Set(handshake.keys) == ["sid", "upgrades", "pingInterval", "pingTimeout", "maxPayload"])
-            #expect(handshake["upgrades"] as? [String] == (overWebSocket ? [] : ["websocket"]))
-            #expect(handshake["pingInterval"] as? Int == 25_000)
-            #expect(handshake["pingTimeout"] as? Int == 20_000)
-            #expect(handshake["maxPayload"] as? Int == 1_000_000)
+    @Test("a POST with the id of an upgraded session is answered 400, and the session lives")
+    func postAfterUpgrade() async throws {
+        try await self.bench.run { port in
+            let session = try self.bench.poll(port)
+            let socket = try self.bench.upgrade(port, session)
+            #expect(try self.bench.exchange(port, "POST", session, body: "4late").status == 400)
+            self.bench.expectLife(socket)
         }
     }
 
-    @Test(
-        "a request with a wrong version, transport or method is answered 400",
-        arguments: [
-            ("GET", "transport=polling"), ("GET", "EIO=abc&transport=polling"), ("GET", "EIO=4"),
-            ("GET", "EIO=4&transport=abc"), ("POST", "EIO=4&transport=polling"), ("PUT", "EIO=4&transport=polling"),
-        ])
-    func wrongHandshake(_ method: String, _ query: String) async throws {
-        try await self.withServer { port in
-            let status = try self.exchange(port, method, query).status
-            #expect(status == 400)
+    @Test("a second WebSocket of a session during the upgrade is opened and closed, and the upgrade goes on")
+    func secondWebSocket() async throws {
+        try await self.bench.run { port in
+            let session = try self.bench.poll(port)
+            let socket = try self.bench.probe(port, session)
+            let second = try self.bench.open(port, session)
+            #expect(second.isOpen && second.isClosed())
+            try self.bench.complete(socket)
         }
     }
 
-    @Test(
-        "a WebSocket with a wrong version or transport does not open",
-        arguments: ["transport=websocket", "EIO=abc&transport=websocket", "EIO=4", "EIO=4&transport=abc"])
-    func wrongWebSocket(_ query: String) async throws {
-        try await self.withServer { port in
-            let socket = try self.open(port, query)
-            #expect(!socket.isOpen)
+    @Test("without the option there is no echo, and Socket.IO's sessions are not its")
+    func noEcho() async throws {
+        try await Bench.run { bench in
+            let status = try self.bench.exchange(bench.server.port, "GET", "EIO=4&transport=polling").status
+            #expect(status == 404)
+        }
+        try await self.bench.run { port in
+            let session = try EngineBench.socketIO.poll(port)
+            try self.bench.expectNoPolling(port, session)
+        }
+    }
+}
+
+extension EngineBench {
+    /// Does what a case of the official suite does.
+    func check(_ each: EngineCase) async throws {
+        switch each {
+        case .pollingHandshake:
+            try await self.run { port in
+                let answer = try self.exchange(port, "GET", "EIO=4&transport=polling")
+                #expect(answer.status == 200)
+                try self.expectHandshake(answer.body, upgrades: ["websocket"])
+            }
+        case .pollingVersion: try await self.refuses(["transport=polling", "EIO=abc&transport=polling"])
+        case .pollingTransport: try await self.refuses(["EIO=4", "EIO=4&transport=abc"])
+        case .pollingMethod: try await self.refuses(["EIO=4&transport=polling"], methods: ["POST", "PUT"])
+        case .webSocketHandshake:
+            try await self.run { port in
+                let packet = try self.open(port).text()
+                try self.expectHandshake(packet, upgrades: [])
+            }
+        case .webSocketVersion: try await self.refusesWebSocket(["transport=websocket", "EIO=abc&transport=websocket"])
+        case .webSocketTransport: try await self.refusesWebSocket(["EIO=4", "EIO=4&transport=abc"])
+        case .pollingText: try await self.echoes("4hello")
+        case .pollingTexts: try await self.echoes("4test1\u{1E}4test2\u{1E}4test3")
+        case .pollingBinary: try await self.echoes("4hello\u{1E}bAQIDBA==")
+        case .pollingMalformed:
+            try await self.run { port in
+                let session = try self.poll(port)
+                #expect(try self.exchange(port, "POST", session, body: "abc").status == 400)
+                try self.expectNoPolling(port, session)
+            }
+        case .twoPolls: try await self.twoPolls()
+        case .cancelledPoll:
+            try await self.run { port in
+                let session = try self.poll(port)
+                do { _ = try self.waitingPoll(port, session) }
+                try self.expectNoPolling(port, session)
+            }
+        case .webSocketText: try await self.webSocketEchoes(.text("4hello"))
+        case .webSocketBinary: try await self.webSocketEchoes(.binary([1, 2, 3, 4]))
+        case .webSocketMalformed: try await self.closes(after: "abc")
+        case .pollingHeartbeat: try await self.pollingHeartbeat()
+        case .pollingSilence:
+            try await self.run(pingInterval: .milliseconds(100), pingTimeout: .milliseconds(100)) { port in
+                let session = try self.poll(port)
+                // Its session is younger than that one.
+                let socket = try self.open(port)
+                #expect(socket.isClosed())
+                try self.expectNoPolling(port, session)
+            }
+        case .webSocketHeartbeat: try await self.webSocketHeartbeat()
+        case .webSocketSilence:
+            try await self.run(pingInterval: .milliseconds(100), pingTimeout: .milliseconds(100)) { port in
+                let socket = try self.open(port)
+                #expect(socket.isClosed())
+            }
+        case .pollingClose: try await self.pollingClose()
+        case .webSocketClose: try await self.closes(after: "1")
+        case .upgrade: try await self.upgradeReleasesThePoll()
+        case .requestAfterUpgrade:
+            try await self.livesOn { port, session in try self.expectNoPolling(port, session) }
+        case .webSocketAfterUpgrade:
+            try await self.livesOn { port, session in
+                let second = try self.open(port, session)
+                #expect(second.isOpen && second.isClosed())
+            }
         }
     }
 
-    @Test(
-        "what is posted comes back in a poll",
-        arguments: ["4hello", "4test1\u{1E}4test2\u{1E}4test3", "4hello\u{1E}bAQIDBA=="])
-    func payload(_ body: String) async throws {
-        try await self.withServer { port in
+    private func expectHandshake(_ packet: String, upgrades: [String]) throws {
+        let handshake = try self.handshake(packet)
+        #expect(Set(handshake.keys) == ["sid", "upgrades", "pingInterval", "pingTimeout", "maxPayload"])
+        #expect(handshake["upgrades"] as? [String] == upgrades)
+        #expect(handshake["pingInterval"] as? Int == 25_000)
+        #expect(handshake["pingTimeout"] as? Int == 20_000)
+        #expect(handshake["maxPayload"] as? Int == 1_000_000)
+    }
+
+    private func refuses(_ queries: [String], methods: [String] = ["GET"]) async throws {
+        try await self.run { port in
+            for query in queries {
+                for method in methods {
+                    let status = try self.exchange(port, method, query).status
+                    #expect(status == 400, "\(method) \(query)")
+                }
+            }
+        }
+    }
+
+    private func refusesWebSocket(_ queries: [String]) async throws {
+        try await self.run { port in
+            for query in queries {
+                let socket = try self.open(port, query)
+                #expect(!socket.isOpen)
+            }
+        }
+    }
+
+    private func echoes(_ body: String) async throws {
+        try await self.run { port in
             let session = try self.poll(port)
             let push = try self.exchange(port, "POST", session, body: body)
             #expect(push.status == 200 && push.body == "ok")
@@ -103,160 +155,85 @@ struct EngineProtocolTests {
         }
     }
 
-    @Test("text and binary come back over a WebSocket")
-    func webSocket() async throws {
-        try await self.withServer { port in
+    private func webSocketEchoes(_ frame: RawWebSocket.Frame) async throws {
+        try await self.run { port in
             let socket = try self.open(port)
             _ = try socket.text()
-            socket.send("4hello")
-            #expect(socket.nextMessage() == .text("4hello"))
-            socket.send([1, 2, 3, 4])
-            #expect(socket.nextMessage() == .binary([1, 2, 3, 4]))
+            socket.send(frame)
+            #expect(socket.nextMessage() == frame)
         }
     }
 
-    @Test("a malformed packet ends the session, over both carriers")
-    func malformed() async throws {
-        try await self.withServer { port in
-            let session = try self.poll(port)
-            #expect(try self.exchange(port, "POST", session, body: "abc").status == 400)
-            #expect(try self.exchange(port, "GET", session).status == 400)
+    private func closes(after packet: String) async throws {
+        try await self.run { port in
             let socket = try self.open(port)
-            socket.send("abc")
+            _ = try socket.text()
+            socket.send(packet)
             #expect(socket.isClosed())
         }
     }
 
-    @Test("of two polls at a time the first is told that the session is over, the second is answered 400")
-    func twoPolls() async throws {
-        try await self.withServer { port in
+    private func twoPolls() async throws {
+        try await self.run { port in
             let session = try self.poll(port)
-            let first = try RawClient(port: port)
-            first.settle()
-            first.ask("GET", "\(Self.path)?\(session)")
+            let first = try self.waitingPoll(port, session)
             #expect(try self.exchange(port, "GET", session).status == 400)
             let answer = try first.answer()
             #expect(answer.status == 200 && answer.body == "1")
-            #expect(try self.exchange(port, "GET", session).status == 400)
+            try self.expectNoPolling(port, session)
         }
     }
 
-    @Test("a poll that is given up ends the session")
-    func cancelledPoll() async throws {
-        try await self.withServer { port in
+    private func pollingHeartbeat() async throws {
+        try await self.run(pingInterval: .milliseconds(100)) { port in
             let session = try self.poll(port)
-            do {
-                let client = try RawClient(port: port)
-                client.settle()
-                client.ask("GET", "\(Self.path)?\(session)")
-            }
-            #expect(try self.exchange(port, "GET", session).status == 400)
-        }
-    }
-
-    @Test("pings come and pongs are taken, over both carriers")
-    func heartbeat() async throws {
-        try await self.withServer(pingInterval: .milliseconds(100)) { port in
-            let session = try self.poll(port)
-            let socket = try self.open(port)
-            _ = try socket.text()
             for _ in 0..<3 {
                 let poll = try self.exchange(port, "GET", session)
                 #expect(poll.status == 200 && poll.body == "2")
                 #expect(try self.exchange(port, "POST", session, body: "3").status == 200)
+            }
+        }
+    }
+
+    private func webSocketHeartbeat() async throws {
+        try await self.run(pingInterval: .milliseconds(100)) { port in
+            let socket = try self.open(port)
+            _ = try socket.text()
+            for _ in 0..<3 {
                 #expect(try socket.text() == "2")
                 socket.send("3")
             }
         }
     }
 
-    @Test("a client that does not answer pings is put out, over both carriers")
-    func silence() async throws {
-        try await self.withServer(pingInterval: .milliseconds(100), pingTimeout: .milliseconds(100)) { port in
+    private func pollingClose() async throws {
+        try await self.run { port in
             let session = try self.poll(port)
-            #expect(try self.open(port).isClosed())
-            // This session is older than that one.
-            #expect(try self.exchange(port, "GET", session).status == 400)
-        }
-    }
-
-    @Test("a close packet ends the session, and answers the poll with a noop packet")
-    func close() async throws {
-        try await self.withServer { port in
-            let session = try self.poll(port)
-            let poll = try RawClient(port: port)
-            poll.settle()
-            poll.ask("GET", "\(Self.path)?\(session)")
+            let poll = try self.waitingPoll(port, session)
             #expect(try self.exchange(port, "POST", session, body: "1").status == 200)
             let answer = try poll.answer()
             #expect(answer.status == 200 && answer.body == "6")
-            #expect(try self.exchange(port, "GET", session).status == 400)
-            let socket = try self.open(port)
-            socket.send("1")
-            #expect(socket.isClosed())
+            try self.expectNoPolling(port, session)
         }
     }
 
-    @Test("an upgrade releases the poll with a noop packet, and the WebSocket carries the session")
-    func upgrade() async throws {
-        try await self.withServer { port in
+    private func upgradeReleasesThePoll() async throws {
+        try await self.run { port in
             let session = try self.poll(port)
-            let socket = try self.open(port, session.replacing("polling", with: "websocket"))
-            socket.send("2probe")
-            #expect(try socket.text() == "3probe")
+            let socket = try self.probe(port, session)
             let poll = try self.exchange(port, "GET", session)
             #expect(poll.status == 200 && poll.body == "6")
-            socket.send("5")
-            socket.send("4hello")
-            #expect(socket.nextMessage() == .text("4hello"))
+            try self.complete(socket)
         }
     }
 
-    @Test("a poll or POST with the id of an upgraded session is answered 400, and the session lives")
-    func requestAfterUpgrade() async throws {
-        try await self.withServer { port in
+    /// Expects that something done with its id does not end an upgraded session.
+    private func livesOn(_ disturb: (Int, String) throws -> Void) async throws {
+        try await self.run { port in
             let session = try self.poll(port)
             let socket = try self.upgrade(port, session)
-            // Its echo shows that the upgrade is complete.
-            socket.send("4upgraded")
-            #expect(socket.nextMessage() == .text("4upgraded"))
-            #expect(try self.exchange(port, "GET", session).status == 400)
-            #expect(try self.exchange(port, "POST", session, body: "4late").status == 400)
-            socket.send("4hello")
-            #expect(socket.nextMessage() == .text("4hello"))
-        }
-    }
-
-    @Test("a second WebSocket of a session is opened and closed, during the upgrade and after, and the session lives")
-    func secondWebSocket() async throws {
-        try await self.withServer { port in
-            let session = try self.poll(port)
-            let webSocket = session.replacing("polling", with: "websocket")
-            let socket = try self.open(port, webSocket)
-            let early = try self.open(port, webSocket)
-            #expect(early.isOpen && early.isClosed())
-            socket.send("2probe")
-            #expect(try socket.text() == "3probe")
-            socket.send("5")
-            socket.send("4upgraded")
-            #expect(socket.nextMessage() == .text("4upgraded"))
-            let late = try self.open(port, webSocket)
-            #expect(late.isOpen && late.isClosed())
-            socket.send("4hello")
-            #expect(socket.nextMessage() == .text("4hello"))
-        }
-    }
-
-    @Test("without the option there is no echo, and Socket.IO's sessions are not its")
-    func noEcho() async throws {
-        try await Bench.run { bench in
-            let status = try self.exchange(bench.server.port, "GET", "EIO=4&transport=polling").status
-            #expect(status == 404)
-        }
-        try await self.withServer { port in
-            let answer = try RawClient.exchange(port: port, "GET", "/socket.io/?EIO=4&transport=polling")
-            let sid = try #require(try self.handshake(answer.body)["sid"] as? String)
-            #expect(try self.exchange(port, "GET", "EIO=4&transport=polling&sid=\(sid)").status == 400)
+            try disturb(port, session)
+            self.expectLife(socket)
         }
     }
 }

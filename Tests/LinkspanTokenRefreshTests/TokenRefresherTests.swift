@@ -9,13 +9,24 @@ internal import Testing
 
 /// A source whose fetches end as a test says, what it did, and a clock that the test moves.
 private final class Run: Sendable {
-    enum Outcome: Sendable {
+    indirect enum Outcome: Sendable {
         /// A token that is good for so many seconds, if that is known.
         case token(Int?)
         case fails
         case revoked
-        /// Ends when the promise is fulfilled.
-        case hangs(Promise<Void>)
+        /// The same when the promise is fulfilled.
+        case later(Promise<Void>, Outcome)
+
+        func settled() async throws -> Credentials {
+            switch self {
+            case .token(let seconds): return Credentials(validFor: seconds.map { .seconds($0) })
+            case .fails: throw LinkspanError(.connectionLost, "no")
+            case .revoked: throw TokenRevoked()
+            case .later(let promise, let outcome):
+                await promise.value
+                return try await outcome.settled()
+            }
+        }
     }
 
     private final class Owner: Sendable {}
@@ -33,14 +44,7 @@ private final class Run: Sendable {
         self.outcomes = remaining
         self.tokens = TokenSource(scheduler: self.scheduler, random: { random }) { [recorder] reason in
             recorder.note("fetch \(reason)")
-            switch remaining.withLock({ $0.isEmpty ? .fails : $0.removeFirst() }) {
-            case .token(let seconds): return Credentials(validFor: seconds.map { .seconds($0) })
-            case .fails: throw LinkspanError(.connectionLost, "no")
-            case .revoked: throw TokenRevoked()
-            case .hangs(let promise):
-                await promise.value
-                return Credentials(validFor: .seconds(600))
-            }
+            return try await remaining.withLock { $0.isEmpty ? .fails : $0.removeFirst() }.settled()
         }
     }
 
@@ -95,8 +99,27 @@ private final class Run: Sendable {
 
     func pass(_ seconds: Int) { self.scheduler.advance(by: .seconds(seconds)) }
 
+    /// Lets so much time pass that a token is renewed, which ends so, and waits until that is over for those who ask, too:
+    /// what is told is told a little earlier, and who asks meanwhile shares the outcome.
+    ///
+    /// - Parameter notes: what it is to tell.
+    func pass(_ seconds: Int, toRenewal outcome: Outcome, _ notes: String...) async throws {
+        let end = Promise<Void>()
+        self.next(.later(end, outcome))
+        let fetches = self.fetches.count
+        let answers = self.answers
+        self.pass(seconds)
+        try await self.recorder.wait(for: "a fetch") { $0.count { $0.summary.hasPrefix("note: fetch") } > fetches }
+        try self.ask(.expiring, held: .max)
+        end.fulfill()
+        try await self.wait(notes)
+        try await self.recorder.wait(for: "an answer") { $0.count { $0.summary.hasPrefix("note: answer") } > answers }
+    }
+
     /// Waits until these have been noted, whatever else has.
-    func wait(_ notes: String...) async throws {
+    func wait(_ notes: String...) async throws { try await self.wait(notes) }
+
+    private func wait(_ notes: [String]) async throws {
         try await self.recorder.wait(for: notes.joined(separator: ", ")) { entries in
             var missing = notes
             for case .note(let note) in entries {
@@ -107,6 +130,8 @@ private final class Run: Sendable {
     }
 
     var fetches: [String] { self.recorder.notes.filter { $0.hasPrefix("fetch") } }
+
+    private var answers: Int { self.recorder.notes.count { $0.hasPrefix("answer") } }
 }
 
 @Suite("Token refresher", .timeLimit(.minutes(1)))
@@ -173,12 +198,9 @@ struct TokenRefresherTests {
         try await run.begin(maxAttempts: 3)
         try run.ask(.first)
         try await run.wait("refreshed 600 1", "answer 600")
-        run.pass(540)
-        try await run.wait("failed 1 connectionLost 1")
-        run.pass(1)
-        try await run.wait("failed 2 connectionLost 2")
-        run.pass(2)
-        try await run.wait("failed 3 connectionLost never")
+        try await run.pass(540, toRenewal: .fails, "failed 1 connectionLost 1")
+        try await run.pass(1, toRenewal: .fails, "failed 2 connectionLost 2")
+        try await run.pass(2, toRenewal: .fails, "failed 3 connectionLost never")
         #expect(await run.due() == nil)
         // What is left is still handed out.
         try run.ask(.retry)
@@ -195,7 +217,7 @@ struct TokenRefresherTests {
     @Test
     func `a fetch that does not come back is given up, and its late answer does not count`() async throws {
         let late = Promise<Void>()
-        let run = Run([.hangs(late), .token(500)])
+        let run = Run([.later(late, .token(600)), .token(500)])
         try await run.begin()
         try run.ask(.first)
         try await run.wait("fetch first")
@@ -226,15 +248,15 @@ struct TokenRefresherTests {
 
     @Test
     func `a revocation is told once, and ends the renewals`() async throws {
-        let run = Run([.token(600), .revoked, .revoked, .token(600)])
+        let run = Run([.token(600)])
         try await run.begin()
         try run.ask(.first)
         try await run.wait("refreshed 600 1", "answer 600")
-        run.pass(540)
-        try await run.wait("fetch expiring", "revoked")
+        try await run.pass(540, toRenewal: .revoked, "revoked")
         #expect(await run.due() == nil)
+        run.next(.revoked, .token(600))
         try run.ask(.retry)
-        try await run.wait("answer credentialsUnavailable")
+        try await run.wait("answer credentialsUnavailable", "answer credentialsUnavailable")
         try run.ask(.retry)
         try await run.wait("refreshed 600 1", "refreshed 600 1")
         #expect(run.recorder.notes.count { $0 == "revoked" } == 1)
@@ -270,7 +292,7 @@ struct TokenRefresherTests {
     @Test
     func `a token that nobody called off in time is not kept for the next user either`() async throws {
         let late = Promise<Void>()
-        let run = Run([.hangs(late), .token(500)])
+        let run = Run([.later(late, .token(600)), .token(500)])
         let (refresher, request) = (
             run.tokens.refresher, CredentialRequest(url: try ConnectionURL("scripted://server"), reason: .first)
         )
@@ -287,7 +309,7 @@ struct TokenRefresherTests {
     @Test
     func `a token that comes after the log-out is not kept, and nothing is renewed for the user`() async throws {
         let late = Promise<Void>()
-        let run = Run([.token(600), .hangs(late)])
+        let run = Run([.token(600), .later(late, .token(600))])
         try await run.begin()
         try run.ask(.first)
         try await run.wait("refreshed 600 1", "answer 600")

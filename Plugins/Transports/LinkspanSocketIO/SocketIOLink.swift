@@ -161,6 +161,8 @@ final class SocketIOLink: Link {
         }
     }
 
+    var hasPendingBytes: Bool { self.openEngine?.carrier?.hasPendingBytes ?? false }
+
     var openingStage: String? {
         self.state == .joined ? self.owned?.engine.openingStage : nil
     }

@@ -111,6 +111,8 @@ final class WebSocketLink: Link {
 
     var resumption: Resumption? { nil }
 
+    var hasPendingBytes: Bool { self.openChannel.map { $0.pendingBytes > 0 } ?? false }
+
     var openingStage: String? {
         self.state == .opening ? self.owned?.channel.openingStage.map { "\($0)" } : nil
     }

@@ -146,7 +146,7 @@ extension Command {
     init(restored delivery: StoredDelivery) {
         self.init(
             .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
-            timeout: delivery.timeout, key: delivery.key)
+            timeout: delivery.timeout, key: delivery.key, isCompressible: delivery.isCompressible)
         self.rest.isRestored = true
     }
 }
@@ -259,7 +259,7 @@ extension Command {
 
     /// Has a delivery performed and waits until it is accepted; cancelling the task before that gives the delivery up.
     static func receipt(
-        of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?,
+        of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?, isCompressible: Bool,
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void
     ) async throws(LinkspanError) -> DeliveryReceipt {
         let id = ID.next()
@@ -267,7 +267,9 @@ extension Command {
             // The first of the two counts: a delivery that is refused has an outcome and no receipt.
             let accepted = Promise<Result<DeliveryReceipt, LinkspanError>>()
             accepted.whenFulfilled(fulfill)
-            return Command(kind, id: id, event: event, payload: payload, timeout: timeout, key: key) { outcome in
+            return Command(
+                kind, id: id, event: event, payload: payload, timeout: timeout, key: key, isCompressible: isCompressible
+            ) { outcome in
                 // Counts when the delivery was refused, or the connection does not tell that it has accepted it.
                 accepted.fulfill(outcome.map { _ in DeliveryReceipt(key: key ?? event) })
             } accepted: { receipt in

@@ -262,6 +262,6 @@ extension StoredDelivery {
     fileprivate init(_ command: Command, key: String, account: String?, orderingKey: String) {
         self.init(
             key: key, account: account, orderingKey: orderingKey, event: command.event, payload: command.payload,
-            timeout: command.timeout)
+            timeout: command.timeout, isCompressible: command.message.isCompressible)
     }
 }

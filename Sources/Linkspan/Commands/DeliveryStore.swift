@@ -85,6 +85,8 @@ public struct StoredDelivery: Sendable {
     ///
     /// A store that keeps the time answers with what is left of it.
     public var timeout: Duration?
+    /// Whether it may be compressed, where client and server have agreed on compression.
+    public var isCompressible: Bool
     /// Its place among the rows of the store, which gives it when it keeps the row; from 1.
     public var number: UInt64 = 0
     /// What became of it; nil while it waits.
@@ -93,7 +95,7 @@ public struct StoredDelivery: Sendable {
     /// Makes a delivery that waits.
     public init(
         key: String, account: String? = nil, orderingKey: String, event: String, payload: Payload,
-        timeout: Duration? = nil
+        timeout: Duration? = nil, isCompressible: Bool = true
     ) {
         self.key = key
         self.account = account
@@ -101,6 +103,7 @@ public struct StoredDelivery: Sendable {
         self.event = event
         self.payload = payload
         self.timeout = timeout
+        self.isCompressible = isCompressible
     }
 }
 

@@ -169,16 +169,17 @@ extension Connection {
     ///   - orderingKey: what is kept in order with what; the event's name when nil.
     ///   - key: what the delivery is known by, to the server and in the receipt; nil for one that the SDK makes.
     ///   - timeout: how long it may take altogether; nil for as long as it takes.
+    ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: what ``outcome(of:timeout:)`` is asked with, in this process or a later one.
     /// - Throws: ``LinkspanError``: `notKept`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
     @discardableResult
     public func enqueue<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, orderingKey: String? = nil, key: String? = nil,
-        timeout: Duration? = nil
+        timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> DeliveryReceipt {
         try await Command.receipt(
             of: .deliver(orderingKey: orderingKey ?? event), event: event, payload: Payload(repeat each arguments),
-            timeout: timeout, key: key,
+            timeout: timeout, key: key, isCompressible: compress,
             perform: { command throws(LinkspanError) in try self.perform(command) }, cancel: { self.cancel($0) })
     }
 

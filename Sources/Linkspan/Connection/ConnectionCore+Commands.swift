@@ -138,13 +138,19 @@ extension ConnectionCore {
         if let call = self.commands.ended(command, outcome, effects: &self.effects) { self.tellStore(call) }
         self.probe?.finished(command, outcome)
         command.finish(outcome)
-        for waiter in self.drains.ended(command.id) { waiter.fulfill() }
+        for waiter in self.drains.ended(command.id) { self.awaitFlush(waiter) }
     }
 
-    /// Answers when commands have their outcomes.
+    /// Answers when commands have their outcomes, and what the link was given has left.
     func awaitOutcomes(of ids: Set<Command.ID>, _ waiter: Promise<Void>) {
         let alive = ids.intersection(self.commands.statuses.map(\.id))
-        if alive.isEmpty { waiter.fulfill() } else { self.drains.add(waiter, ids: alive) }
+        if alive.isEmpty { self.awaitFlush(waiter) } else { self.drains.add(waiter, ids: alive) }
+    }
+
+    /// Answers when what the link was given has left; links tell when they have room, which is sooner.
+    private func awaitFlush(_ waiter: Promise<Void>) {
+        guard waiter.fulfilled == nil, self.link?.hasPendingBytes == true else { return waiter.fulfill() }
+        _ = self.later(at: self.now + .milliseconds(2)) { $0.awaitFlush(waiter) }
     }
 }
 

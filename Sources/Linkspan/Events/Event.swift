@@ -56,15 +56,16 @@ extension Connection {
     }
 
     /// Hands an event over to be delivered, and returns as soon as it is accepted; see
-    /// ``enqueue(_:_:orderingKey:key:timeout:)-(String,_,_,_,_)``.
+    /// ``enqueue(_:_:orderingKey:key:timeout:compress:)-(String,_,_,_,_,_)``.
     ///
     /// - Throws: ``LinkspanError``.
     @discardableResult
     public func enqueue<Value, Reply>(
         _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, key: String? = nil,
-        timeout: Duration? = nil
+        timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> DeliveryReceipt {
-        try await self.enqueue(event.name, value, orderingKey: orderingKey, key: key, timeout: timeout)
+        try await self.enqueue(
+            event.name, value, orderingKey: orderingKey, key: key, timeout: timeout, compress: compress)
     }
 
     /// Calls `handler` with the value of each message; a message of another shape comes as an error, not as silence.

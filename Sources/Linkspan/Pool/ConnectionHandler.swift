@@ -61,7 +61,8 @@ public final class ConnectionHandler: Connection {
 
     /// Waits for what is under way, then gives the connection back.
     ///
-    /// Takes no new commands from now on; listeners and the connection go on until it is done.
+    /// Takes no new commands from now on; listeners and the connection go on until it is done. What was sent is with the
+    /// system then, or over long polling with the server, so that the process may end.
     ///
     /// - Parameter limit: how long to wait for the outcomes of all commands there are now, those of other holders included.
     /// - Returns: the commands that still have none. Sends and requests among them end with the connection's other holders,
@@ -69,7 +70,7 @@ public final class ConnectionHandler: Connection {
     public func drain(within limit: Duration) async -> [CommandStatus] {
         self.takesNoMore.raise()
         let ids = Set(await self.commands.map(\.id))
-        if !ids.isEmpty { await self.connection.awaitOutcomes(of: ids, within: limit) }
+        await self.connection.awaitOutcomes(of: ids, within: limit)
         let left = await self.commands.filter { ids.contains($0.id) }
         self.release()
         return left

@@ -47,7 +47,7 @@ public protocol ManagedConnection: Connection {
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func move(to configuration: ConnectionConfiguration) throws(LinkspanError)
 
-    /// Returns when commands have their outcomes, or after `limit`; see ``ConnectionHandler/drain(within:)``.
+    /// Returns when commands have their outcomes and what was sent has left, or after `limit`; see ``ConnectionHandler/drain(within:)``.
     ///
     /// By default it returns at once.
     func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async

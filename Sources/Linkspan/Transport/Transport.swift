@@ -145,6 +145,11 @@ public protocol Link: AnyObject {
     /// the server does not offer it.
     var resumption: Resumption? { get }
 
+    /// Whether anything that was taken is still here: the system, or over long polling the server, does not have it yet.
+    ///
+    /// Looked at again and again by ``ConnectionHandler/drain(within:)``, and by nothing else.
+    var hasPendingBytes: Bool { get }
+
     /// What opening waits for at this moment, as an activity such as `resolving the server's name`.
     ///
     /// Named by the error of an attempt that takes too long. Nil when the link is not opening, or cannot tell.
@@ -158,6 +163,8 @@ extension Link {
     public func renewCredentials(_ credentials: Credentials) -> Bool { false }
     /// Nil: for transports whose servers do not resume sessions.
     public var resumption: Resumption? { nil }
+    /// False: for transports that keep nothing.
+    public var hasPendingBytes: Bool { false }
     /// Nil: for transports that cannot tell.
     public var openingStage: String? { nil }
 }

@@ -48,8 +48,11 @@ final class PythonServer: Sendable {
     /// Whether it speaks TLS because of the wire.
     var isSecure: Bool { self.certificates != nil }
 
+    /// The file of the authority that its clients have to trust.
+    var authority: String? { self.certificates?.authority }
+
     /// What its clients trust.
-    var tls: TLSPolicy { self.certificates.map { TLSPolicy(roots: .file($0.authority)) } ?? .system }
+    var tls: TLSPolicy { self.authority.map { TLSPolicy(roots: .file($0)) } ?? .system }
 
     /// What it wrote to standard error.
     var errorText: String { String(decoding: self.errors.entries.reduce(into: Data()) { $0 += $1 }, as: UTF8.self) }

@@ -61,6 +61,7 @@ class Peer:
         self._server = server
         self._namespace = namespace
         self._sessions = sessions
+        self._notes: list[Any] = []
         self._auth: dict[str, Any] = {}
         handlers: dict[str, Handler] = {
             "connect": self.connect,
@@ -75,6 +76,8 @@ class Peer:
             "raw": self.raw,
             "whoami": self.whoami,
             "engines": self.engines,
+            "note": self.note,
+            "notes": self.notes,
             "carrier": self.carrier,
             "everyone": self.everyone,
         }
@@ -152,6 +155,13 @@ class Peer:
     async def everyone(self, sid: str, *args: Any) -> None:
         """Tells all of the namespace, on every server of the cluster."""
         await settle(self._server.emit("everyone", args, namespace=self._namespace))
+
+    async def note(self, sid: str, *args: Any) -> None:
+        self._notes.extend(args)
+
+    async def notes(self, sid: str) -> list[Any]:
+        """What clients have noted, in order."""
+        return self._notes
 
     async def carrier(self, sid: str) -> str:
         """What carries the session at the moment."""

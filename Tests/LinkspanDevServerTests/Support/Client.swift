@@ -13,18 +13,21 @@ final class Client: Sendable {
     init(_ configuration: ConnectionConfiguration, by manager: ConnectionManager, on loop: EventLoop) async throws {
         let (states, messages) = (self.states, self.messages)
         // On the loop's thread nothing can happen to the connection before the journals listen.
-        let made: Result<ConnectionHandler, any Error> = await withCheckedContinuation { continuation in
+        let handler = Lock<Result<ConnectionHandler, any Error>?>(nil)
+        await withCheckedContinuation { continuation in
             loop.execute {
-                continuation.resume(
-                    returning: Result {
-                        let handler = try configuration.connect(by: manager)
-                        _ = handler.onStateChange { states.append($0) }
-                        try handler.onAny { messages.append($0) }
-                        return handler
-                    })
+                let made = Result {
+                    let handler = try configuration.connect(by: manager)
+                    _ = handler.onStateChange { states.append($0) }
+                    try handler.onAny { messages.append($0) }
+                    return handler
+                }
+                // Through a lock: the thread sanitizer does not see what a continuation orders.
+                handler.withLock { $0 = made }
+                continuation.resume()
             }
         }
-        self.handler = try made.get()
+        self.handler = try #require(handler.withLock { $0 }).get()
     }
 
     /// Waits until it has been connected so many times.

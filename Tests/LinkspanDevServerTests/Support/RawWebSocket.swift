@@ -24,6 +24,14 @@ final class RawWebSocket {
 
     func send(_ bytes: [UInt8]) { self.send(0x82, bytes) }
 
+    func send(_ frame: Frame) {
+        switch frame {
+        case .text(let text): self.send(text)
+        case .binary(let bytes): self.send(bytes)
+        case .close: self.send(0x88, [])
+        }
+    }
+
     /// Sends a frame of less than 126 bytes with an empty mask.
     private func send(_ opcode: UInt8, _ bytes: [UInt8]) {
         self.client.write([opcode, 0x80 | UInt8(bytes.count), 0, 0, 0, 0] + bytes)
@@ -41,7 +49,8 @@ final class RawWebSocket {
         switch head[0] {
         case 0x81: return .text(String(decoding: body, as: UTF8.self))
         case 0x82: return .binary(body)
-        default: return .close
+        case 0x88: return .close
+        default: return self.next()
         }
     }
 
@@ -60,13 +69,13 @@ final class RawWebSocket {
         return text
     }
 
-    /// Whether the server closes it, whatever it sends before.
+    /// Whether the server closes it in time, whatever it sends before.
     func isClosed() -> Bool {
         while let frame = self.next() {
             if frame == .close { return true }
         }
-        return true
+        return self.client.readToEnd() != nil
     }
 
-    private struct NoText: Error {}
+    struct NoText: Error {}
 }

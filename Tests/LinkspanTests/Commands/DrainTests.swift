@@ -52,6 +52,31 @@ struct DrainTests {
     }
 
     @Test
+    func `what was sent is waited for until it has left`() async throws {
+        let harness = PoolHarness { _ in
+            var script = LinkScript.perfect
+            script.capacity = 10
+            return script
+        }
+        let handler = try harness.connect()
+        harness.scheduler.settle()
+        try handler.send("gone")
+        harness.scheduler.settle()
+        let timers = harness.scheduler.pendingCount
+        let drained = Task { await handler.drain(within: .seconds(5)) }
+        // Its limit, and the next look at the link.
+        await harness.scheduler.pending(atLeast: timers + 2)
+        harness.scheduler.advance(by: .seconds(4))
+        #expect(handler.state == .connected)
+        #expect(harness.scheduler.pendingCount >= timers + 2)
+        try #require(harness.transport.peers.first).read()
+        harness.scheduler.advance(by: .milliseconds(2))
+        #expect(await drained.value.isEmpty)
+        #expect(handler.state == .released)
+        #expect(harness.transport.received.map(\.event) == ["gone"])
+    }
+
+    @Test
     func `with nothing under way it is over at once`() async throws {
         let handler = try self.harness.connect()
         self.harness.scheduler.settle()
