@@ -16,7 +16,7 @@ SUITE := .conformance
 WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests|FuzzTests)[.]
 # What `make sanitize` looks for.
 SANITIZER := thread
-PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2 redis-server
+PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
 .PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks benchmark benchmark-compare mutations flakes lint format
