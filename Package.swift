@@ -191,6 +191,11 @@ let tests: [Target] = [
         name: "conformance-client",
         dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
         path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
+    // The client that the tests of the outbox kill.
+    .executableTarget(
+        name: "outbox-client",
+        dependencies: ["LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanSocketIO", "LinkspanWebSocket"],
+        path: "Tests/OutboxClient", packageAccess: false, swiftSettings: settings),
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
     test(
@@ -271,7 +276,15 @@ let tests: [Target] = [
             openCombine,
             .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: .when(platforms: [.linux])),
         ]),
-    test("LinkspanOutbox", ["LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanTesting", logging, grdb]),
+    test(
+        "LinkspanOutbox",
+        ["LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanTesting", logging, grdb]),
+    test(
+        "LinkspanOutboxKill",
+        [
+            "outbox-client", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanDevServer", "LinkspanInMemory",
+            "EventJournal",
+        ]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanNetwork", "LinkspanRuntime", "Linkspan"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
     test("LinkspanNetwork", ["LinkspanNetwork", "Linkspan", "LinkspanWebSocketProtocol"]),

@@ -1,5 +1,6 @@
 internal import Linkspan
 @testable import LinkspanOutbox
+internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import Testing
 
@@ -81,6 +82,32 @@ struct OutboxTests {
         #expect(try driver.waiting("bob") == ["k"])
     }
 
+    @Test
+    func `what one process leaves, the next one sends, with the replies as outcomes`() async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in peer.on("say") { $0.reply($0.payload) } }
+        let manager = ConnectionManager()
+        let former = Outbox(path: self.folder.outbox)
+        hub.cut()
+        let handler = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options { $0.store = former }
+            .connect(by: manager)
+        let receipts = [
+            try await handler.enqueue("say", 1, orderingKey: "room"),
+            try await handler.enqueue("say", 2, orderingKey: "room"),
+        ]
+        await manager.shutdown()
+        await former.close()
+        hub.restore()
+        let next = Outbox(path: self.folder.outbox)
+        let manager2 = ConnectionManager()
+        let handler2 = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options { $0.store = next }
+            .connect(by: manager2)
+        #expect(try await handler2.outcome(of: receipts[0]).decode(Int.self) == 1)
+        #expect(try await handler2.outcome(of: receipts[1]).decode(Int.self) == 2)
+        await manager2.shutdown()
+        await next.close()
+    }
+
     // MARK: Accounts
 
     @Test
@@ -130,8 +157,8 @@ struct OutboxTests {
             driver.end(try driver.keep(delivery(key, account: "ann")).get(), outcome)
         }
         await driver.outbox.close()
-        let next = self.driver().outbox
-        let entries = try await next.outcomes(account: "ann")
+        let last = self.driver()
+        let (next, entries) = (last.outbox, last.outcomes("ann"))
         #expect(entries.map(\.delivery.key) == ["a", "b", "c", "d"])
         #expect(entries.map(\.fate) == outcomes.map(\.2))
         guard case .success(let answer) = entries[0].delivery.outcome,
@@ -147,10 +174,42 @@ struct OutboxTests {
         #expect(refusal.certainty == .unknown)
         #expect(refusal.details == reply)
         #expect(expiry.certainty == .notSent)
-        #expect(try await next.outcomes(account: "bob").isEmpty)
+        #expect(last.outcomes("bob").isEmpty)
         #expect(try await next.confirm(DeliveryReceipt(key: "a"), account: "ann"))
         #expect(try await !next.confirm(DeliveryReceipt(key: "a"), account: "ann"))
-        #expect(try await next.outcomes(account: "ann").map(\.delivery.key) == ["b", "c", "d"])
+        #expect(last.outcomes("ann").map(\.delivery.key) == ["b", "c", "d"])
+    }
+
+    @Test
+    func `the sequence of outcomes brings those there are, then new ones, and ends with its task`() async throws {
+        let driver = self.driver()
+        driver.end(try driver.keep(delivery("a")).get(), .success(.empty))
+        let outbox = driver.outbox
+        let seen = AsyncStream<String>.makeStream()
+        let task = Task {
+            for try await entry in outbox.outcomes() { seen.continuation.yield(entry.delivery.key) }
+            seen.continuation.finish()
+        }
+        var keys = seen.stream.makeAsyncIterator()
+        #expect(await keys.next() == "a")
+        driver.end(try driver.keep(delivery("b")).get(), .success(.empty))
+        #expect(await keys.next() == "b")
+        task.cancel()
+        #expect(await keys.next() == nil)
+        // Not confirmed: the next sequence has both again.
+        #expect(driver.outcomes().map(\.delivery.key) == ["a", "b"])
+    }
+
+    @Test
+    func `figures say what waits and for how long`() async throws {
+        let clock = TestClock()
+        let driver = Driver(self.folder.outbox, clock: clock.clock)
+        #expect(try await driver.outbox.figures().oldest == nil)
+        for key in ["a", "b", "c"] { _ = driver.keep(delivery(key, account: key)) }
+        driver.end(delivery("c", account: "c"), .success(.empty))
+        clock.advance(wall: 7_000, sinceStart: 7_000)
+        let figures = try await driver.outbox.figures()
+        #expect(figures == OutboxFigures(waiting: 2, bytes: 16, oldest: .seconds(7), outcomes: 1))
     }
 
     @Test
@@ -161,7 +220,7 @@ struct OutboxTests {
         driver.end(row, .success(.empty))
         driver.end(row, .failure(LinkspanError(.cancelled, "later")))
         driver.end(delivery("unknown"), .success(.empty))
-        let entries = try await driver.outbox.outcomes()
+        let entries = driver.outcomes()
         #expect(entries.map(\.fate) == [.delivered])
     }
 
@@ -169,7 +228,7 @@ struct OutboxTests {
     func `beyond its limit the oldest outcomes make room`() async throws {
         let driver = self.driver { $0.outcomes = 3 }
         for number in 1...5 { driver.end(try driver.keep(delivery("\(number)")).get(), .success(.empty)) }
-        #expect(try await driver.outbox.outcomes().map(\.delivery.key) == ["3", "4", "5"])
+        #expect(driver.outcomes().map(\.delivery.key) == ["3", "4", "5"])
         #expect(try driver.find("1").get() == nil)
     }
 

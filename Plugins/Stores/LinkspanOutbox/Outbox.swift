@@ -24,7 +24,8 @@ public final class Outbox: DeliveryStore {
     public let executor: any JobExecutor
     /// The file.
     public let path: String
-    private let engine: Confined<OutboxEngine>
+    private let onStep: (@Sendable (OutboxStep) -> Void)?
+    let engine: Confined<OutboxEngine>
 
     /// Makes an outbox; its file is opened, or made, when it is first used.
     ///
@@ -39,12 +40,13 @@ public final class Outbox: DeliveryStore {
 
     init(path: String, options: OutboxOptions, clock: OutboxClock, executor: any JobExecutor) {
         self.path = path
+        self.onStep = options.onStep
         self.executor = executor
         self.engine = Confined(OutboxEngine(path: path, options: options, clock: clock), to: executor)
     }
 
     /// Has a call performed in the next transaction; called on the executor.
-    private func add(
+    func add(
         _ kind: OutboxCall.Kind, _ perform: @escaping (inout OutboxTable) throws -> () -> Void,
         fail: @escaping (OutboxError) -> Void
     ) {
@@ -77,8 +79,8 @@ extension Outbox {
         account: String?, after number: UInt64, rows: Int, bytes: Int,
         _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void
     ) {
+        let last = self.engine.value.last(account)
         self.add(.other) { [engine] table in
-            let last = engine.value.last(account)
             let page = try table.waiting(account: account, after: number, upTo: last, rows: rows, bytes: bytes)
             return { answer(.success(engine.value.withLateOutcomes(page))) }
         } fail: {
@@ -90,9 +92,14 @@ extension Outbox {
     public func keep(
         _ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void
     ) {
-        self.add(.keep) { table in
+        self.add(.keep) { [onStep] table in
+            onStep?(.keeping)
             let kept = try table.keep(delivery)
-            return { answer(kept) }
+            onStep?(.kept)
+            return {
+                onStep?(.keepCommitted)
+                answer(kept)
+            }
         } fail: {
             answer(.failure($0))
         }
@@ -100,9 +107,13 @@ extension Outbox {
 
     /// Records an outcome; one that cannot be recorded is tried again with each later commit.
     public func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) {
-        self.add(.end) { table in
+        self.add(.end) { [onStep] table in
+            onStep?(.ending)
             try table.end(delivery)
-            return answer
+            return {
+                onStep?(.endCommitted)
+                answer()
+            }
         } fail: { [engine] error in
             engine.value.keepForLater(delivery, error)
             answer()
@@ -140,79 +151,4 @@ extension Outbox {
             answer()
         }
     }
-}
-
-// MARK: - What apps ask
-
-extension Outbox {
-    /// Opens the file now, to find out early whether that can be done.
-    ///
-    /// - Throws: ``OutboxError``.
-    public func prepare() async throws(OutboxError) { try await self.ask { _ in } }
-
-    /// Closes the file, behind what was asked before; another outbox may open it then.
-    ///
-    /// Whatever is asked afterwards fails with code ``OutboxError/Code/closed``. Release the connections first.
-    public func close() async {
-        await withCheckedContinuation { continuation in
-            // Two jobs behind: the first is behind the calls, the second behind the transaction they began.
-            self.executor.execute {
-                self.executor.execute {
-                    self.closeFile()
-                    continuation.resume()
-                }
-            }
-        }
-    }
-
-    /// The outcomes of an account that are not confirmed, the oldest first.
-    ///
-    /// - Parameters:
-    ///   - account: whose outcomes; nil for connections without credentials.
-    ///   - limit: how many at most.
-    /// - Returns: the rows, with their outcomes.
-    /// - Throws: ``OutboxError``.
-    public func outcomes(account: String? = nil, limit: Int = 100) async throws(OutboxError) -> [OutboxEntry] {
-        try await self.ask { try $0.outcomes(account: account, after: 0, limit: limit) }
-    }
-
-    /// Confirms that the app has dealt with an outcome: the row is erased.
-    ///
-    /// Its key is unknown from then on, and a delivery with the same one is a new one.
-    ///
-    /// - Parameters:
-    ///   - receipt: names the delivery.
-    ///   - account: whose it is.
-    /// - Returns: whether there was an outcome.
-    /// - Throws: ``OutboxError``.
-    @discardableResult
-    public func confirm(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
-        try await self.ask { try $0.confirm(key: receipt.key, account: account) }
-    }
-
-    /// Performs `body` in the next transaction, and waits for its commit.
-    func ask<Answer: Sendable>(
-        _ body: @escaping @Sendable (inout OutboxTable) throws -> Answer
-    ) async throws(OutboxError) -> Answer {
-        let result = await withCheckedContinuation { continuation in
-            self.executor.execute { self.add(perform: body) { continuation.resume(returning: $0) } }
-        }
-        return try result.get()
-    }
-
-    /// Performs `body` in the next transaction; called on the executor.
-    func add<Answer>(
-        perform body: @escaping (inout OutboxTable) throws -> Answer,
-        answer: @escaping (Result<Answer, OutboxError>) -> Void
-    ) {
-        self.add(.other) { table in
-            let value = try body(&table)
-            return { answer(.success(value)) }
-        } fail: {
-            answer(.failure($0))
-        }
-    }
-
-    /// Closes the file; called on the executor.
-    func closeFile() { self.engine.value.close() }
 }

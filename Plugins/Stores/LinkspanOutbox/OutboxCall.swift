@@ -12,7 +12,8 @@ struct OutboxCall {
     let kind: Kind
     /// Performs the call in a transaction; what it returns tells the caller, once that is committed.
     ///
-    /// Called once more after a transaction that failed, so it changes nothing but the table.
+    /// Called once more after a transaction that failed, so it changes nothing but the table; and on the queue of the
+    /// database, so it touches nothing else that is confined to the outbox's executor.
     let perform: (inout OutboxTable) throws -> () -> Void
     /// Tells the caller that it cannot be done.
     let fail: (OutboxError) -> Void

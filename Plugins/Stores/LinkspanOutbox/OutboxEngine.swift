@@ -13,6 +13,7 @@ final class OutboxEngine {
     private var calls: [OutboxCall] = []
     /// Outcomes that could not be recorded, and are tried again with each transaction.
     private var unrecorded: [StoredDelivery] = []
+    private var waits: [(wait: OutcomeWait, answer: @Sendable () -> Void)] = []
     private var openings: [String?: Opening] = [:]
 
     /// An account that a connection has open, and the connections that wait for it.
@@ -83,6 +84,8 @@ extension OutboxEngine {
         }
         do throws(OutboxError) {
             for answer in try file.perform(calls) { answer() }
+            self.endWaits { file.totals.lastEnded > $0.place }
+            file.checkpoint()
         } catch {
             // One by one, so that one that cannot be done leaves the others alone.
             for call in calls { self.performAlone(call, in: file) }
@@ -92,6 +95,7 @@ extension OutboxEngine {
     private func performAlone(_ call: OutboxCall, in file: OutboxFile, isSecondTry: Bool = false) {
         do throws(OutboxError) {
             for answer in try file.perform([call]) { answer() }
+            self.endWaits { file.totals.lastEnded > $0.place }
         } catch {
             if !isSecondTry, self.hasMended(file, after: error, for: call) {
                 self.performAlone(call, in: file, isSecondTry: true)
@@ -150,6 +154,33 @@ extension OutboxEngine {
     }
 }
 
+// MARK: - Outcomes
+
+extension OutboxEngine {
+    /// Answers when there is an outcome behind a place.
+    func begin(_ wait: OutcomeWait, _ answer: @escaping @Sendable () -> Void) {
+        guard !self.isClosed, self.file.map({ $0.totals.lastEnded <= wait.place }) ?? true else { return answer() }
+        self.waits.append((wait, answer))
+    }
+
+    /// Answers a wait that is over; nothing happens when it was answered.
+    func end(_ wait: OutcomeWait) { self.endWaits { $0 === wait } }
+
+    private func endWaits(where isOver: (OutcomeWait) -> Bool) {
+        guard !self.waits.isEmpty else { return }
+        let over = self.waits.filter { isOver($0.wait) }
+        self.waits.removeAll { isOver($0.wait) }
+        for (_, answer) in over { answer() }
+    }
+}
+
+/// Somebody who waits for an outcome behind a place.
+final class OutcomeWait: Sendable {
+    let place: Int64
+
+    init(after place: Int64) { self.place = place }
+}
+
 // MARK: - Accounts
 
 extension OutboxEngine {
@@ -182,5 +213,6 @@ extension OutboxEngine {
     func close() {
         self.isClosed = true
         self.file = nil
+        self.endWaits { _ in true }
     }
 }

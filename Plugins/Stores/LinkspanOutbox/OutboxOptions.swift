@@ -26,6 +26,8 @@ public struct OutboxOptions: Sendable {
     ///
     /// Default: the one that swift-log makes for the label `linkspan.outbox`.
     public var logger = Logger(label: "linkspan.outbox")
+    /// Called on the outbox's executor at each step that matters to a crash.
+    @_spi(OutboxSteps) public var onStep: (@Sendable (OutboxStep) -> Void)?
 
     /// Options with the defaults named at the properties, changed by `configure`.
     public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }

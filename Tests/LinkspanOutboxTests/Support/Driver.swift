@@ -65,10 +65,10 @@ final class Driver {
         }
     }
 
-    func outcomes(_ account: String? = nil) -> [StoredDelivery] {
+    func outcomes(_ account: String? = nil) -> [OutboxEntry] {
         self.answer { outbox, answer in
             outbox.add(perform: { try $0.outcomes(account: account, after: 0, limit: 1_000) }) { entries in
-                answer(((try? entries.get()) ?? []).map(\.delivery))
+                answer((try? entries.get()) ?? [])
             }
         }
     }

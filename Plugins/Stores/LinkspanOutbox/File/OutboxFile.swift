@@ -16,6 +16,8 @@ final class OutboxFile {
 
     /// How much of the disk is set aside for outcomes.
     private static let reserveSize = 256 << 10
+    /// What is written to the log before it is written into the database.
+    private static let logSize = 4 << 20
 
     private let names: Names
     private let options: OutboxOptions
@@ -26,6 +28,8 @@ final class OutboxFile {
     private var identity: FileSystem.Identity?
     private var hasReserve: Bool
     private(set) var totals: OutboxTotals
+    /// What had been written when the log was written into the database.
+    private var checkpointed = 0
 
     /// Opens the file, or makes it; one that is damaged is moved aside first.
     init(path: String, options: OutboxOptions, clock: OutboxClock) throws(OutboxError) {
@@ -86,7 +90,18 @@ extension OutboxFile {
         guard self.hasReserve else { return false }
         FileSystem.remove(self.names.reserve)
         self.hasReserve = false
+        self.options.onStep?(.releasingReserve)
         return true
+    }
+
+    /// Writes the log into the database when it has grown: behind a transaction's answers, so that nobody waits for it.
+    func checkpoint() {
+        let written = self.totals.writtenBytes - self.checkpointed
+        guard written > Self.logSize else { return }
+        self.checkpointed = self.totals.writtenBytes
+        self.options.onStep?(.checkpointing)
+        // One that fails is made up for by the next, or by SQLite's own.
+        try? self.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
     }
 }
 
@@ -130,6 +145,7 @@ extension OutboxFile {
     private func reopen() throws(OutboxError) {
         (self.database, self.session, self.totals) = try Self.open(self.names, self.options, self.clock)
         self.identity = FileSystem.identity(self.names.path)
+        self.checkpointed = 0
     }
 
     private static func moveAside(
@@ -163,7 +179,7 @@ extension OutboxFile {
                 // Before anything is written: a file that is not ours stays as it is.
                 try OutboxSchema.check(database, path: names.path)
                 try self.configure(database)
-                try OutboxSchema.migrate(database, path: names.path)
+                try OutboxSchema.migrate(database, onStep: options.onStep)
                 let session = try OutboxSession(beginning: database, clock: clock)
                 var table = OutboxTable(database: database, session: session, options: options, totals: .init())
                 try table.count()
@@ -183,6 +199,7 @@ extension OutboxFile {
                 PRAGMA synchronous = FULL;
                 PRAGMA fullfsync = ON;
                 PRAGMA checkpoint_fullfsync = ON;
+                PRAGMA wal_autocheckpoint = 8000;
                 PRAGMA journal_size_limit = 4194304;
                 PRAGMA cell_size_check = ON;
                 PRAGMA trusted_schema = OFF;

@@ -55,13 +55,16 @@ enum OutboxSchema {
 
     /// Brings the tables up to date.
     ///
-    /// - Throws: `newerSchema`, `notAnOutbox`, or the database's error.
-    static func migrate(_ database: Database, path: String) throws {
-        try self.check(database, path: path)
+    /// - Parameters:
+    ///   - database: one that was checked.
+    ///   - onStep: hears of each step.
+    /// - Throws: the database's error.
+    static func migrate(_ database: Database, onStep: (@Sendable (OutboxStep) -> Void)?) throws {
         let version = try Self.version(of: database)
         for (number, step) in self.steps.enumerated().dropFirst(version) {
             try database.inTransaction(.immediate) {
                 try database.execute(sql: step)
+                onStep?(.migrating)
                 if number == 0 {
                     try database.execute(sql: "PRAGMA application_id = \(self.applicationID)")
                     try database.execute(

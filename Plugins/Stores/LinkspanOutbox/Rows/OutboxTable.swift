@@ -12,9 +12,12 @@ struct OutboxTable {
     /// What reading rows takes, with the start of the system in which each was kept.
     private static let columns = """
         delivery.number, account, key, ordering_key, event, content, timeout, kept_wall, kept_start, start,
-        fate, code, certainty, message, reply
+        ended, fate, code, certainty, message, reply
         """
     private static let rows = "SELECT \(columns) FROM delivery LEFT JOIN session ON session.number = delivery.session"
+
+    /// What a change of a row writes to the log beside the row, when it is committed alone.
+    private static let writtenPages = 4 * 4_096
 
     /// Runs a statement that is prepared once.
     private func run(_ sql: String, _ arguments: StatementArguments) throws {
@@ -53,6 +56,7 @@ extension OutboxTable {
             ])
         self.totals.lastNumber = row.number
         self.totals.waiting += 1
+        self.totals.writtenBytes += size + Self.writtenPages
         self.totals.waitingBytes += size
         return .success(row)
     }
@@ -78,6 +82,7 @@ extension OutboxTable {
             ])
         self.totals.lastEnded += 1
         self.totals.waiting -= 1
+        self.totals.writtenBytes += Self.writtenPages
         self.totals.waitingBytes -= size
         self.totals.outcomes += 1
         try self.dropOldOutcomes()
@@ -157,6 +162,16 @@ extension OutboxTable {
         return entries
     }
 
+    /// What the file holds.
+    func figures() throws -> OutboxFigures {
+        let oldest = try Row.fetchOne(
+            self.database, sql: "\(Self.rows) WHERE ended IS NULL ORDER BY delivery.number LIMIT 1")
+        return OutboxFigures(
+            waiting: self.totals.waiting, bytes: self.totals.waitingBytes,
+            oldest: try oldest.map { try self.entry($0).age },
+            outcomes: self.totals.outcomes)
+    }
+
     /// Rows of all accounts, in the order of their numbers.
     func entries(after number: UInt64, limit: Int) throws -> [OutboxEntry] {
         let statement = try self.database.cachedStatement(
@@ -198,7 +213,7 @@ extension OutboxTable {
         delivery.timeout = self.timeLeft(row["timeout"], age: age)
         let columns = OutcomeColumns(row)
         delivery.outcome = try columns?.outcome(number: number)
-        return OutboxEntry(delivery: delivery, fate: columns?.fate, age: .milliseconds(age))
+        return OutboxEntry(delivery: delivery, fate: columns?.fate, age: .milliseconds(age), place: row["ended"] ?? 0)
     }
 
     /// What is left of a row's timeout and of the age that rows may reach; never more than there was at first.
