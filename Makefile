@@ -13,10 +13,10 @@ LEGACY := .venv-legacy
 SUITE := .conformance
 # These start servers and other processes. They run apart from the rest, because exit tests would fork while
 # Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
-WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests|FuzzTests)[.]
+WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests|FuzzTests|LinkspanOutboxKillTests)[.]
 # What `make sanitize` looks for.
 SANITIZER := thread
-PACKAGES := libwebsockets-dev zlib1g-dev python3 python3-venv openssl iproute2 redis-server
+PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
 .PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks exits benchmark benchmark-compare mutations flakes lint format

@@ -22,6 +22,7 @@ let openCombine: Target.Dependency = .product(
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// A target of `Sources/`: the SDK without any network.
@@ -69,6 +70,7 @@ let products: [Product] = [
     .library(name: "LinkspanJournal", targets: ["LinkspanJournal"]),
     .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
     .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
+    .library(name: "LinkspanOutbox", targets: ["LinkspanOutbox"]),
     // What TLS, proxies and compression are configured with, and what another back end implements.
     .library(name: "LinkspanNetwork", targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     // For apps that run sockets on loops of their own.
@@ -122,6 +124,7 @@ let plugins: [Target] = [
         "Bridges", "LinkspanServiceLifecycle",
         ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", serviceLifecycle]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
+    plugin("Stores", "LinkspanOutbox", ["Linkspan", "LinkspanRuntime", logging, grdb]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
@@ -192,6 +195,11 @@ let tests: [Target] = [
     .executableTarget(
         name: "quick-exit", dependencies: ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"],
         path: "Tests/Exits", packageAccess: false, swiftSettings: settings),
+    // The client that the tests of the outbox kill.
+    .executableTarget(
+        name: "outbox-client",
+        dependencies: ["LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanSocketIO", "LinkspanWebSocket"],
+        path: "Tests/OutboxClient", packageAccess: false, swiftSettings: settings),
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
     test(
@@ -271,6 +279,15 @@ let tests: [Target] = [
             "LinkspanCombine", "Linkspan", "LinkspanInMemory", "LinkspanRuntime", "LinkspanTesting", "EventJournal",
             openCombine,
             .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: .when(platforms: [.linux])),
+        ]),
+    test(
+        "LinkspanOutbox",
+        ["LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanTesting", logging, grdb]),
+    test(
+        "LinkspanOutboxKill",
+        [
+            "outbox-client", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanDevServer", "LinkspanInMemory",
+            "EventJournal",
         ]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanNetwork", "LinkspanRuntime", "Linkspan"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
@@ -356,6 +373,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: sources + plugins + samples + firstSteps + benchmarks + tests + fuzzing
 )

@@ -1,0 +1,23 @@
+internal import Linkspan
+
+/// How a delivery ended.
+public enum DeliveryFate: Int, Sendable, Hashable, CaseIterable {
+    /// The server answered it.
+    case delivered = 1
+    /// The transport or the server refused the message itself.
+    case rejected = 2
+    /// Its time ran out.
+    case expired = 3
+    /// The app cancelled it.
+    case cancelled = 4
+
+    /// What an outcome means.
+    init(_ outcome: Result<Payload, LinkspanError>) {
+        switch outcome {
+        case .success: self = .delivered
+        case .failure(let error) where error.code == .timedOut: self = .expired
+        case .failure(let error) where error.code == .cancelled: self = .cancelled
+        case .failure: self = .rejected
+        }
+    }
+}

@@ -1,0 +1,235 @@
+internal import GRDB
+internal import Linkspan
+internal import Logging
+
+/// The open file: the lock on it, its database, and the reserve beside it.
+final class OutboxFile {
+    /// The files beside a database, in the order of their names.
+    private struct Names {
+        let path: String
+        var lock: String { "\(self.path)-lock" }
+        var reserve: String { "\(self.path)-reserve" }
+        var log: String { "\(self.path)-wal" }
+        var index: String { "\(self.path)-shm" }
+        var rescued: String { "\(self.path)-rescued" }
+    }
+
+    /// How much of the disk is set aside for outcomes.
+    private static let reserveSize = 256 << 10
+    /// What is written to the log before it is written into the database.
+    private static let logSize = 4 << 20
+
+    private let names: Names
+    private let options: OutboxOptions
+    private let clock: OutboxClock
+    private let lock: FileLock
+    private var database: DatabaseQueue
+    private var session: OutboxSession
+    private var identity: FileSystem.Identity?
+    private var hasReserve: Bool
+    private(set) var totals: OutboxTotals
+    /// What had been written when the log was written into the database.
+    private var checkpointed = 0
+
+    /// Opens the file, or makes it; one that is damaged is moved aside first.
+    init(path: String, options: OutboxOptions, clock: OutboxClock) throws(OutboxError) {
+        self.names = Names(path: path)
+        self.options = options
+        self.clock = clock
+        self.lock = try FileLock(path: self.names.lock)
+        do {
+            (self.database, self.session, self.totals) = try Self.open(self.names, options, clock)
+        } catch  where error.code == .corrupt {
+            try Self.moveAside(self.names, clock, options, because: error)
+            (self.database, self.session, self.totals) = try Self.open(self.names, options, clock)
+        }
+        self.identity = FileSystem.identity(path)
+        self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize)
+    }
+
+    // Before the lock goes: closing writes the log into the database.
+    deinit { try? self.database.close() }
+}
+
+// MARK: - Transactions
+
+extension OutboxFile {
+    /// Performs calls in one transaction.
+    ///
+    /// - Returns: what tells the callers, now that it is committed.
+    func perform(_ calls: [OutboxCall]) throws(OutboxError) -> [() -> Void] {
+        do {
+            return try self.database.writeWithoutTransaction { database in
+                var table = OutboxTable(
+                    database: database, session: self.session, options: self.options, totals: self.totals)
+                var answers: [() -> Void] = []
+                try database.inTransaction(.immediate) {
+                    for call in calls { answers.append(try call.perform(&table)) }
+                    return .commit
+                }
+                self.totals = table.totals
+                return answers
+            }
+        } catch {
+            throw OutboxError(error, path: self.names.path)
+        }
+    }
+
+    /// Makes sure that outcomes could still be recorded on a full disk.
+    ///
+    /// - Returns: whether there is a reserve; without one no delivery is accepted.
+    func ensureReserve() -> Bool {
+        if !self.hasReserve { self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize) }
+        return self.hasReserve
+    }
+
+    /// Gives the reserve to the database.
+    ///
+    /// - Returns: whether there was any left.
+    func releaseReserve() -> Bool {
+        guard self.hasReserve else { return false }
+        FileSystem.remove(self.names.reserve)
+        self.hasReserve = false
+        self.options.onStep?(.releasingReserve)
+        return true
+    }
+
+    /// Writes the log into the database when it has grown: behind a transaction's answers, so that nobody waits for it.
+    func checkpoint() {
+        let written = self.totals.writtenBytes - self.checkpointed
+        guard written > Self.logSize else { return }
+        self.checkpointed = self.totals.writtenBytes
+        self.options.onStep?(.checkpointing)
+        // One that fails is made up for by the next, or by SQLite's own.
+        try? self.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
+    }
+}
+
+// MARK: - Accidents
+
+extension OutboxFile {
+    /// Moves the damaged file aside and goes on with a new one.
+    func startAnew(because error: OutboxError) throws(OutboxError) {
+        try? self.database.close()
+        try Self.moveAside(self.names, self.clock, self.options, because: error)
+        try self.reopen()
+    }
+
+    /// Whether the path still leads to the file that is open.
+    var isInPlace: Bool { FileSystem.identity(self.names.path) == self.identity }
+
+    /// Puts the rows into a new file, because the open one was deleted and would be gone with the process.
+    func restore() throws(OutboxError) {
+        self.options.logger.error("The outbox's file was deleted or replaced", metadata: ["path": "\(self.names.path)"])
+        if FileSystem.identity(self.names.path) == nil {
+            FileSystem.remove(self.names.rescued)
+            do {
+                try self.database.writeWithoutTransaction { [names] in
+                    try $0.execute(sql: "VACUUM INTO ?", arguments: [names.rescued])
+                }
+            } catch {
+                throw OutboxError(error, path: self.names.path)
+            }
+            // A log that was left would be taken for that of the new file.
+            try? self.database.close()
+            FileSystem.remove(self.names.log)
+            FileSystem.remove(self.names.index)
+            try FileSystem.move(self.names.rescued, to: self.names.path)
+            try FileSystem.synchronizeFolder(of: self.names.path)
+        } else {
+            try? self.database.close()
+        }
+        try self.reopen()
+    }
+
+    private func reopen() throws(OutboxError) {
+        (self.database, self.session, self.totals) = try Self.open(self.names, self.options, self.clock)
+        self.identity = FileSystem.identity(self.names.path)
+        self.checkpointed = 0
+    }
+
+    private static func moveAside(
+        _ names: Names, _ clock: OutboxClock, _ options: OutboxOptions, because error: OutboxError
+    ) throws(OutboxError) {
+        let aside = "\(names.path).damaged-\(clock.now().wall)"
+        try FileSystem.move(names.path, to: aside)
+        try FileSystem.move(names.log, to: "\(aside)-wal")
+        FileSystem.remove(names.index)
+        try FileSystem.synchronizeFolder(of: names.path)
+        options.logger.error(
+            "The outbox's file is damaged, and was moved aside",
+            metadata: ["path": "\(names.path)", "aside": "\(aside)", "error": "\(error)"])
+    }
+}
+
+// MARK: - Opening
+
+extension OutboxFile {
+    private static func open(
+        _ names: Names, _ options: OutboxOptions, _ clock: OutboxClock
+    ) throws(OutboxError) -> (DatabaseQueue, OutboxSession, OutboxTotals) {
+        try FileSystem.create(names.path)
+        do {
+            var configuration = Configuration()
+            configuration.label = "linkspan.outbox"
+            // For readers of support tools, which finish soon.
+            configuration.busyMode = .timeout(2)
+            let queue = try DatabaseQueue(path: names.path, configuration: configuration)
+            let (session, totals) = try queue.writeWithoutTransaction { database in
+                // Before anything is written: a file that is not ours stays as it is.
+                try OutboxSchema.check(database, path: names.path)
+                try self.configure(database)
+                try OutboxSchema.migrate(database, onStep: options.onStep)
+                let session = try OutboxSession(beginning: database, clock: clock)
+                var table = OutboxTable(database: database, session: session, options: options, totals: .init())
+                try table.count()
+                return (session, table.totals)
+            }
+            return (queue, session, totals)
+        } catch {
+            throw OutboxError(error, path: names.path)
+        }
+    }
+
+    /// Has commits survive the loss of power, and readers not wait for them.
+    private static func configure(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                PRAGMA journal_mode = WAL;
+                PRAGMA synchronous = FULL;
+                PRAGMA fullfsync = ON;
+                PRAGMA checkpoint_fullfsync = ON;
+                PRAGMA wal_autocheckpoint = 8000;
+                PRAGMA journal_size_limit = 4194304;
+                PRAGMA cell_size_check = ON;
+                PRAGMA trusted_schema = OFF;
+                """)
+        let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
+        guard mode == "wal" else { throw OutboxError(.inputOutput, "the file system has no write-ahead log") }
+    }
+}
+
+/// One opening of the file.
+struct OutboxSession {
+    let number: Int64
+    /// The names of the file and of this opening: what the keys made here begin with.
+    let prefix: String
+    let clock: OutboxClock
+
+    /// Begins an opening.
+    init(beginning database: Database, clock: OutboxClock) throws {
+        let token = Token.make()
+        try database.inTransaction(.immediate) {
+            try database.execute(
+                sql: "INSERT INTO session (token, start) VALUES (?, ?)", arguments: [token, clock.start])
+            // Rows are that old only if nobody has sent them for a thousand openings; then the wall clock has to do.
+            try database.execute(
+                sql: "DELETE FROM session WHERE number <= ?", arguments: [database.lastInsertedRowID - 1_000])
+            return .commit
+        }
+        self.number = try Int64.fetchOne(database, sql: "SELECT max(number) FROM session") ?? 0
+        let producer = try String.fetchOne(database, sql: "SELECT id FROM producer") ?? ""
+        self.prefix = "\(producer).\(token)"
+        self.clock = clock
+    }
+}

@@ -1,0 +1,131 @@
+public import Linkspan
+internal import LinkspanRuntime
+
+extension Outbox {
+    /// Opens the file now, to find out early whether that can be done.
+    ///
+    /// - Throws: ``OutboxError``.
+    public func prepare() async throws(OutboxError) { try await self.ask { _ in } }
+
+    /// Closes the file, behind what was asked before; another outbox may open it then.
+    ///
+    /// Whatever is asked afterwards fails with code ``OutboxError/Code/closed``. Release the connections first.
+    public func close() async {
+        await withCheckedContinuation { continuation in
+            // Two jobs behind: the first is behind the calls, the second behind the transaction they began.
+            self.executor.execute {
+                self.executor.execute {
+                    self.closeFile()
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    /// What the file holds.
+    ///
+    /// - Throws: ``OutboxError``.
+    public func figures() async throws(OutboxError) -> OutboxFigures { try await self.ask { try $0.figures() } }
+}
+
+// MARK: - Outcomes
+
+extension Outbox {
+    /// The outcomes of an account that are not confirmed, the oldest first, and then each new one as it comes.
+    ///
+    /// Whatever is not confirmed comes again in the next sequence, in this process or a later one:
+    ///
+    /// ```swift
+    /// for try await entry in outbox.outcomes(account: "ann") {
+    ///     show(entry)
+    ///     try await outbox.confirm(entry)
+    /// }
+    /// ```
+    ///
+    /// The sequence ends with its task, and fails with an ``OutboxError``.
+    ///
+    /// - Parameter account: whose outcomes; nil for connections without credentials.
+    public func outcomes(account: String? = nil) -> AsyncThrowingStream<OutboxEntry, any Error> {
+        let place = Lock<Int64>(0)
+        return AsyncThrowingStream {
+            while !Task.isCancelled {
+                let former = place.withLock { $0 }
+                let next = try await self.ask { try $0.outcomes(account: account, after: former, limit: 1) }.first
+                if let next {
+                    place.withLock { $0 = next.place }
+                    return next
+                }
+                await self.waitForEnd(after: former)
+            }
+            return nil
+        }
+    }
+
+    /// Returns when there may be an outcome behind a place, or the task is cancelled.
+    private func waitForEnd(after place: Int64) async {
+        let wait = OutcomeWait(after: place)
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.executor.execute { self.engine.value.begin(wait) { continuation.resume() } }
+                // The handler below may have run too early to find it.
+                if Task.isCancelled { self.executor.execute { self.engine.value.end(wait) } }
+            }
+        } onCancel: {
+            self.executor.execute { self.engine.value.end(wait) }
+        }
+    }
+
+    /// Confirms that the app has dealt with an outcome: the row is erased.
+    ///
+    /// Its key is unknown from then on, and a delivery with the same one is a new one.
+    ///
+    /// - Parameter entry: an entry of ``outcomes(account:)``.
+    /// - Returns: whether the outcome was there.
+    /// - Throws: ``OutboxError``.
+    @discardableResult
+    public func confirm(_ entry: OutboxEntry) async throws(OutboxError) -> Bool {
+        try await self.confirm(DeliveryReceipt(key: entry.delivery.key), account: entry.delivery.account)
+    }
+
+    /// Confirms that the app has dealt with the outcome of a delivery: its row is erased.
+    ///
+    /// - Parameters:
+    ///   - receipt: names the delivery.
+    ///   - account: whose it is.
+    /// - Returns: whether the outcome was there; false while the delivery waits.
+    /// - Throws: ``OutboxError``.
+    @discardableResult
+    public func confirm(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
+        try await self.ask { try $0.confirm(key: receipt.key, account: account) }
+    }
+}
+
+// MARK: - Asking
+
+extension Outbox {
+    /// Performs `body` in the next transaction, and waits for its commit.
+    func ask<Answer: Sendable>(
+        _ body: @escaping @Sendable (inout OutboxTable) throws -> Answer
+    ) async throws(OutboxError) -> Answer {
+        let result = await withCheckedContinuation { continuation in
+            self.executor.execute { self.add(perform: body) { continuation.resume(returning: $0) } }
+        }
+        return try result.get()
+    }
+
+    /// Performs `body` in the next transaction; called on the executor.
+    func add<Answer>(
+        perform body: @escaping (inout OutboxTable) throws -> Answer,
+        answer: @escaping (Result<Answer, OutboxError>) -> Void
+    ) {
+        self.add(.other) { table in
+            let value = try body(&table)
+            return { answer(.success(value)) }
+        } fail: {
+            answer(.failure($0))
+        }
+    }
+
+    /// Closes the file; called on the executor.
+    func closeFile() { self.engine.value.close() }
+}

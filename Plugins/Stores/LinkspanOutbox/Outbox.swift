@@ -1,0 +1,154 @@
+public import Linkspan
+public import LinkspanRuntime
+
+/// Keeps deliveries in a file, so that they survive the process, however it ends.
+///
+/// ```swift
+/// let outbox = Outbox(path: folder + "/outbox.sqlite")
+/// let handler = try ConnectionBuilder(url).transport(.socketIO()).credentials(user)
+///     .options { $0.store = outbox }
+///     .connect(by: manager)
+/// let receipt = try await handler.enqueue("say", "hello")
+/// ```
+///
+/// Accepted means committed: SQLite has written the row to the disk (WAL, `synchronous = FULL`, `F_FULLFSYNC` on Apple's
+/// platforms) before `enqueue` returns or anything is sent. What many callers hand over while a commit is written becomes
+/// one commit. All of it happens on an executor of the outbox, never on that of a connection.
+///
+/// One outbox has a file open at a time. The file is made with mode 0600; beside it lie `-wal` and `-shm` of SQLite, `-lock`,
+/// and `-reserve`, which is given up when the disk is full so that outcomes can still be recorded.
+///
+/// Outcomes stay until they are confirmed; see ``confirm(_:account:)``.
+public final class Outbox: DeliveryStore {
+    /// Where the file is used.
+    public let executor: any JobExecutor
+    /// The file.
+    public let path: String
+    private let onStep: (@Sendable (OutboxStep) -> Void)?
+    let engine: Confined<OutboxEngine>
+
+    /// Makes an outbox; its file is opened, or made, when it is first used.
+    ///
+    /// - Parameters:
+    ///   - path: the file, in a folder that is there.
+    ///   - configure: changes the options.
+    public convenience init(path: String, _ configure: (inout OutboxOptions) -> Void = { _ in }) {
+        self.init(
+            path: path, options: OutboxOptions(configure), clock: .system,
+            executor: DispatchExecutor(label: "linkspan.outbox"))
+    }
+
+    init(path: String, options: OutboxOptions, clock: OutboxClock, executor: any JobExecutor) {
+        self.path = path
+        self.onStep = options.onStep
+        self.executor = executor
+        self.engine = Confined(OutboxEngine(path: path, options: options, clock: clock), to: executor)
+    }
+
+    /// Has a call performed in the next transaction; called on the executor.
+    func add(
+        _ kind: OutboxCall.Kind, _ perform: @escaping (inout OutboxTable) throws -> () -> Void,
+        fail: @escaping (OutboxError) -> Void
+    ) {
+        let mustBegin = self.engine.value.add(OutboxCall(kind: kind, perform: perform, fail: fail))
+        // Behind the jobs that are here already: their calls are part of the same transaction.
+        if mustBegin { self.executor.execute { self.performCalls() } }
+    }
+
+    private func performCalls() {
+        guard !self.engine.value.performCalls() else { return }
+        self.executor.schedule(after: .milliseconds(250)) { self.performCalls() }
+    }
+}
+
+// MARK: - What connections ask
+
+extension Outbox {
+    /// Opens an account's rows for one connection at a time.
+    public func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+        self.add(.other) { [engine] table in
+            let last = table.totals.lastNumber
+            return { engine.value.open(account, last: last, answer) }
+        } fail: {
+            answer(.failure($0))
+        }
+    }
+
+    /// Answers with rows that were there when the account was opened and have no outcome.
+    public func load(
+        account: String?, after number: UInt64, rows: Int, bytes: Int,
+        _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void
+    ) {
+        let last = self.engine.value.last(account)
+        self.add(.other) { [engine] table in
+            let page = try table.waiting(account: account, after: number, upTo: last, rows: rows, bytes: bytes)
+            return { answer(.success(engine.value.withLateOutcomes(page))) }
+        } fail: {
+            answer(.failure($0))
+        }
+    }
+
+    /// Keeps a delivery, and answers when it is committed.
+    public func keep(
+        _ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void
+    ) {
+        self.add(.keep) { [onStep] table in
+            onStep?(.keeping)
+            let kept = try table.keep(delivery)
+            onStep?(.kept)
+            return {
+                onStep?(.keepCommitted)
+                answer(kept)
+            }
+        } fail: {
+            answer(.failure($0))
+        }
+    }
+
+    /// Records an outcome; one that cannot be recorded is tried again with each later commit.
+    public func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) {
+        self.add(.end) { [onStep] table in
+            onStep?(.ending)
+            try table.end(delivery)
+            return {
+                onStep?(.endCommitted)
+                answer()
+            }
+        } fail: { [engine] error in
+            engine.value.keepForLater(delivery, error)
+            answer()
+        }
+    }
+
+    /// Answers with the row of a key.
+    public func find(
+        key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void
+    ) {
+        self.add(.other) { table in
+            let row = try table.find(key: key, account: account)
+            return { answer(.success(row)) }
+        } fail: {
+            answer(.failure($0))
+        }
+    }
+
+    /// Closes an account, and opens it for the connection that has waited longest.
+    public func close(account: String?) {
+        self.add(.other) { [engine] table in
+            let last = table.totals.lastNumber
+            return { engine.value.close(account, last: last) }
+        } fail: { [engine] _ in
+            engine.value.close(account, last: 0)
+        }
+    }
+
+    /// Erases all rows of an account, with their outcomes.
+    public func erase(account: String?, _ answer: @escaping @Sendable () -> Void) {
+        self.add(.other) { table in
+            try table.erase(account: account)
+            return answer
+        } fail: { _ in
+            answer()
+        }
+    }
+}

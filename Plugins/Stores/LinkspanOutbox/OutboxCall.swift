@@ -1,0 +1,20 @@
+/// A call that waits for the next transaction.
+struct OutboxCall {
+    enum Kind {
+        /// Adds a row: refused when the disk is as good as full.
+        case keep
+        /// Records an outcome: may use the reserve, and is tried again later when it fails all the same.
+        case end
+        /// Anything else.
+        case other
+    }
+
+    let kind: Kind
+    /// Performs the call in a transaction; what it returns tells the caller, once that is committed.
+    ///
+    /// Called once more after a transaction that failed, so it changes nothing but the table; and on the queue of the
+    /// database, so it touches nothing else that is confined to the outbox's executor.
+    let perform: (inout OutboxTable) throws -> () -> Void
+    /// Tells the caller that it cannot be done.
+    let fail: (OutboxError) -> Void
+}

@@ -1,0 +1,218 @@
+internal import Linkspan
+internal import Logging
+
+/// The outbox on its executor: gathers calls, and performs all that have come in one transaction.
+///
+/// There is no timer in it: while a transaction is written, the calls behind it gather, and are the next one.
+final class OutboxEngine {
+    private let path: String
+    private let options: OutboxOptions
+    private let clock: OutboxClock
+    private var file: OutboxFile?
+    private var isClosed = false
+    private var calls: [OutboxCall] = []
+    /// Outcomes that could not be recorded, and are tried again with each transaction.
+    private var unrecorded: [StoredDelivery] = []
+    private var waits: [(wait: OutcomeWait, answer: @Sendable () -> Void)] = []
+    private var openings: [String?: Opening] = [:]
+
+    /// An account that a connection has open, and the connections that wait for it.
+    private struct Opening {
+        /// The last row that there was.
+        var last: UInt64
+        var waiting: [@Sendable (Result<Void, any Error>) -> Void] = []
+    }
+
+    init(path: String, options: OutboxOptions, clock: OutboxClock) {
+        self.path = path
+        self.options = options
+        self.clock = clock
+    }
+
+    /// What the file holds; nil while it is not open.
+    var totals: OutboxTotals? { self.file?.totals }
+}
+
+// MARK: - Transactions
+
+extension OutboxEngine {
+    /// Adds a call to the next transaction.
+    ///
+    /// - Returns: whether that has to be begun; otherwise somebody else does.
+    func add(_ call: OutboxCall) -> Bool {
+        self.calls.append(call)
+        return self.calls.count == 1
+    }
+
+    /// Performs the calls that have come, in their order.
+    ///
+    /// - Returns: false when they go on waiting for the file.
+    func performCalls() -> Bool {
+        let calls = self.calls
+        do {
+            let file = try self.openFile()
+            self.calls = []
+            self.perform(calls, in: file)
+        } catch  where error.code == .inUse && self.options.whenInUse == .wait {
+            return false
+        } catch {
+            self.calls = []
+            for call in calls { call.fail(error) }
+        }
+        return true
+    }
+
+    private func openFile() throws(OutboxError) -> OutboxFile {
+        guard !self.isClosed else { throw OutboxError(.closed, "'\(self.path)' was closed") }
+        if let file = self.file {
+            if !file.isInPlace { try file.restore() }
+            return file
+        }
+        let file = try OutboxFile(path: self.path, options: self.options, clock: self.clock)
+        self.file = file
+        return file
+    }
+
+    private func perform(_ calls: [OutboxCall], in file: OutboxFile) {
+        self.recordLate(in: file)
+        var calls = calls
+        if calls.contains(where: { $0.kind == .keep }), !file.ensureReserve() {
+            for call in calls where call.kind == .keep {
+                call.fail(OutboxError(.diskFull, "'\(self.path)': no room for the reserve beside it"))
+            }
+            calls.removeAll { $0.kind == .keep }
+        }
+        do throws(OutboxError) {
+            for answer in try file.perform(calls) { answer() }
+            self.endWaits { file.totals.lastEnded > $0.place }
+            file.checkpoint()
+        } catch {
+            // One by one, so that one that cannot be done leaves the others alone.
+            for call in calls { self.performAlone(call, in: file) }
+        }
+    }
+
+    private func performAlone(_ call: OutboxCall, in file: OutboxFile, isSecondTry: Bool = false) {
+        do throws(OutboxError) {
+            for answer in try file.perform([call]) { answer() }
+            self.endWaits { file.totals.lastEnded > $0.place }
+        } catch {
+            if !isSecondTry, self.hasMended(file, after: error, for: call) {
+                self.performAlone(call, in: file, isSecondTry: true)
+            } else {
+                call.fail(error)
+            }
+        }
+    }
+
+    /// Does what can be done about a failure.
+    private func hasMended(_ file: OutboxFile, after error: OutboxError, for call: OutboxCall) -> Bool {
+        switch error.code {
+        case .diskFull where call.kind != .keep:
+            return file.releaseReserve()
+        case .corrupt:
+            do throws(OutboxError) {
+                try file.startAnew(because: error)
+                return true
+            } catch {
+                self.options.logger.error("The outbox cannot go on", metadata: ["error": "\(error)"])
+                self.file = nil
+                return false
+            }
+        default:
+            return false
+        }
+    }
+
+    /// Remembers an outcome that could not be recorded.
+    func keepForLater(_ delivery: StoredDelivery, _ error: OutboxError) {
+        if self.unrecorded.isEmpty {
+            self.options.logger.error("Outcomes cannot be recorded", metadata: ["error": "\(error)"])
+        }
+        self.unrecorded.append(delivery)
+    }
+
+    private func recordLate(in file: OutboxFile) {
+        guard !self.unrecorded.isEmpty else { return }
+        let calls = self.unrecorded.map { delivery in
+            OutboxCall(kind: .end) { table in
+                try table.end(delivery)
+                return {}
+            } fail: { _ in
+            }
+        }
+        guard (try? file.perform(calls)) != nil else { return }
+        self.unrecorded = []
+    }
+
+    /// Rows of the file, with the outcomes that could not be recorded there.
+    func withLateOutcomes(_ rows: [StoredDelivery]) -> [StoredDelivery] {
+        guard !self.unrecorded.isEmpty else { return rows }
+        return rows.map { row in
+            self.unrecorded.first { $0.key == row.key && $0.account == row.account } ?? row
+        }
+    }
+}
+
+// MARK: - Outcomes
+
+extension OutboxEngine {
+    /// Answers when there is an outcome behind a place.
+    func begin(_ wait: OutcomeWait, _ answer: @escaping @Sendable () -> Void) {
+        guard !self.isClosed, self.file.map({ $0.totals.lastEnded <= wait.place }) ?? true else { return answer() }
+        self.waits.append((wait, answer))
+    }
+
+    /// Answers a wait that is over; nothing happens when it was answered.
+    func end(_ wait: OutcomeWait) { self.endWaits { $0 === wait } }
+
+    private func endWaits(where isOver: (OutcomeWait) -> Bool) {
+        guard !self.waits.isEmpty else { return }
+        let over = self.waits.filter { isOver($0.wait) }
+        self.waits.removeAll { isOver($0.wait) }
+        for (_, answer) in over { answer() }
+    }
+}
+
+/// Somebody who waits for an outcome behind a place.
+final class OutcomeWait: Sendable {
+    let place: Int64
+
+    init(after place: Int64) { self.place = place }
+}
+
+// MARK: - Accounts
+
+extension OutboxEngine {
+    /// Opens an account for one connection at a time; the next one waits.
+    func open(_ account: String?, last: UInt64, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+        guard self.openings[account] == nil else {
+            self.openings[account]?.waiting.append(answer)
+            return
+        }
+        self.openings[account] = Opening(last: last)
+        answer(.success(()))
+    }
+
+    /// The last row that was there when an account was opened.
+    func last(_ account: String?) -> UInt64 { self.openings[account]?.last ?? 0 }
+
+    /// Closes an account, and opens it for the connection that has waited longest.
+    func close(_ account: String?, last: UInt64) {
+        guard var opening = self.openings[account], !opening.waiting.isEmpty else {
+            self.openings[account] = nil
+            return
+        }
+        let next = opening.waiting.removeFirst()
+        opening.last = last
+        self.openings[account] = opening
+        next(.success(()))
+    }
+
+    /// Closes the file; calls fail from now on.
+    func close() {
+        self.isClosed = true
+        self.file = nil
+        self.endWaits { _ in true }
+    }
+}

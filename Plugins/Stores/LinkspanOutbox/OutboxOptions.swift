@@ -1,0 +1,42 @@
+public import Logging
+
+/// How much an outbox keeps, for how long, and what it does beyond that.
+public struct OutboxOptions: Sendable {
+    /// Deliveries of all accounts that may wait; what goes beyond is refused.
+    ///
+    /// Default 100,000.
+    public var rows = 100_000
+    /// Their bytes.
+    ///
+    /// Default 256 MiB.
+    public var bytes = 256 << 20
+    /// How long a delivery may wait, over all restarts; one that is older ends as expired when it is loaded.
+    ///
+    /// Default 7 days. While the system runs on, the time is that of the clock that nobody sets.
+    public var maximumAge = Duration.seconds(7 * 86_400)
+    /// Outcomes that are kept until they are confirmed; beyond that the oldest make room.
+    ///
+    /// Default 10,000.
+    public var outcomes = 10_000
+    /// What is done about a file that another process has open.
+    ///
+    /// Default ``Contention/fail``.
+    public var whenInUse = Contention.fail
+    /// Gets a warning of each incident: a damaged file moved aside, a full disk.
+    ///
+    /// Default: the one that swift-log makes for the label `linkspan.outbox`.
+    public var logger = Logger(label: "linkspan.outbox")
+    /// Called on the outbox's executor at each step that matters to a crash.
+    @_spi(OutboxSteps) public var onStep: (@Sendable (OutboxStep) -> Void)?
+
+    /// Options with the defaults named at the properties, changed by `configure`.
+    public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
+
+    /// What is done about a file that is in use.
+    public enum Contention: String, Sendable, Hashable, CaseIterable {
+        /// Calls fail with code ``OutboxError/Code/inUse``; a connection asks again every 5 s.
+        case fail
+        /// Calls wait until the file is free.
+        case wait
+    }
+}

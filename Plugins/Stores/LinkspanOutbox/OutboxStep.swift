@@ -1,0 +1,19 @@
+/// The places at which a process can die that mean something different to what is kept: for tests that kill it there.
+@_spi(OutboxSteps) public enum OutboxStep: String, Sendable, CaseIterable {
+    /// A delivery is about to be inserted.
+    case keeping
+    /// A delivery is inserted, and the transaction goes on.
+    case kept
+    /// A delivery is committed, and nobody has been told.
+    case keepCommitted
+    /// An outcome is about to be recorded.
+    case ending
+    /// An outcome is committed, and nobody has been told.
+    case endCommitted
+    /// The log is about to be written into the database.
+    case checkpointing
+    /// The tables are being made or changed, inside a transaction.
+    case migrating
+    /// The disk is full, and the reserve was just deleted.
+    case releasingReserve
+}

@@ -1,0 +1,232 @@
+internal import Foundation
+internal import GRDB
+internal import Linkspan
+
+/// The rows of the file, inside one transaction.
+struct OutboxTable {
+    let database: Database
+    let session: OutboxSession
+    let options: OutboxOptions
+    var totals: OutboxTotals
+
+    /// What reading rows takes, with the start of the system in which each was kept.
+    private static let columns = """
+        delivery.number, account, key, ordering_key, event, content, timeout, kept_wall, kept_start, start,
+        ended, fate, code, certainty, message, reply
+        """
+    private static let rows = "SELECT \(columns) FROM delivery LEFT JOIN session ON session.number = delivery.session"
+
+    /// What a change of a row writes to the log beside the row, when it is committed alone.
+    private static let writtenPages = 4 * 4_096
+
+    /// Runs a statement that is prepared once.
+    private func run(_ sql: String, _ arguments: StatementArguments) throws {
+        try self.database.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    /// The account as it stands in the column.
+    private static func column(_ account: String?) -> String { account.map { "@\($0)" } ?? "" }
+}
+
+// MARK: - What connections ask
+
+extension OutboxTable {
+    /// Adds a delivery, or answers with the row of the same key.
+    mutating func keep(_ delivery: StoredDelivery) throws -> Result<StoredDelivery, any Error> {
+        if let former = try self.find(key: delivery.key, account: delivery.account) { return .success(former) }
+        let size = delivery.event.utf8.count + delivery.key.utf8.count + delivery.payload.byteCount
+        guard self.totals.waiting < self.options.rows, self.totals.waitingBytes + size <= self.options.bytes else {
+            return .failure(
+                OutboxError(.full, "\(self.totals.waiting) deliveries of \(self.totals.waitingBytes) bytes are waiting")
+            )
+        }
+        var row = delivery
+        row.number = self.totals.lastNumber + 1
+        let now = self.session.clock.now()
+        try self.run(
+            """
+            INSERT INTO delivery
+                (number, account, key, ordering_key, event, content, size, timeout, session, kept_wall, kept_start)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                Int64(row.number), Self.column(row.account), row.key, row.orderingKey, row.event,
+                PayloadCoding.encode(row.payload), size, row.timeout?.milliseconds, self.session.number, now.wall,
+                now.sinceStart,
+            ])
+        self.totals.lastNumber = row.number
+        self.totals.waiting += 1
+        self.totals.writtenBytes += size + Self.writtenPages
+        self.totals.waitingBytes += size
+        return .success(row)
+    }
+
+    /// Records the outcome of a delivery that waits; nothing happens when there is no such row.
+    mutating func end(_ delivery: StoredDelivery) throws {
+        guard let outcome = delivery.outcome else { return }
+        let account = Self.column(delivery.account)
+        let waiting = try self.database.cachedStatement(
+            sql: "SELECT number, size FROM delivery WHERE account = ? AND key = ? AND ended IS NULL")
+        guard let row = try Row.fetchOne(waiting, arguments: [account, delivery.key]) else { return }
+        let (number, size): (Int64, Int) = (row[0], row[1])
+        let columns = OutcomeColumns(outcome)
+        try self.run(
+            """
+            UPDATE delivery SET ended = ?, fate = ?, code = ?, certainty = ?, message = ?, reply = ?,
+                content = iif(?, NULL, content)
+            WHERE number = ?
+            """,
+            [
+                self.totals.lastEnded + 1, columns.fate.rawValue, columns.code, columns.certainty, columns.message,
+                columns.reply, columns.fate == .delivered, number,
+            ])
+        self.totals.lastEnded += 1
+        self.totals.waiting -= 1
+        self.totals.writtenBytes += Self.writtenPages
+        self.totals.waitingBytes -= size
+        self.totals.outcomes += 1
+        try self.dropOldOutcomes()
+    }
+
+    /// Has the oldest outcomes make room.
+    private mutating func dropOldOutcomes() throws {
+        guard self.totals.outcomes > self.options.outcomes else { return }
+        try self.run(
+            """
+            DELETE FROM delivery WHERE number =
+                (SELECT number FROM delivery WHERE ended IS NOT NULL ORDER BY ended LIMIT 1)
+            """, [])
+        self.totals.outcomes -= self.database.changesCount
+    }
+
+    /// The row of a key.
+    func find(key: String, account: String?) throws -> StoredDelivery? {
+        let statement = try self.database.cachedStatement(sql: "\(Self.rows) WHERE account = ? AND key = ?")
+        let row = try Row.fetchOne(statement, arguments: [Self.column(account), key])
+        return try row.map { try self.entry($0).delivery }
+    }
+
+    /// Rows that wait, in the order of their numbers.
+    func waiting(
+        account: String?, after number: UInt64, upTo last: UInt64, rows: Int, bytes: Int
+    ) throws -> [StoredDelivery] {
+        let statement = try self.database.cachedStatement(
+            sql: """
+                \(Self.rows) WHERE account = ? AND ended IS NULL AND delivery.number > ? AND delivery.number <= ?
+                ORDER BY delivery.number LIMIT ?
+                """)
+        let cursor = try Row.fetchCursor(
+            statement, arguments: [Self.column(account), Int64(clamping: number), Int64(clamping: last), rows])
+        var (page, size) = ([StoredDelivery](), 0)
+        while let row = try cursor.next() {
+            let delivery = try self.entry(row).delivery
+            size += delivery.payload.byteCount
+            guard page.isEmpty || size <= bytes else { break }
+            page.append(delivery)
+        }
+        return page
+    }
+
+    /// Erases all rows of an account.
+    mutating func erase(account: String?) throws {
+        try self.run("DELETE FROM delivery WHERE account = ?", [Self.column(account)])
+        try self.count()
+    }
+
+    /// Counts what the file holds.
+    mutating func count() throws {
+        let waiting = try Row.fetchOne(
+            self.database, sql: "SELECT count(*), coalesce(sum(size), 0) FROM delivery WHERE ended IS NULL")
+        self.totals.waiting = waiting?[0] ?? 0
+        self.totals.waitingBytes = waiting?[1] ?? 0
+        let outcomes = try Row.fetchOne(
+            self.database, sql: "SELECT count(*), coalesce(max(ended), 0) FROM delivery WHERE ended IS NOT NULL")
+        self.totals.outcomes = outcomes?[0] ?? 0
+        // Of the rows that there were, some may be erased.
+        self.totals.lastEnded = max(self.totals.lastEnded, outcomes?[1] ?? 0)
+        let last = try Int64.fetchOne(self.database, sql: "SELECT max(number) FROM delivery") ?? 0
+        self.totals.lastNumber = max(self.totals.lastNumber, UInt64(last))
+    }
+}
+
+// MARK: - What apps ask
+
+extension OutboxTable {
+    /// Outcomes of an account that are not confirmed, in the order in which they came.
+    func outcomes(account: String?, after place: Int64, limit: Int) throws -> [OutboxEntry] {
+        let statement = try self.database.cachedStatement(
+            sql: "\(Self.rows) WHERE ended > ? AND account = ? ORDER BY ended LIMIT ?")
+        let cursor = try Row.fetchCursor(statement, arguments: [place, Self.column(account), limit])
+        var entries: [OutboxEntry] = []
+        while let row = try cursor.next() { entries.append(try self.entry(row)) }
+        return entries
+    }
+
+    /// What the file holds.
+    func figures() throws -> OutboxFigures {
+        let oldest = try Row.fetchOne(
+            self.database, sql: "\(Self.rows) WHERE ended IS NULL ORDER BY delivery.number LIMIT 1")
+        return OutboxFigures(
+            waiting: self.totals.waiting, bytes: self.totals.waitingBytes,
+            oldest: try oldest.map { try self.entry($0).age },
+            outcomes: self.totals.outcomes)
+    }
+
+    /// Rows of all accounts, in the order of their numbers.
+    func entries(after number: UInt64, limit: Int) throws -> [OutboxEntry] {
+        let statement = try self.database.cachedStatement(
+            sql: "\(Self.rows) WHERE delivery.number > ? ORDER BY delivery.number LIMIT ?")
+        let cursor = try Row.fetchCursor(statement, arguments: [Int64(clamping: number), limit])
+        var entries: [OutboxEntry] = []
+        while let row = try cursor.next() { entries.append(try self.entry(row)) }
+        return entries
+    }
+
+    /// Forgets the outcome of a delivery.
+    ///
+    /// - Returns: whether there was one.
+    mutating func confirm(key: String, account: String?) throws -> Bool {
+        try self.run(
+            "DELETE FROM delivery WHERE account = ? AND key = ? AND ended IS NOT NULL", [Self.column(account), key])
+        let count = self.database.changesCount
+        self.totals.outcomes -= count
+        return count > 0
+    }
+}
+
+// MARK: - Rows
+
+extension OutboxTable {
+    private func entry(_ row: Row) throws -> OutboxEntry {
+        let number: Int64 = row["number"]
+        let account: String = row["account"]
+        let content: Data? = row["content"]
+        guard let payload = content.map(PayloadCoding.decode) ?? .empty else {
+            throw OutboxError(.corrupt, "row \(number) has no payload that can be read")
+        }
+        var delivery = StoredDelivery(
+            key: row["key"], account: account.isEmpty ? nil : String(account.dropFirst()),
+            orderingKey: row["ordering_key"], event: row["event"], payload: payload)
+        delivery.number = UInt64(number)
+        let age = self.session.clock.elapsed(
+            since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")
+        delivery.timeout = self.timeLeft(row["timeout"], age: age)
+        let columns = OutcomeColumns(row)
+        delivery.outcome = try columns?.outcome(number: number)
+        return OutboxEntry(delivery: delivery, fate: columns?.fate, age: .milliseconds(age), place: row["ended"] ?? 0)
+    }
+
+    /// What is left of a row's timeout and of the age that rows may reach; never more than there was at first.
+    private func timeLeft(_ timeout: Int64?, age: Int64) -> Duration {
+        let limit = min(timeout ?? .max, self.options.maximumAge.milliseconds)
+        return .milliseconds(max(0, limit - age))
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+        return overflow ? .max : product + attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,15 @@
+/// What the file holds, counted as it changes.
+struct OutboxTotals: Sendable, Hashable {
+    /// The number of the latest row.
+    var lastNumber: UInt64 = 0
+    /// The place of the latest outcome.
+    var lastEnded: Int64 = 0
+    /// Deliveries that wait.
+    var waiting = 0
+    /// Their bytes.
+    var waitingBytes = 0
+    /// About how much was written to the log, since the file was opened.
+    var writtenBytes = 0
+    /// Outcomes that are not confirmed.
+    var outcomes = 0
+}

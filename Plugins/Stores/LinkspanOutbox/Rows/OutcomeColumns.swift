@@ -1,0 +1,48 @@
+internal import Foundation
+internal import GRDB
+internal import Linkspan
+
+/// An outcome as it stands in a row.
+struct OutcomeColumns {
+    let fate: DeliveryFate
+    let code: String?
+    let certainty: Int?
+    let message: String?
+    let reply: Data?
+
+    init(_ outcome: Result<Payload, LinkspanError>) {
+        self.fate = DeliveryFate(outcome)
+        switch outcome {
+        case .success(let reply):
+            (self.code, self.certainty, self.message) = (nil, nil, nil)
+            self.reply = PayloadCoding.encode(reply)
+        case .failure(let error):
+            self.code = error.code.rawValue
+            self.certainty = error.certainty.map { $0 == .notSent ? 0 : 1 }
+            self.message = error.message
+            self.reply = error.details.map(PayloadCoding.encode)
+        }
+    }
+
+    /// The outcome in a row; nil while the delivery waits.
+    init?(_ row: Row) {
+        guard let fate = (row["fate"] as Int?).flatMap(DeliveryFate.init(rawValue:)) else { return nil }
+        self.fate = fate
+        self.code = row["code"]
+        self.certainty = row["certainty"]
+        self.message = row["message"]
+        self.reply = row["reply"]
+    }
+
+    func outcome(number: Int64) throws -> Result<Payload, LinkspanError> {
+        let reply = self.reply.flatMap(PayloadCoding.decode)
+        guard self.fate == .delivered else {
+            let certainty = self.certainty.map { $0 == 0 ? LinkspanError.Certainty.notSent : .unknown }
+            return .failure(
+                LinkspanError(
+                    .init(rawValue: self.code ?? ""), self.message ?? "", certainty: certainty, details: reply))
+        }
+        guard let reply else { throw OutboxError(.corrupt, "row \(number) has no reply that can be read") }
+        return .success(reply)
+    }
+}

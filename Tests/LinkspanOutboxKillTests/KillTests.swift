@@ -1,0 +1,182 @@
+internal import EventJournal
+internal import Foundation
+internal import Linkspan
+internal import LinkspanDevServer
+internal import LinkspanInMemory
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+/// Kills a client process with an outbox again and again, and asks a server that recognises keys what has arrived.
+///
+/// 12 times for each wire, or as often as the environment variable `TEST_KILLS` says.
+@Suite("Outbox of a killed process", .serialized, .timeLimit(.minutes(60)))
+struct KillTests {
+    enum Wire: String, CaseIterable {
+        case socketIO, webSocket
+    }
+
+    /// When the client dies.
+    enum Moment: Sendable, CaseIterable {
+        /// When it has said so many lines: anywhere.
+        case anywhere
+        /// K1: before the row is inserted.
+        case keeping
+        /// K2: inside the transaction.
+        case kept
+        /// K3: committed, and the caller not told.
+        case keepCommitted
+        /// K4: the caller told, perhaps nothing sent.
+        case accepted
+        /// K5: the server does not read, and frames are written in part.
+        case halfWritten
+        /// K6: the server has applied it, and has not replied.
+        case unanswered
+        /// K7: the reply is there, and not recorded.
+        case ending
+        /// K8: recorded, and nobody told.
+        case endCommitted
+        /// K9: the outcome offered, and not confirmed.
+        case offered
+        /// K10: the log is being written into the database.
+        case checkpointing
+    }
+
+    private static var kills: Int { ProcessInfo.processInfo.environment["TEST_KILLS"].flatMap(Int.init) ?? 12 }
+
+    @Test(arguments: Wire.allCases)
+    func `what a killed client was promised is applied once, in order, and its outcome offered`(
+        _ wire: Wire
+    ) async throws {
+        let (effects, folder) = (
+            Effects(), FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        )
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let server = DevServer(hub: effects.hub)
+        try await server.start()
+        let url = wire == .socketIO ? server.socketIOURL : server.webSocketURL
+        var course = Course(
+            effects: effects, server: server,
+            arguments: ["--file", folder.appendingPathComponent("outbox.sqlite").path, "--url", url],
+            errors: folder.appendingPathComponent("errors").path)
+        for number in 0..<Self.kills {
+            try await course.kill(at: Moment.allCases[number % Moment.allCases.count], run: number)
+        }
+        try await course.drain()
+        await server.stop()
+        course.check()
+        print("killed over \(wire.rawValue): \(course.figures)")
+    }
+}
+
+/// A client that is killed again and again, what it was promised, and what the server saw.
+private struct Course {
+    let effects: Effects
+    let server: DevServer
+    let arguments: [String]
+    let errors: String
+    private var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
+    private var accepted: Set<String> = []
+    private var offered: Set<String> = []
+    private var kills: [String: Int] = [:]
+    private var drops = 0
+
+    init(effects: Effects, server: DevServer, arguments: [String], errors: String) {
+        self.effects = effects
+        self.server = server
+        self.arguments = arguments
+        self.errors = errors
+    }
+
+    var figures: String {
+        let record = self.effects.record
+        return
+            "\(self.kills.values.reduce(0, +)) kills \(self.kills.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }), "
+            + "\(self.accepted.count) accepted, \(record.replies.count) applied, \(record.repetitions) repeated, "
+            + "\(self.drops) links dropped"
+    }
+
+    /// Runs the client until it dies.
+    mutating func kill(at moment: KillTests.Moment, run: Int) async throws {
+        let count = Int.random(in: 1...150, using: &self.generator)
+        let dropAt = Int.random(in: 1...100, using: &self.generator)
+        var arguments = self.arguments + ["--run", "\(run)"]
+        let victim = Lock<Victim?>(nil)
+        let (server, hub, drops) = (self.server, self.effects.hub, Lock(0))
+        let killsUnanswered = if case .unanswered = moment { true } else { false }
+        self.effects.onArrival { number in
+            if number == dropAt {
+                drops.withLock { $0 += 1 }
+                for peer in hub.peers { server.drop(peer) }
+                return false
+            }
+            guard killsUnanswered, number >= count else { return true }
+            victim.withLock { $0 }?.kill()
+            return false
+        }
+        switch moment {
+        case .anywhere, .unanswered: ()
+        case .halfWritten:
+            // More than the buffers of a connection hold.
+            arguments += ["--size", "3500000"]
+            server.stall()
+        case .checkpointing: arguments += ["--crash", "checkpointing:1"]
+        default: arguments += ["--crash", "\(moment):\(count)"]
+        }
+        let client = try Victim(arguments, errors: self.errors)
+        victim.withLock { $0 = client }
+        switch moment {
+        case .anywhere:
+            try await client.lines.entries { $0.count >= count }
+            client.kill()
+        case .halfWritten:
+            try await client.lines.entries { $0.count { $0?.hasPrefix("accepted") == true } >= 6 }
+            client.kill()
+            server.stall(false)
+        default: ()
+        }
+        let lines = try await client.end()
+        #expect(!client.hasFailed, "\(client.complaints)")
+        self.note(lines)
+        self.kills["\(moment)", default: 0] += 1
+        self.drops += drops.withLock { $0 }
+    }
+
+    /// Lets the client send all that is left.
+    mutating func drain() async throws {
+        self.effects.onArrival { _ in true }
+        let client = try Victim(self.arguments + ["--drain", "yes"], errors: self.errors)
+        let lines = try await client.end(within: .seconds(300))
+        #expect(lines.last == "drained", "\(lines.suffix(3))")
+        self.note(lines)
+    }
+
+    private mutating func note(_ lines: [String]) {
+        for line in lines {
+            let words = line.split(separator: " ").map(String.init)
+            switch words.first {
+            case "accepted": self.accepted.insert(words[1])
+            case "offered":
+                #expect(words.last == "delivered", "\(line)")
+                self.offered.insert(words[1])
+            case "refused": Issue.record("\(line)")
+            default: ()
+            }
+        }
+    }
+
+    func check() {
+        let record = self.effects.record
+        let applied = Set(record.applied.values.joined())
+        #expect(self.accepted.subtracting(applied).isEmpty, "accepted and lost")
+        #expect(self.accepted.subtracting(self.offered).isEmpty, "no outcome offered")
+        #expect(applied.count == record.applied.values.reduce(0) { $0 + $1.count }, "applied twice")
+        for (room, texts) in record.applied {
+            let places = texts.map { $0.split(separator: "-").compactMap { Int($0) } }
+            let isOrdered = zip(places, places.dropFirst()).allSatisfy { ($0[0], $0[2]) < ($1[0], $1[2]) }
+            #expect(isOrdered, "out of order in room \(room)")
+        }
+        #expect(self.accepted.count > 0)
+    }
+}

@@ -1,0 +1,120 @@
+internal import Foundation
+internal import Linkspan
+@testable import LinkspanOutbox
+internal import Testing
+
+@Suite("The file of an outbox")
+struct OutboxFileTests {
+    private let folder: Folder
+
+    init() throws { self.folder = try Folder() }
+
+    private func driver(_ configure: (inout OutboxOptions) -> Void = { _ in }) -> Driver {
+        Driver(self.folder.outbox, configure)
+    }
+
+    @Test
+    func `a second outbox on a file gets a typed error, until the first is closed`() async throws {
+        let first = self.driver()
+        _ = try first.keep(delivery("k")).get()
+        let second = self.driver()
+        #expect(second.keep(delivery("l")).outboxCode == .inUse)
+        #expect(second.open().outboxCode == .inUse)
+        let error = await #expect(throws: OutboxError.self) { try await second.outbox.prepare() }
+        #expect(error?.code == .inUse)
+        await first.outbox.close()
+        #expect(try second.waiting() == ["k"])
+        #expect(first.keep(delivery("m")).outboxCode == .closed)
+    }
+
+    @Test
+    func `an outbox that waits for the file goes on when it is free`() async throws {
+        let first = self.driver()
+        _ = try first.keep(delivery("k")).get()
+        let second = Outbox(path: self.folder.outbox) { $0.whenInUse = .wait }
+        async let figures = second.figures()
+        await first.outbox.close()
+        #expect(try await figures.waiting == 1)
+        await second.close()
+    }
+
+    @Test
+    func `only the owner can read the files, one that was laxer included`() throws {
+        for isThere in [false, true] {
+            if isThere {
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.folder.outbox)
+            }
+            let driver = self.driver()
+            _ = try driver.keep(delivery("k")).get()
+            for file in self.folder.files {
+                #expect(try self.folder.mode("\(self.folder.path)/\(file)") == 0o600, "\(file)")
+            }
+            #expect(self.folder.files.count == 5)
+        }
+    }
+
+    @Test
+    func `a newer file, and one of something else, are refused and stay as they are`() throws {
+        for (sql, code) in [
+            ("PRAGMA user_version = 999", OutboxError.Code.newerSchema), ("PRAGMA application_id = 5", .notAnOutbox),
+        ] {
+            let folder = try Folder()
+            _ = try Driver(folder.outbox).keep(delivery("k")).get()
+            try Database.execute(sql, in: folder.outbox)
+            let before = try Data(contentsOf: URL(fileURLWithPath: folder.outbox))
+            #expect(Driver(folder.outbox).keep(delivery("l")).outboxCode == code)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: folder.outbox)) == before)
+        }
+    }
+
+    @Test
+    func `a file that is no database is moved aside, and a new one is begun`() throws {
+        let garbage = Data("not a database at all".utf8)
+        try garbage.write(to: URL(fileURLWithPath: self.folder.outbox))
+        let driver = self.driver()
+        #expect(try driver.keep(delivery("k")).get().number == 1)
+        let aside = try #require(self.folder.files.first { $0.contains("damaged") })
+        #expect(try Data(contentsOf: URL(fileURLWithPath: "\(self.folder.path)/\(aside)")) == garbage)
+        #expect(try driver.waiting() == ["k"])
+    }
+
+    @Test
+    func `a file that is damaged while it is open is moved aside, and calls go on in a new one`() throws {
+        let payload = Payload(trustedElements: Array("\"\(String(repeating: "x", count: 3_000))\"".utf8)[...])
+        let first = self.driver()
+        for number in 1...50 { _ = try first.keep(delivery("\(number)", payload)).get() }
+        _ = consume first
+        // All pages but the first, which has the tables.
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: self.folder.outbox))
+        let size = try file.seekToEnd()
+        for page in stride(from: 4_096, to: size, by: 4_096) {
+            try file.seek(toOffset: page)
+            try file.write(contentsOf: Data(repeating: 0xA5, count: 200))
+        }
+        try file.close()
+        let next = self.driver()
+        #expect(try next.keep(delivery("new")).get().number > 0)
+        #expect(try next.waiting() == ["new"])
+        #expect(self.folder.files.contains { $0.contains("damaged") })
+    }
+
+    @Test
+    func `a file that is deleted under the outbox is written again, with all its rows`() throws {
+        let driver = self.driver()
+        _ = try driver.keep(delivery("a")).get()
+        try FileManager.default.removeItem(atPath: self.folder.outbox)
+        _ = try driver.keep(delivery("b")).get()
+        _ = consume driver
+        #expect(try self.driver().waiting() == ["a", "b"])
+    }
+
+    @Test
+    func `a folder that is missing is a typed error, and no loss of what comes later`() throws {
+        let path = "\(self.folder.path)/later/outbox.sqlite"
+        let driver = Driver(path)
+        #expect(driver.keep(delivery("a")).outboxCode == .notAccessible)
+        try FileManager.default.createDirectory(atPath: "\(self.folder.path)/later", withIntermediateDirectories: true)
+        _ = try driver.keep(delivery("b")).get()
+        #expect(try driver.waiting() == ["b"])
+    }
+}

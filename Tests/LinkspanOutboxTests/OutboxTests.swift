@@ -1,0 +1,258 @@
+internal import Linkspan
+@testable import LinkspanOutbox
+internal import LinkspanInMemory
+internal import LinkspanRuntime
+internal import Testing
+
+@Suite("Outbox")
+struct OutboxTests {
+    private let folder: Folder
+
+    init() throws { self.folder = try Folder() }
+
+    private func driver(_ configure: (inout OutboxOptions) -> Void = { _ in }) -> Driver {
+        Driver(self.folder.outbox, configure)
+    }
+
+    // MARK: What is kept
+
+    @Test
+    func `a kept delivery is there for the next process, with all its parts`() throws {
+        let payload = Payload(
+            trustedElements: Array(#""text",{"_placeholder":true,"num":0}"#.utf8)[...],
+            attachments: [[1, 2, 3], Array(repeating: 7, count: 300)[...]])
+        var row = delivery("k", account: "ann", orderingKey: "room 7", payload, timeout: .seconds(90))
+        row.event = "say"
+        let kept = try self.driver().keep(row).get()
+        #expect(kept.number == 1)
+        let next = self.driver()
+        try next.open("ann").get()
+        let loaded = try #require(try next.load("ann").get().first)
+        #expect(loaded.key == "k")
+        #expect(loaded.account == "ann")
+        #expect(loaded.orderingKey == "room 7")
+        #expect(loaded.event == "say")
+        #expect(loaded.payload == payload)
+        #expect(loaded.number == 1)
+        #expect(loaded.outcome == nil)
+        let left = try #require(loaded.timeout)
+        #expect(left > .seconds(60) && left <= .seconds(90))
+    }
+
+    @Test
+    func `rows come in the order of the calls, in pages, up to those of the opening`() throws {
+        let driver = self.driver()
+        for number in 1...10 { _ = driver.keep(delivery("\(number)")) }
+        try driver.open().get()
+        _ = driver.keep(delivery("11"))
+        #expect(try driver.load(rows: 4).get().map(\.key) == ["1", "2", "3", "4"])
+        #expect(try driver.load(after: 4, rows: 100).get().map(\.key) == ["5", "6", "7", "8", "9", "10"])
+        #expect(try driver.load(after: 10).get().isEmpty)
+        driver.close()
+        try driver.open().get()
+        #expect(try driver.load(after: 10).get().map(\.key) == ["11"])
+    }
+
+    @Test
+    func `a page ends before the bytes do, and has one row at least`() throws {
+        let driver = self.driver()
+        let payload = Payload(trustedElements: Array("\"\(String(repeating: "x", count: 98))\"".utf8)[...])
+        for number in 1...5 { _ = driver.keep(delivery("\(number)", payload)) }
+        try driver.open().get()
+        #expect(try driver.load(bytes: 250).get().map(\.key) == ["1", "2"])
+        #expect(try driver.load(bytes: 10).get().map(\.key) == ["1"])
+    }
+
+    @Test
+    func `the same key is the same row within an account`() throws {
+        let driver = self.driver()
+        #expect(try driver.keep(delivery("k", account: "ann")).get().number == 1)
+        #expect(try driver.keep(delivery("k", account: "bob")).get().number == 2)
+        var again = delivery("k", account: "ann")
+        again.event = "another"
+        let row = try driver.keep(again).get()
+        #expect(row.number == 1)
+        #expect(row.event == "event k")
+        driver.end(row, .success(.empty))
+        guard case .success = try driver.keep(again).get().outcome else {
+            Issue.record("the outcome is missing")
+            return
+        }
+        #expect(try driver.waiting("ann").isEmpty)
+        #expect(try driver.waiting("bob") == ["k"])
+    }
+
+    @Test
+    func `what one process leaves, the next one sends, with the replies as outcomes`() async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in peer.on("say") { $0.reply($0.payload) } }
+        let manager = ConnectionManager()
+        let former = Outbox(path: self.folder.outbox)
+        hub.cut()
+        let handler = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options { $0.store = former }
+            .connect(by: manager)
+        let receipts = [
+            try await handler.enqueue("say", 1, orderingKey: "room"),
+            try await handler.enqueue("say", 2, orderingKey: "room"),
+        ]
+        await manager.shutdown()
+        await former.close()
+        hub.restore()
+        let next = Outbox(path: self.folder.outbox)
+        let manager2 = ConnectionManager()
+        let handler2 = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options { $0.store = next }
+            .connect(by: manager2)
+        #expect(try await handler2.outcome(of: receipts[0]).decode(Int.self) == 1)
+        #expect(try await handler2.outcome(of: receipts[1]).decode(Int.self) == 2)
+        await manager2.shutdown()
+        await next.close()
+    }
+
+    // MARK: Accounts
+
+    @Test
+    func `an account is open for one connection, and then for the one that has waited longest`() throws {
+        let driver = self.driver()
+        let events = Lock<[String]>([])
+        driver.together { outbox in
+            for name in ["first", "second", "third"] {
+                outbox.open(account: "ann") { _ in events.withLock { $0.append(name) } }
+            }
+            outbox.open(account: nil) { _ in events.withLock { $0.append("nobody") } }
+        }
+        #expect(events.withLock { $0 } == ["first", "nobody"])
+        driver.close("ann")
+        #expect(events.withLock { $0 } == ["first", "nobody", "second"])
+        driver.close("ann")
+        #expect(events.withLock { $0 } == ["first", "nobody", "second", "third"])
+    }
+
+    @Test
+    func `accounts see their own rows, the nameless one and one with an empty name included`() throws {
+        let driver = self.driver()
+        let accounts = [nil, "", "ann", "@ann"]
+        for account in accounts { _ = driver.keep(delivery("of \(account ?? "nobody")", account: account)) }
+        for account in accounts { #expect(try driver.waiting(account) == ["of \(account ?? "nobody")"]) }
+        driver.erase("ann")
+        #expect(try driver.waiting("ann").isEmpty)
+        #expect(try driver.waiting("@ann") == ["of @ann"])
+        #expect(try driver.find("of ann", "ann").get() == nil)
+    }
+
+    // MARK: Outcomes
+
+    @Test
+    func `outcomes stay over restarts until they are confirmed`() async throws {
+        let driver = self.driver()
+        let reply = Payload(trustedElements: Array("42".utf8)[...])
+        let outcomes: [(String, Result<Payload, LinkspanError>, DeliveryFate)] = [
+            ("a", .success(reply), .delivered),
+            (
+                "b", .failure(LinkspanError(.messageRefused, "too odd", certainty: .unknown, details: reply)), .rejected
+            ),
+            ("c", .failure(LinkspanError(.timedOut, "too late", certainty: .notSent)), .expired),
+            ("d", .failure(LinkspanError(.cancelled, "given up")), .cancelled),
+        ]
+        for (key, outcome, _) in outcomes {
+            driver.end(try driver.keep(delivery(key, account: "ann")).get(), outcome)
+        }
+        await driver.outbox.close()
+        let last = self.driver()
+        let (next, entries) = (last.outbox, last.outcomes("ann"))
+        #expect(entries.map(\.delivery.key) == ["a", "b", "c", "d"])
+        #expect(entries.map(\.fate) == outcomes.map(\.2))
+        guard case .success(let answer) = entries[0].delivery.outcome,
+            case .failure(let refusal) = entries[1].delivery.outcome,
+            case .failure(let expiry) = entries[2].delivery.outcome
+        else {
+            Issue.record("other outcomes")
+            return
+        }
+        #expect(answer == reply)
+        #expect(refusal.code == .messageRefused)
+        #expect(refusal.message == "too odd")
+        #expect(refusal.certainty == .unknown)
+        #expect(refusal.details == reply)
+        #expect(expiry.certainty == .notSent)
+        #expect(last.outcomes("bob").isEmpty)
+        #expect(try await next.confirm(DeliveryReceipt(key: "a"), account: "ann"))
+        #expect(try await !next.confirm(DeliveryReceipt(key: "a"), account: "ann"))
+        #expect(last.outcomes("ann").map(\.delivery.key) == ["b", "c", "d"])
+    }
+
+    @Test
+    func `the sequence of outcomes brings those there are, then new ones, and ends with its task`() async throws {
+        let driver = self.driver()
+        driver.end(try driver.keep(delivery("a")).get(), .success(.empty))
+        let outbox = driver.outbox
+        let seen = AsyncStream<String>.makeStream()
+        let task = Task {
+            for try await entry in outbox.outcomes() { seen.continuation.yield(entry.delivery.key) }
+            seen.continuation.finish()
+        }
+        var keys = seen.stream.makeAsyncIterator()
+        #expect(await keys.next() == "a")
+        driver.end(try driver.keep(delivery("b")).get(), .success(.empty))
+        #expect(await keys.next() == "b")
+        task.cancel()
+        #expect(await keys.next() == nil)
+        // Not confirmed: the next sequence has both again.
+        #expect(driver.outcomes().map(\.delivery.key) == ["a", "b"])
+    }
+
+    @Test
+    func `figures say what waits and for how long`() async throws {
+        let clock = TestClock()
+        let driver = Driver(self.folder.outbox, clock: clock.clock)
+        #expect(try await driver.outbox.figures().oldest == nil)
+        for key in ["a", "b", "c"] { _ = driver.keep(delivery(key, account: key)) }
+        driver.end(delivery("c", account: "c"), .success(.empty))
+        clock.advance(wall: 7_000, sinceStart: 7_000)
+        let figures = try await driver.outbox.figures()
+        #expect(figures == OutboxFigures(waiting: 2, bytes: 16, oldest: .seconds(7), outcomes: 1))
+    }
+
+    @Test
+    func `an outcome is recorded once, and a delivery that waits cannot be confirmed`() async throws {
+        let driver = self.driver()
+        let row = try driver.keep(delivery("k")).get()
+        #expect(try await !driver.outbox.confirm(DeliveryReceipt(key: "k")))
+        driver.end(row, .success(.empty))
+        driver.end(row, .failure(LinkspanError(.cancelled, "later")))
+        driver.end(delivery("unknown"), .success(.empty))
+        let entries = driver.outcomes()
+        #expect(entries.map(\.fate) == [.delivered])
+    }
+
+    @Test
+    func `beyond its limit the oldest outcomes make room`() async throws {
+        let driver = self.driver { $0.outcomes = 3 }
+        for number in 1...5 { driver.end(try driver.keep(delivery("\(number)")).get(), .success(.empty)) }
+        #expect(driver.outcomes().map(\.delivery.key) == ["3", "4", "5"])
+        #expect(try driver.find("1").get() == nil)
+    }
+
+    // MARK: Limits
+
+    @Test
+    func `what goes beyond the limits is refused, and an outcome makes room again`() throws {
+        let driver = self.driver {
+            $0.rows = 2
+            $0.bytes = 100
+        }
+        let first = try driver.keep(delivery("1")).get()
+        _ = driver.keep(delivery("2"))
+        #expect(driver.keep(delivery("3")).outboxCode == .full)
+        // A key that is there already needs no room.
+        #expect(try driver.keep(delivery("2")).get().number == 2)
+        driver.end(first, .success(.empty))
+        let large = Payload(trustedElements: Array("\"\(String(repeating: "x", count: 100))\"".utf8)[...])
+        #expect(driver.keep(delivery("4", large)).outboxCode == .full)
+        #expect(try driver.keep(delivery("3")).get().number == 3)
+        // Counted anew by the next process.
+        let next = self.driver { $0.rows = 2 }
+        _ = consume driver
+        #expect(try next.waiting() == ["2", "3"])
+        #expect(next.keep(delivery("5")).outboxCode == .full)
+    }
+}

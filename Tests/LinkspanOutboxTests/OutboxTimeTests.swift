@@ -1,0 +1,55 @@
+internal import Linkspan
+@testable import LinkspanOutbox
+internal import Testing
+
+@Suite("Time in an outbox")
+struct OutboxTimeTests {
+    private let folder: Folder
+
+    init() throws { self.folder = try Folder() }
+
+    /// What is left of the timeout of the row `k`.
+    private func timeLeft(_ clock: TestClock, _ configure: (inout OutboxOptions) -> Void = { _ in }) throws -> Duration?
+    {
+        try Driver(self.folder.outbox, clock: clock.clock, configure).find("k").get()?.timeout
+    }
+
+    private func keep(_ clock: TestClock, timeout: Duration?) throws {
+        _ = try Driver(self.folder.outbox, clock: clock.clock).keep(delivery("k", timeout: timeout)).get()
+    }
+
+    @Test
+    func `a timeout goes on over restarts by the clock that nobody sets`() throws {
+        let clock = TestClock()
+        try self.keep(clock, timeout: .seconds(60))
+        clock.advance(wall: 20_000, sinceStart: 20_000)
+        #expect(try self.timeLeft(clock) == .seconds(40))
+        // Set forward by ten years, and back by twenty.
+        clock.advance(wall: 315_000_000_000)
+        #expect(try self.timeLeft(clock) == .seconds(40))
+        clock.advance(wall: -630_000_000_000)
+        #expect(try self.timeLeft(clock) == .seconds(40))
+        clock.advance(sinceStart: 50_000)
+        #expect(try self.timeLeft(clock) == .zero)
+    }
+
+    @Test
+    func `after another start of the system the time of the day counts, and never gives more than there was`() throws {
+        let first = TestClock()
+        try self.keep(first, timeout: .seconds(60))
+        let second = TestClock(start: "second start")
+        second.advance(wall: 25_000, sinceStart: -4_000)
+        #expect(try self.timeLeft(second) == .seconds(35))
+        second.advance(wall: -1_000_000)
+        #expect(try self.timeLeft(second) == .seconds(60))
+    }
+
+    @Test
+    func `a delivery without a timeout expires at the greatest age`() throws {
+        let clock = TestClock()
+        try self.keep(clock, timeout: nil)
+        clock.advance(wall: 30_000, sinceStart: 30_000)
+        #expect(try self.timeLeft(clock) { $0.maximumAge = .seconds(100) } == .seconds(70))
+        #expect(try self.timeLeft(clock) { $0.maximumAge = .seconds(20) } == .zero)
+    }
+}
