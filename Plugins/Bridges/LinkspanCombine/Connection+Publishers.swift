@@ -52,7 +52,8 @@ extension Connection {
         onOverflow: (@Sendable (Int) -> Void)? = nil
     ) -> Publishers.Map<ConnectionPublisher<Message>, Result<Value, LinkspanError>> {
         self.publisher(for: event.name, capacity: capacity, isolation: isolation, onOverflow: onOverflow)
-            .map { message in Result { () throws(LinkspanError) in try message.decode(Value.self) } }
+            .map { message in Result { () throws(LinkspanError) in try message.decode(Value.self, coder: event.coder) }
+            }
     }
 
     /// Publishes the present state, then every change of it once, in order.

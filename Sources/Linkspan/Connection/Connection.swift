@@ -199,7 +199,7 @@ extension Connection {
     }
 
     /// Performs a command and waits for its outcome.
-    private func reply(
+    func reply(
         to kind: Command.Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
         isCompressible: Bool = true
     ) async throws(LinkspanError) -> Payload {

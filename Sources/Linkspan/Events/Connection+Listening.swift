@@ -193,7 +193,7 @@ extension Connection {
     public func next<Value, Reply>(
         _ event: Event<Value, Reply>, timeout: Duration? = nil
     ) async throws(LinkspanError) -> Value {
-        try await self.next(event.name, timeout: timeout).decode(Value.self)
+        try await self.next(event.name, timeout: timeout).decode(Value.self, coder: event.coder)
     }
 
     /// Calls `handler` with the value of one message, then never again; a message of another shape comes as an error.
@@ -204,7 +204,7 @@ extension Connection {
         _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.once(event.name) { message in
-            handler(Result { () throws(LinkspanError) in try message.decode(Value.self) })
+            handler(Result { () throws(LinkspanError) in try message.decode(Value.self, coder: event.coder) })
         }
     }
 }

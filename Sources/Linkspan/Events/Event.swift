@@ -13,9 +13,24 @@
 public struct Event<Value: Codable & Sendable, Reply: Codable & Sendable>: Sendable, Hashable {
     /// The name on the wire.
     public let name: String
+    /// How value and reply are written.
+    public let coder: PayloadCoder
 
     /// Makes a key.
-    public init(_ name: String) { self.name = name }
+    ///
+    /// - Parameters:
+    ///   - name: the name on the wire.
+    ///   - coder: how value and reply are written.
+    public init(_ name: String, coder: PayloadCoder = .standard) {
+        self.name = name
+        self.coder = coder
+    }
+
+    /// Whether both have the same name.
+    public static func == (left: Self, right: Self) -> Bool { left.name == right.name }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.name) }
 }
 
 /// The reply of an event that nobody answers, or whose answer does not matter.
@@ -31,7 +46,9 @@ extension Connection {
     public func send<Value, Reply>(
         _ event: Event<Value, Reply>, _ value: Value, compress: Bool = true
     ) throws(LinkspanError) {
-        try self.send(event.name, value, compress: compress)
+        try self.perform(
+            Command(
+                sending: event.name, payload: Payload(value, coder: event.coder), isCompressible: compress))
     }
 
     /// Sends an event at most once and waits for the reply.
@@ -40,7 +57,10 @@ extension Connection {
     public func request<Value, Reply>(
         _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
-        try Self.read(try await self.request(event.name, value, timeout: timeout, compress: compress))
+        try Self.read(
+            try await self.reply(
+                to: .request, event: event.name, payload: Payload(value, coder: event.coder), timeout: timeout,
+                isCompressible: compress), event.coder)
     }
 
     /// Sends an event until it is answered, in order within its ordering key.
@@ -52,7 +72,9 @@ extension Connection {
         compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
         try Self.read(
-            try await self.deliver(event.name, value, orderingKey: orderingKey, timeout: timeout, compress: compress))
+            try await self.reply(
+                to: .deliver(orderingKey: orderingKey ?? event.name), event: event.name,
+                payload: Payload(value, coder: event.coder), timeout: timeout, isCompressible: compress), event.coder)
     }
 
     /// Hands an event over to be delivered, and returns as soon as it is accepted; see
@@ -64,8 +86,11 @@ extension Connection {
         _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, key: String? = nil,
         timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> DeliveryReceipt {
-        try await self.enqueue(
-            event.name, value, orderingKey: orderingKey, key: key, timeout: timeout, compress: compress)
+        try await Command.receipt(
+            of: .deliver(orderingKey: orderingKey ?? event.name), event: event.name,
+            payload: Payload(value, coder: event.coder), timeout: timeout, key: key,
+            isCompressible: compress,
+            perform: { command throws(LinkspanError) in try self.perform(command) }, cancel: { self.cancel($0) })
     }
 
     /// Calls `handler` with the value of each message; a message of another shape comes as an error, not as silence.
@@ -78,7 +103,9 @@ extension Connection {
     public func on<Value, Reply>(
         _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void
     ) throws(LinkspanError) -> Subscription {
-        try self.on(event.name, as: Value.self, handler)
+        try self.on(event.name) { message in
+            handler(Result { () throws(LinkspanError) in try message.decode(Value.self, coder: event.coder) })
+        }
     }
 
     /// Answers the server's questions: calls `handler` with each value and sends back what it returns.
@@ -91,8 +118,9 @@ extension Connection {
         _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Value) -> Reply
     ) throws(LinkspanError) -> Subscription {
         try self.on(event.name) { message in
-            guard message.wantsReply, let value = try? message.decode(Value.self) else { return }
-            try? message.reply(handler(value))
+            guard message.wantsReply, let value = try? message.decode(Value.self, coder: event.coder) else { return }
+            guard let answer = try? Payload(handler(value), coder: event.coder) else { return }
+            message.reply(payload: answer)
         }
     }
 
@@ -104,12 +132,14 @@ extension Connection {
     ) throws(LinkspanError) -> EventStream.Items<Result<Value, LinkspanError>> {
         let stream = try self.events(event.name, capacity: capacity, overflow: overflow)
         return EventStream.Items(queue: stream.queue) { entry in
-            Result { () throws(LinkspanError) in try entry.message.decode(Value.self) }
+            Result { () throws(LinkspanError) in try entry.message.decode(Value.self, coder: event.coder) }
         }
     }
 
-    private static func read<Reply: Decodable>(_ payload: Payload) throws(LinkspanError) -> Reply {
+    private static func read<Reply: Decodable>(
+        _ payload: Payload, _ coder: PayloadCoder
+    ) throws(LinkspanError) -> Reply {
         if let nothing = NoReply() as? Reply { return nothing }
-        return try payload.decode(Reply.self)
+        return try payload.decode(Reply.self, coder: coder)
     }
 }

@@ -22,11 +22,11 @@ public struct Message: Sendable {
     /// Whether the server waits for a reply.
     public var wantsReply: Bool { self.replier != nil }
 
-    /// Reads an argument as a value; see ``Payload/decode(_:at:)``.
+    /// Reads an argument as a value; see ``Payload/decode(_:at:coder:)``.
     public func decode<Value: Decodable>(
-        _ type: Value.Type = Value.self, at index: Int = 0
+        _ type: Value.Type = Value.self, at index: Int = 0, coder: PayloadCoder = .standard
     ) throws(LinkspanError) -> Value {
-        try self.payload.decode(type, at: index)
+        try self.payload.decode(type, at: index, coder: coder)
     }
 
     /// Answers the message.

@@ -7,12 +7,26 @@ internal import Foundation
 extension Payload {
     /// Encodes values as arguments, one after another.
     ///
-    /// `Data` inside them becomes binary attachments.
+    /// `Data` inside them becomes binary attachments, a `Date` a string; see ``PayloadCoder/standard``.
     ///
     /// - Throws: ``LinkspanError`` with code `encodingFailed` when a value cannot be written as JSON.
     @inlinable
     public init<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
         var writer = PayloadWriter()
+        for argument in repeat each arguments {
+            try writer.append(argument)
+        }
+        self = writer.finish()
+    }
+
+    /// Encodes values as arguments, one after another, by the rules of a coder.
+    ///
+    /// - Throws: ``LinkspanError`` with code `encodingFailed` when a value cannot be written as JSON.
+    @inlinable
+    public init<each Argument: Encodable>(
+        _ arguments: repeat each Argument, coder: PayloadCoder
+    ) throws(LinkspanError) {
+        var writer = PayloadWriter(coder: coder)
         for argument in repeat each arguments {
             try writer.append(argument)
         }
@@ -26,15 +40,21 @@ extension Payload {
     /// - Parameters:
     ///   - type: the wanted type.
     ///   - index: which argument.
+    ///   - coder: how it is written.
     /// - Returns: the value.
     /// - Throws: ``LinkspanError`` with code `decodingFailed` when there is no such argument or it has another shape.
     public func decode<Value: Decodable>(
-        _ type: Value.Type = Value.self, at index: Int = 0
+        _ type: Value.Type = Value.self, at index: Int = 0, coder: PayloadCoder = .standard
     ) throws(LinkspanError) -> Value {
+        // The first argument is scanned by the coder itself.
+        if index == 0, !self.elements.isEmpty, !PayloadValue.isQuick(type), !coder.rules.usesFoundation {
+            return try PayloadValue(text: self.elements, attachments: self.attachments)
+                .decode(type, isWhole: false, coder)
+        }
         guard let value = self[index] else {
             throw LinkspanError(.decodingFailed, "there is no argument \(index)")
         }
-        return try value.decode(type)
+        return try value.decode(type, coder: coder)
     }
 }
 
@@ -42,29 +62,38 @@ extension PayloadValue {
     /// Reads the value as a type.
     ///
     /// - Throws: ``LinkspanError`` with code `decodingFailed` when it has another shape.
-    public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws(LinkspanError) -> Value {
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, coder: PayloadCoder = .standard
+    ) throws(LinkspanError) -> Value {
         if let quick = self.quickValue(type) { return quick }
+        return try self.decode(type, isWhole: true, coder)
+    }
+
+    fileprivate func decode<Value: Decodable>(
+        _ type: Value.Type, isWhole: Bool, _ coder: PayloadCoder
+    ) throws(LinkspanError) -> Value {
         do {
-            // The decoder below recurses: the scan bounds its depth, whoever made this value.
-            _ = try Payload(checking: self.text)
-            let decoder = JSONDecoder()
-            let blobs = self.attachments
-            decoder.dataDecodingStrategy = .custom { decoder in
-                let placeholder = try AttachmentPlaceholder(from: decoder)
-                guard placeholder.isPlaceholder, blobs.indices.contains(placeholder.index) else {
-                    throw DecodingError.dataCorrupted(
-                        .init(codingPath: decoder.codingPath, debugDescription: "there is no such attachment"))
-                }
-                return Data(blobs[placeholder.index])
+            guard !coder.rules.usesFoundation else {
+                return try FoundationCoder.decode(
+                    type, from: self.text, attachments: self.attachments, rules: coder.rules)
             }
-            return try decoder.decode(type, from: Data(self.text))
+            return try self.text.withUnsafeBufferPointer { text in
+                try JSONDocument.decode(
+                    type, from: text, isWhole: isWhole, attachments: self.attachments, rules: coder.rules)
+            }
         } catch {
             throw LinkspanError(
                 .decodingFailed, "the value cannot be read as \(type)", cause: error.withoutContents)
         }
     }
 
-    /// The commonest types without the coder, which costs eight times as much.
+    /// Whether a type is read without the coder where its value has the usual form.
+    @inline(__always)
+    static func isQuick<Value>(_ type: Value.Type) -> Bool {
+        type == String.self || type == Int.self || type == Bool.self || type == Data.self
+    }
+
+    /// The commonest types without the coder.
     private func quickValue<Value>(_ type: Value.Type) -> Value? {
         switch type {
         case is String.Type: self.string as? Value
@@ -104,17 +133,6 @@ extension Error {
     }
 }
 
-/// The form in which a blob stands in the text (Socket.IO protocol v5, "Binary event").
-private struct AttachmentPlaceholder: Codable {
-    var isPlaceholder: Bool
-    var index: Int
-
-    enum CodingKeys: String, CodingKey {
-        case isPlaceholder = "_placeholder"
-        case index = "num"
-    }
-}
-
 /// Writes arguments behind one another.
 ///
 /// Inlined as far as the choice by type goes, so that it is made where the type is known.
@@ -122,9 +140,12 @@ private struct AttachmentPlaceholder: Codable {
 struct PayloadWriter {
     private var elements: [UInt8] = []
     private var attachments: [ArraySlice<UInt8>] = []
+    private let coder: PayloadCoder
+    /// Room for a small value, so that its text does not grow in steps.
+    private static let initialCapacity = 64
 
     @usableFromInline
-    init() {}
+    init(coder: PayloadCoder = .standard) { self.coder = coder }
 
     @usableFromInline
     consuming func finish() -> Payload {
@@ -177,15 +198,19 @@ struct PayloadWriter {
     @usableFromInline
     mutating func encode<Value: Encodable>(_ value: Value) throws(LinkspanError) {
         self.separate()
-        let collector = AttachmentCollector(firstIndex: self.attachments.count)
         do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .withoutEscapingSlashes
-            encoder.dataEncodingStrategy = .custom { data, encoder in
-                try AttachmentPlaceholder(isPlaceholder: true, index: collector.add(data)).encode(to: encoder)
+            guard !self.coder.rules.usesFoundation else {
+                let written = try FoundationCoder.encode(value, behind: self.attachments, rules: self.coder.rules)
+                self.elements.append(contentsOf: written.text)
+                self.attachments = written.attachments
+                return
             }
-            self.elements.append(contentsOf: try encoder.encode(value))
-            self.attachments.append(contentsOf: collector.attachments)
+            // Handed over and back, so that the coder writes behind what is there.
+            var (elements, attachments) = (self.elements, self.attachments)
+            (self.elements, self.attachments) = ([], [])
+            if elements.isEmpty { elements.reserveCapacity(Self.initialCapacity) }
+            let writer = JSONWriter(behind: elements, attachments: attachments, rules: self.coder.rules)
+            (self.elements, self.attachments) = try writer.encode(value)
         } catch {
             throw LinkspanError(
                 .encodingFailed, "a \(Value.self) cannot be written as JSON", cause: error.withoutContents)
@@ -213,7 +238,7 @@ public struct PayloadText: Encodable, Sendable, Hashable {
         self.json = payload.elements
     }
 
-    /// Writes the text as a string; the SDK's own writer puts it in place unchanged instead.
+    /// Writes the text as a string, for other encoders than the SDK's own, which puts it in place unchanged.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(String(decoding: self.json, as: UTF8.self))

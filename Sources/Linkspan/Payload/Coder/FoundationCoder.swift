@@ -1,0 +1,133 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The rules of a ``PayloadCoder`` for Foundation's coders.
+enum FoundationCoder {
+    static func encode<Value: Encodable>(
+        _ value: Value, behind attachments: [ArraySlice<UInt8>], rules: CodingRules
+    ) throws -> (text: Data, attachments: [ArraySlice<UInt8>]) {
+        let collector = AttachmentCollector(firstIndex: attachments.count)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        encoder.userInfo = rules.userInfo
+        switch rules.blobs {
+        case .base64: encoder.dataEncodingStrategy = .base64
+        case .attachments:
+            encoder.dataEncodingStrategy = .custom { data, encoder in
+                var container = encoder.singleValueContainer()
+                try container.encode(
+                    [Attachment.flag: .flag(true), Attachment.number: PlaceholderMember.number(collector.add(data))])
+            }
+        }
+        encoder.dateEncodingStrategy =
+            switch rules.dates {
+            case .deferred: .deferredToDate
+            case .secondsSince1970: .secondsSince1970
+            case .millisecondsSince1970: .millisecondsSince1970
+            case .iso8601: .custom { try Self.write($0, to: $1) }
+            case .custom(let encode, _): .custom { try encode($0.timeIntervalSince1970, $1) }
+            }
+        encoder.keyEncodingStrategy =
+            switch rules.keys {
+            case .unchanged: .useDefaultKeys
+            case .snakeCase: .convertToSnakeCase
+            case .custom(let encode, _): .custom(encode)
+            }
+        if case .strings(let positiveInfinity, let negativeInfinity, let nan) = rules.floats {
+            encoder.nonConformingFloatEncodingStrategy = .convertToString(
+                positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: nan)
+        }
+        return (try encoder.encode(value), attachments + collector.attachments)
+    }
+
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, from text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>], rules: CodingRules
+    ) throws -> Value {
+        // The decoder below recurses: the scan bounds its depth, whoever made this value.
+        _ = try Payload(checking: text)
+        let decoder = JSONDecoder()
+        decoder.userInfo = rules.userInfo
+        switch rules.blobs {
+        case .base64: decoder.dataDecodingStrategy = .base64
+        case .attachments:
+            decoder.dataDecodingStrategy = .custom { decoder in
+                let members = try decoder.singleValueContainer().decode([String: PlaceholderMember].self)
+                guard case .flag(true)? = members[Attachment.flag],
+                    case .number(let index)? = members[Attachment.number],
+                    attachments.indices.contains(index)
+                else {
+                    throw DecodingError.dataCorrupted(
+                        .init(codingPath: decoder.codingPath, debugDescription: "there is no such attachment"))
+                }
+                return Data(attachments[index])
+            }
+        }
+        decoder.dateDecodingStrategy =
+            switch rules.dates {
+            case .deferred: .deferredToDate
+            case .secondsSince1970: .secondsSince1970
+            case .millisecondsSince1970: .millisecondsSince1970
+            case .iso8601: .custom { try Self.readDate(from: $0) }
+            case .custom(_, let decode): .custom { Date(timeIntervalSince1970: try decode($0)) }
+            }
+        decoder.keyDecodingStrategy =
+            switch rules.keys {
+            case .unchanged: .useDefaultKeys
+            case .snakeCase: .convertFromSnakeCase
+            case .custom(_, let decode): .custom(decode)
+            }
+        if case .strings(let positiveInfinity, let negativeInfinity, let nan) = rules.floats {
+            decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+                positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: nan)
+        }
+        return try decoder.decode(type, from: Data(text))
+    }
+
+    private static func write(_ date: Date, to encoder: any Encoder) throws {
+        guard let text = DateText.write(date.timeIntervalSince1970) else {
+            throw EncodingError.invalidValue(
+                date, .init(codingPath: encoder.codingPath, debugDescription: "the date is out of range"))
+        }
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+
+    private static func readDate(from decoder: any Decoder) throws -> Date {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let seconds = DateText.read(text.utf8) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "the string is not an ISO 8601 date"))
+        }
+        return Date(timeIntervalSince1970: seconds)
+    }
+}
+
+/// A value in the placeholder of a blob, which is a dictionary here: no conversion of keys may touch it.
+private enum PlaceholderMember: Codable {
+    case flag(Bool)
+    case number(Int)
+    case other
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let flag = try? container.decode(Bool.self) {
+            self = .flag(flag)
+        } else if let number = try? container.decode(Int.self) {
+            self = .number(number)
+        } else {
+            self = .other
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .flag(let flag): try container.encode(flag)
+        case .number(let number): try container.encode(number)
+        case .other: try container.encodeNil()
+        }
+    }
+}

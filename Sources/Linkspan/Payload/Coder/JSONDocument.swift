@@ -1,0 +1,287 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The form in which a blob stands in the text (Socket.IO protocol v5, "Binary event").
+enum Attachment {
+    static let flag = "_placeholder"
+    static let number = "num"
+}
+
+/// One JSON value while it is decoded: its text, its tokens, and what reads scalars from them.
+///
+/// Text and tokens belong to the call that decodes. A type that keeps its decoder outlives that call; for this case both
+/// are copied when it ends.
+final class JSONDocument {
+    private(set) var text: UnsafeBufferPointer<UInt8>
+    private(set) var tokens: UnsafeMutablePointer<JSONToken>
+    let attachments: [ArraySlice<UInt8>]
+    let rules: CodingRules
+    private var isOwner = false
+    /// For each array that a path led through: the element where it went on.
+    private var steps: [Int: (ordinal: Int, element: Int)] = [:]
+
+    private init(
+        text: UnsafeBufferPointer<UInt8>, tokens: UnsafeMutablePointer<JSONToken>,
+        attachments: [ArraySlice<UInt8>], rules: CodingRules
+    ) {
+        self.text = text
+        self.tokens = tokens
+        self.attachments = attachments
+        self.rules = rules
+    }
+
+    deinit {
+        guard self.isOwner else { return }
+        self.text.deallocate()
+        self.tokens.deallocate()
+    }
+
+    /// Decodes the first value of a text; nothing may follow it when `isWhole`.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, from text: UnsafeBufferPointer<UInt8>, isWhole: Bool,
+        attachments: [ArraySlice<UInt8>], rules: CodingRules
+    ) throws -> Value {
+        try withUnsafeTemporaryAllocation(of: JSONToken.self, capacity: JSONTape.initialCapacity) { memory in
+            var tape = JSONTape(memory)
+            let end: Int
+            do throws(JSONScanError) {
+                end = try tape.scan(text, from: JSONScanner.skipSpace(text, from: 0))
+                if isWhole {
+                    let rest = JSONScanner.skipSpace(text, from: end)
+                    guard rest == text.count else { throw JSONScanError(.unexpectedByte, at: rest) }
+                }
+            } catch {
+                tape.free()
+                throw DecodingError.dataCorrupted(
+                    .init(codingPath: [], debugDescription: "the text is not JSON", underlyingError: error))
+            }
+            var document = JSONDocument(
+                text: UnsafeBufferPointer(rebasing: text[..<end]), tokens: tape.tokens, attachments: attachments,
+                rules: rules)
+            defer {
+                if isKnownUniquelyReferenced(&document) {
+                    tape.free()
+                } else {
+                    tape.moveToHeap()
+                    document.own(tape.tokens)
+                }
+            }
+            return try document.value(type, at: 0)
+        }
+    }
+
+    private func own(_ tokens: UnsafeMutablePointer<JSONToken>) {
+        let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: self.text.count)
+        _ = copy.initialize(from: self.text)
+        self.text = UnsafeBufferPointer(copy)
+        self.tokens = tokens
+        self.isOwner = true
+    }
+}
+
+// MARK: - Scalars
+
+extension JSONDocument {
+    @inline(__always)
+    func isNull(at index: Int) -> Bool { self.tokens[index].kind == .null }
+
+    @inline(__always)
+    private func bytes(of token: JSONToken) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: self.text[Int(token.start)..<Int(token.start &+ token.count)])
+    }
+
+    /// The bytes of a string or key without its quotes, escapes and all.
+    @inline(__always)
+    func inside(of token: JSONToken) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: self.text[Int(token.start &+ 1)..<Int(token.start &+ token.count &- 1)])
+    }
+
+    /// The text of a key, which is repaired where it is not UTF-8.
+    func key(at index: Int) -> String {
+        let token = self.tokens[index]
+        let inside = self.inside(of: token)
+        return token.kind == .string ? String(decoding: inside, as: UTF8.self) : JSONString.unescape(inside)
+    }
+
+    @inline(__always)
+    func string(at index: Int) throws -> String {
+        let token = self.tokens[index]
+        switch token.kind {
+        case .string:
+            let inside = self.inside(of: token)
+            let text = String(decoding: inside, as: UTF8.self)
+            if text.isSame(as: inside) { return text }
+        case .escapedString:
+            let inside = self.inside(of: token)
+            let text = JSONString.unescape(inside)
+            if String(decoding: inside, as: UTF8.self).isSame(as: inside) { return text }
+        default:
+            throw self.mismatch(String.self, at: index)
+        }
+        throw self.corrupted("the string is not UTF-8", at: index)
+    }
+
+    @inline(__always)
+    func bool(at index: Int) throws -> Bool {
+        switch self.tokens[index].kind {
+        case .true: true
+        case .false: false
+        default: throw self.mismatch(Bool.self, at: index)
+        }
+    }
+
+    @inline(__always)
+    func integer<Integer: FixedWidthInteger>(_ type: Integer.Type, at index: Int) throws -> Integer {
+        let token = self.tokens[index]
+        guard token.kind == .number else { throw self.mismatch(type, at: index) }
+        if let value = NumberText.integer(self.bytes(of: token), as: type) { return value }
+        throw self.corrupted("the number is not one of \(type)", at: index)
+    }
+
+    @inline(__always)
+    func double(at index: Int) throws -> Double {
+        let token = self.tokens[index]
+        guard token.kind == .number else { return try self.nonConforming(Double.self, at: index) }
+        if let value = NumberText.double(self.bytes(of: token)) { return value }
+        throw self.corrupted("the number is not one of Double", at: index)
+    }
+
+    func float(at index: Int) throws -> Float {
+        let token = self.tokens[index]
+        guard token.kind == .number else { return try self.nonConforming(Float.self, at: index) }
+        if let value = NumberText.nearest(self.bytes(of: token), as: Float.self) { return value }
+        throw self.corrupted("the number is not one of Float", at: index)
+    }
+
+    private func nonConforming<Number: BinaryFloatingPoint>(_ type: Number.Type, at index: Int) throws -> Number {
+        guard case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats,
+            [.string, .escapedString].contains(self.tokens[index].kind)
+        else { throw self.mismatch(type, at: index) }
+        return switch try self.string(at: index) {
+        case positiveInfinity: .infinity
+        case negativeInfinity: -.infinity
+        case nan: .nan
+        default: throw self.mismatch(type, at: index)
+        }
+    }
+
+    func decimal(at index: Int) throws -> Decimal {
+        let token = self.tokens[index]
+        guard token.kind == .number else { throw self.mismatch(Decimal.self, at: index) }
+        let text = String(decoding: self.bytes(of: token), as: UTF8.self)
+        if let value = Decimal(string: text), value.isFinite { return value }
+        throw self.corrupted("the number is not one of Decimal", at: index)
+    }
+
+    func url(at index: Int) throws -> URL {
+        guard !self.isNull(at: index) else { throw self.mismatch(URL.self, at: index) }
+        if let url = URL(string: try self.string(at: index)) { return url }
+        throw self.corrupted("the string is not a URL", at: index)
+    }
+
+    func date(at index: Int) throws -> Date {
+        let token = self.tokens[index]
+        guard token.kind != .null else { throw self.mismatch(Date.self, at: index) }
+        switch self.rules.dates {
+        case .iso8601:
+            guard token.kind == .string || token.kind == .escapedString else {
+                throw self.mismatch(String.self, at: index)
+            }
+            let isPlain = token.kind == .string
+            let seconds =
+                isPlain ? DateText.read(self.inside(of: token)) : DateText.read(try self.string(at: index).utf8)
+            if let seconds { return Date(timeIntervalSince1970: seconds) }
+            throw self.corrupted("the string is not an ISO 8601 date", at: index)
+        case .secondsSince1970:
+            return Date(timeIntervalSince1970: try self.double(at: index))
+        case .millisecondsSince1970:
+            return Date(timeIntervalSince1970: try self.double(at: index) / 1000)
+        case .deferred:
+            return try Date(from: PayloadDecoder(document: self, index: index))
+        case .custom(_, let decode):
+            return Date(timeIntervalSince1970: try decode(PayloadDecoder(document: self, index: index)))
+        }
+    }
+
+    func data(at index: Int) throws -> Data {
+        guard !self.isNull(at: index) else { throw self.mismatch(Data.self, at: index) }
+        switch self.rules.blobs {
+        case .base64:
+            if let data = Data(base64Encoded: try self.string(at: index)) { return data }
+            throw self.corrupted("the string is not Base64", at: index)
+        case .attachments:
+            let members = try ObjectMembers(self, index, convertingKeys: false)
+            guard let flag = members.find(Attachment.flag), self.tokens[flag].kind == .true,
+                let number = members.find(Attachment.number),
+                let attachment = try? self.integer(Int.self, at: number), self.attachments.indices.contains(attachment)
+            else { throw self.corrupted("there is no such attachment", at: index) }
+            return Data(self.attachments[attachment])
+        }
+    }
+}
+
+// MARK: - Errors
+
+extension JSONDocument {
+    /// What is thrown when a value has another type than the wanted one.
+    @inline(never)
+    func mismatch(_ type: any Any.Type, at index: Int) -> DecodingError {
+        let found =
+            switch self.tokens[index].kind {
+            case .null: "null"
+            case .true, .false: "bool"
+            case .number: "number"
+            case .string, .escapedString: "a string"
+            case .array: "an array"
+            case .object: "a dictionary"
+            }
+        let path = self.path(to: index)
+        guard found != "null" else {
+            return .valueNotFound(
+                type,
+                .init(
+                    codingPath: path,
+                    debugDescription: "Cannot get value of type \(type) -- found null value instead"))
+        }
+        return .typeMismatch(
+            type,
+            .init(codingPath: path, debugDescription: "Expected to decode \(type) but found \(found) instead."))
+    }
+
+    @inline(never)
+    func corrupted(_ what: String, at index: Int) -> DecodingError {
+        .dataCorrupted(.init(codingPath: self.path(to: index), debugDescription: what))
+    }
+
+    /// The keys that lead to a value, found by walking down to it: a path costs nothing until somebody asks for it.
+    ///
+    /// Each array is walked on from where the last path left it, so that the paths to all elements together cost no more than
+    /// one walk.
+    func path(to target: Int) -> [any CodingKey] {
+        var path: [any CodingKey] = []
+        var index = 0
+        while index < target {
+            if self.tokens[index].kind == .object {
+                var key = index + 1
+                while Int(self.tokens[key + 1].next) <= target { key = Int(self.tokens[key + 1].next) }
+                let around = path
+                path.append(PayloadKey.name(self.rules.read(self.key(at: key), path: around)))
+                index = key + 1
+            } else {
+                var (ordinal, element) = (0, index + 1)
+                if let last = self.steps[index], last.element <= target { (ordinal, element) = last }
+                while Int(self.tokens[element].next) <= target {
+                    element = Int(self.tokens[element].next)
+                    ordinal += 1
+                }
+                self.steps[index] = (ordinal, element)
+                path.append(PayloadKey.index(ordinal))
+                index = element
+            }
+        }
+        return path
+    }
+}

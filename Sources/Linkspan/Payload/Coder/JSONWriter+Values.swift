@@ -1,0 +1,180 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension JSONWriter {
+    func writeNull() { self.text.append(contentsOf: "null".utf8) }
+
+    /// Writes a value that may ask for its path.
+    func write<Value: Encodable>(_ value: Value, under key: some CodingKey) throws {
+        self.path.append(key)
+        defer { self.path.removeLast() }
+        try self.write(value)
+    }
+
+    /// Writes the value of a single-value container.
+    @inline(__always)
+    func single(_ place: PayloadEncoder, _ write: () throws -> Void) throws {
+        guard self.text.count == place.start, self.levels.count == place.level, !self.hasFailed else {
+            throw self.refusal(place.level)
+        }
+        try write()
+    }
+
+    /// Writes a value of any type.
+    ///
+    /// The types that JSON knows are told apart by comparing pointers; each comparison is gone where the type is known.
+    @inline(__always)
+    func write<Value: Encodable>(_ value: Value) throws {
+        if Value.self == String.self { return JSONString.append(unsafeBitCast(value, to: String.self), to: &self.text) }
+        if Value.self == Int.self { return NumberText.append(unsafeBitCast(value, to: Int.self), to: &self.text) }
+        if Value.self == Bool.self { return self.write(flag: unsafeBitCast(value, to: Bool.self)) }
+        if Value.self == Double.self { return try self.write(float: unsafeBitCast(value, to: Double.self)) }
+        try self.writeRarer(value)
+    }
+
+    /// Whether writing a type neither fails nor runs code of the app's, so that no path is needed.
+    @inline(__always)
+    static func isPlain<Value>(_ type: Value.Type) -> Bool {
+        type == String.self || type == Int.self || type == Bool.self
+    }
+
+    @inline(__always)
+    private func writeRarer<Value: Encodable>(_ value: Value) throws {
+        let type = Value.self
+        if type == Float.self { return try self.write(float: unsafeBitCast(value, to: Float.self)) }
+        if type == Int8.self { return NumberText.append(unsafeBitCast(value, to: Int8.self), to: &self.text) }
+        if type == Int16.self { return NumberText.append(unsafeBitCast(value, to: Int16.self), to: &self.text) }
+        if type == Int32.self { return NumberText.append(unsafeBitCast(value, to: Int32.self), to: &self.text) }
+        if type == Int64.self { return NumberText.append(unsafeBitCast(value, to: Int64.self), to: &self.text) }
+        if type == UInt.self { return NumberText.append(unsafeBitCast(value, to: UInt.self), to: &self.text) }
+        if type == UInt8.self { return NumberText.append(unsafeBitCast(value, to: UInt8.self), to: &self.text) }
+        if type == UInt16.self { return NumberText.append(unsafeBitCast(value, to: UInt16.self), to: &self.text) }
+        if type == UInt32.self { return NumberText.append(unsafeBitCast(value, to: UInt32.self), to: &self.text) }
+        if type == UInt64.self { return NumberText.append(unsafeBitCast(value, to: UInt64.self), to: &self.text) }
+        if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) {
+            if type == Int128.self { return NumberText.append(unsafeBitCast(value, to: Int128.self), to: &self.text) }
+            if type == UInt128.self { return NumberText.append(unsafeBitCast(value, to: UInt128.self), to: &self.text) }
+        }
+        if type == Date.self { return try self.write(unsafeBitCast(value, to: Date.self)) }
+        if type == Data.self { return try self.write(unsafeBitCast(value, to: Data.self)) }
+        if type == URL.self {
+            return JSONString.append(unsafeBitCast(value, to: URL.self).absoluteString, to: &self.text)
+        }
+        if type == Decimal.self { return try self.write(unsafeBitCast(value, to: Decimal.self)) }
+        if type == PayloadText.self {
+            return self.text.append(contentsOf: unsafeBitCast(value, to: PayloadText.self).json)
+        }
+        try self.writeByItself(value)
+    }
+
+    private func writeByItself<Value: Encodable>(_ value: Value) throws {
+        // The keys of a dictionary are data, which no conversion may touch.
+        if !self.rules.keepsKeys, let dictionary = value as? any EncodableDictionary {
+            return try dictionary.write(to: self)
+        }
+        try self.encode { try value.encode(to: $0) }
+    }
+
+    private func encode(_ body: (PayloadEncoder) throws -> Void) throws {
+        let (start, level) = (self.text.count, self.levels.count)
+        try body(PayloadEncoder(writer: self, start: start, level: level))
+        if self.hasFailed, let failure = self.failure { throw failure }
+        if self.levels.count > level { self.close() }
+        // At the top it is an error instead.
+        if self.text.count == start, level + self.baseDepth > 0 { self.text.append(contentsOf: "{}".utf8) }
+    }
+
+    @inline(__always)
+    private func write(flag: Bool) {
+        if flag { self.text.append(contentsOf: "true".utf8) } else { self.text.append(contentsOf: "false".utf8) }
+    }
+
+    private func write<Number: BinaryFloatingPoint & CustomStringConvertible>(float number: Number) throws {
+        if number.isFinite {
+            var written = number.description
+            return written.withUTF8 { bytes in
+                // Foundation writes 1 and not 1.0, and so does JavaScript.
+                let isWhole =
+                    bytes.count > 2 && bytes[bytes.count - 1] == UInt8(ascii: "0")
+                    && bytes[bytes.count - 2] == UInt8(ascii: ".")
+                self.text.append(contentsOf: UnsafeBufferPointer(rebasing: bytes.dropLast(isWhole ? 2 : 0)))
+            }
+        }
+        guard case .strings(let positiveInfinity, let negativeInfinity, let nan) = self.rules.floats else {
+            throw self.invalid(number, "Unable to encode \(Number.self).\(number) directly in JSON.")
+        }
+        JSONString.append(number.isNaN ? nan : number < 0 ? negativeInfinity : positiveInfinity, to: &self.text)
+    }
+
+    private func write(_ decimal: Decimal) throws {
+        guard decimal.isFinite else { throw self.invalid(decimal, "NaN has no form in JSON") }
+        self.text.append(contentsOf: decimal.description.utf8)
+    }
+
+    private func write(_ date: Date) throws {
+        switch self.rules.dates {
+        case .iso8601:
+            guard let text = DateText.write(date.timeIntervalSince1970) else {
+                throw self.invalid(date, "the date is out of range")
+            }
+            JSONString.append(text, to: &self.text)
+        case .secondsSince1970: try self.write(float: date.timeIntervalSince1970)
+        case .millisecondsSince1970: try self.write(float: date.timeIntervalSince1970 * 1000)
+        case .deferred: try self.encode { try date.encode(to: $0) }
+        case .custom(let encode, _): try self.encode { try encode(date.timeIntervalSince1970, $0) }
+        }
+    }
+
+    private func write(_ data: Data) throws {
+        switch self.rules.blobs {
+        case .base64: JSONString.append(data.base64EncodedString(), to: &self.text)
+        case .attachments:
+            guard self.baseDepth + self.levels.count < JSONScanner.maximumDepth else {
+                throw self.invalid(data, "more than \(JSONScanner.maximumDepth) levels")
+            }
+            self.text.append(contentsOf: "{\"\(Attachment.flag)\":true,\"\(Attachment.number)\":".utf8)
+            NumberText.append(self.attach(Array(data)[...]), to: &self.text)
+            self.text.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private func attach(_ blob: ArraySlice<UInt8>) -> Int {
+        if let outer = self.outer { return outer.attach(blob) }
+        self.attachments.append(blob)
+        return self.attachments.count - 1
+    }
+
+    @inline(never)
+    private func invalid(_ value: Any, _ what: String) -> EncodingError {
+        .invalidValue(value, .init(codingPath: self.codingPath(self.path.count), debugDescription: what))
+    }
+}
+
+/// A dictionary with strings as keys.
+protocol EncodableDictionary {
+    func write(to writer: JSONWriter) throws
+}
+
+extension Dictionary: EncodableDictionary where Key == String, Value: Encodable {
+    func write(to writer: JSONWriter) throws { try writer.writeMembers(self) }
+}
+
+extension JSONWriter {
+    fileprivate func writeMembers<Value: Encodable>(_ members: [String: Value]) throws {
+        let (start, level) = (self.text.count, self.levels.count)
+        self.open(isObject: true, start: start, level: level)
+        try self.check(PayloadEncoder(writer: self, start: start, level: level))
+        for (key, value) in members {
+            self.separate(level)
+            JSONString.append(key, to: &self.text)
+            self.text.append(UInt8(ascii: ":"))
+            try self.write(value, under: PayloadKey.name(key))
+            self.levels[level].count += 1
+        }
+        if self.hasFailed, let failure = self.failure { throw failure }
+        self.close()
+    }
+}

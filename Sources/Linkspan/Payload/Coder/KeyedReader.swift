@@ -1,0 +1,190 @@
+/// The members of an object.
+struct KeyedReader<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    private let members: ObjectMembers
+
+    init(_ document: JSONDocument, _ index: Int) throws { self.members = try ObjectMembers(document, index) }
+
+    var document: JSONDocument { self.members.document }
+
+    var codingPath: [any CodingKey] { self.document.path(to: self.members.object) }
+
+    var allKeys: [Key] { self.members.keys.compactMap { Key(stringValue: $0) } }
+
+    func contains(_ key: Key) -> Bool { self.members.find(key.stringValue) != nil }
+
+    /// The value of a key, or the error that there is none.
+    @inline(__always)
+    func index(of key: Key) throws -> Int {
+        if let index = self.members.find(key.stringValue) { return index }
+        throw self.missing(key)
+    }
+
+    @inline(never)
+    private func missing(_ key: Key) -> DecodingError {
+        .keyNotFound(
+            key,
+            .init(
+                codingPath: self.codingPath,
+                debugDescription: "No value associated with key \(key) (\"\(key.stringValue)\")."))
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool { self.document.isNull(at: try self.index(of: key)) }
+
+    // One generic method each is the witness of all the requirements for single types.
+    @inline(__always)
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try self.document.value(type, at: try self.index(of: key))
+    }
+
+    @inline(__always)
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard let index = self.members.find(key.stringValue), !self.document.isNull(at: index) else { return nil }
+        return try self.document.value(type, at: index)
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        KeyedDecodingContainer(try KeyedReader<NestedKey>(self.document, try self.index(of: key)))
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try UnkeyedReader(self.document, try self.index(of: key))
+    }
+
+    func superDecoder() throws -> any Decoder {
+        guard let index = self.members.find(PayloadKey.super.stringValue) else {
+            throw DecodingError.keyNotFound(
+                PayloadKey.super,
+                .init(codingPath: self.codingPath, debugDescription: "No value associated with key super (\"super\")."))
+        }
+        return PayloadDecoder(document: self.document, index: index)
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        PayloadDecoder(document: self.document, index: try self.index(of: key))
+    }
+}
+
+/// Finds members by key; the first counts where a key is repeated.
+///
+/// Up to 16 members are compared one by one. More are put into a table, as are all when keys are converted, so that each
+/// member is converted once.
+struct ObjectMembers {
+    let document: JSONDocument
+    /// The token of the object.
+    let object: Int
+    private let table: [String: Int]?
+    private let isConverted: Bool
+
+    private static let searchedMembers = 16
+
+    @inline(__always)
+    init(_ document: JSONDocument, _ object: Int, convertingKeys: Bool = true) throws {
+        let token = document.tokens[object]
+        guard token.kind == .object else { throw document.mismatch([String: Any].self, at: object) }
+        self.document = document
+        self.object = object
+        self.isConverted = convertingKeys && !document.rules.keepsKeys
+        if !self.isConverted, token.count <= Self.searchedMembers {
+            self.table = nil
+        } else {
+            self.table = Self.table(document, object, convertingKeys: self.isConverted)
+        }
+    }
+
+    @inline(never)
+    private static func table(_ document: JSONDocument, _ object: Int, convertingKeys: Bool) -> [String: Int] {
+        let path = convertingKeys ? document.path(to: object) : []
+        var table: [String: Int] = [:]
+        table.reserveCapacity(Int(document.tokens[object].count))
+        Self.forEachKey(of: object, in: document) { key in
+            let written = document.key(at: key)
+            let name = convertingKeys ? document.rules.read(written, path: path) : written
+            if table[name] == nil { table[name] = key + 1 }
+        }
+        return table
+    }
+
+    private static func forEachKey(of object: Int, in document: JSONDocument, _ body: (Int) -> Void) {
+        var key = object + 1
+        while key < Int(document.tokens[object].next) {
+            body(key)
+            key = Int(document.tokens[key + 1].next)
+        }
+    }
+
+    /// The keys in the order of the text, each once.
+    var keys: [String] {
+        var keys: [String] = []
+        if let table = self.table, table.count < self.document.tokens[self.object].count || self.isConverted {
+            return table.sorted { $0.value < $1.value }.map(\.key)
+        }
+        Self.forEachKey(of: self.object, in: self.document) { index in
+            let key = self.document.key(at: index)
+            // With a table there are no repeated ones here.
+            if self.table != nil || !keys.contains(key) { keys.append(key) }
+        }
+        return keys
+    }
+
+    /// The token of the value with this key.
+    @inline(__always)
+    func find(_ key: String) -> Int? {
+        if let table = self.table { return table[key] }
+        var wanted = key
+        return wanted.withUTF8 { self.search($0, key) }
+    }
+
+    private func search(_ wanted: UnsafeBufferPointer<UInt8>, _ name: String) -> Int? {
+        let end = Int(self.document.tokens[self.object].next)
+        var key = self.object &+ 1
+        while key < end {
+            let token = self.document.tokens[key]
+            if Int(token.count) == wanted.count &+ 2, token.kind == .string,
+                self.document.inside(of: token).isSame(as: wanted)
+            {
+                return key &+ 1
+            }
+            // Escapes, and characters that Unicode has in more than one form, are for strings to compare.
+            if token.kind == .escapedString || !wanted.isASCII, self.document.key(at: key) == name { return key &+ 1 }
+            key = Int(self.document.tokens[key &+ 1].next)
+        }
+        return nil
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether the bytes are the same, compared eight at a time.
+    @inline(__always)
+    func isSame(as other: Self) -> Bool {
+        guard self.count == other.count else { return false }
+        guard let left = UnsafeRawPointer(self.baseAddress), let right = UnsafeRawPointer(other.baseAddress) else {
+            return true
+        }
+        var offset = 0
+        while offset &+ 8 <= self.count {
+            let differs =
+                left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                ^ right.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            guard differs == 0 else { return false }
+            offset &+= 8
+        }
+        while offset < self.count {
+            guard self[offset] == other[offset] else { return false }
+            offset &+= 1
+        }
+        return true
+    }
+
+    fileprivate var isASCII: Bool { self.allSatisfy { $0 < 0x80 } }
+}
+
+extension String {
+    /// Whether these are the bytes of the string, so that none had to be repaired.
+    @inline(__always)
+    func isSame(as bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var text = self
+        return text.withUTF8 { $0.isSame(as: bytes) }
+    }
+}

@@ -1,0 +1,167 @@
+/// Reads JSON numbers, and writes integers.
+///
+/// Everything that is read has the form of a number (RFC 8259 §6): the scanner has seen to it.
+enum NumberText {
+    /// An integer by its exact value: `1.50e1` is 15, `1.5` and what does not fit are none.
+    @inline(__always)
+    static func integer<Integer: FixedWidthInteger>(
+        _ text: UnsafeBufferPointer<UInt8>, as type: Integer.Type
+    ) -> Integer? {
+        let isNegative = text[0] == UInt8(ascii: "-")
+        // Up to 18 digits nothing overflows, and that is nearly every number there is.
+        guard text.count <= 18 else { return Self.exactInteger(text, as: type) }
+        var value: Int64 = 0
+        var position = isNegative ? 1 : 0
+        while position < text.count {
+            let digit = text[position] &- UInt8(ascii: "0")
+            guard digit < 10 else { return Self.exactInteger(text, as: type) }
+            value = value &* 10 &+ Int64(digit)
+            position &+= 1
+        }
+        return Integer(exactly: isNegative ? -value : value)
+    }
+
+    private static func exactInteger<Integer: FixedWidthInteger>(
+        _ text: UnsafeBufferPointer<UInt8>, as type: Integer.Type
+    ) -> Integer? {
+        let isNegative = text[0] == UInt8(ascii: "-")
+        let number = Decimals(text)
+        guard !number.isZero else { return 0 }
+        // Zeros behind the last digit that counts belong to the exponent.
+        let exponent = number.exponent
+        guard exponent >= 0, exponent <= 40, !isNegative || Integer.isSigned else { return nil }
+        var value: Integer = 0
+        func shift(adding digit: UInt8) -> Bool {
+            let (product, overflowed) = value.multipliedReportingOverflow(by: 10)
+            guard !overflowed, let digit = Integer(exactly: digit) else { return false }
+            // Counted downwards when negative, because that range is one larger.
+            let (sum, overflowedToo) =
+                isNegative ? product.subtractingReportingOverflow(digit) : product.addingReportingOverflow(digit)
+            value = sum
+            return !overflowedToo
+        }
+        for position in number.digits where text[position] != UInt8(ascii: ".") {
+            guard shift(adding: text[position] &- UInt8(ascii: "0")) else { return nil }
+        }
+        for _ in 0..<exponent {
+            guard shift(adding: 0) else { return nil }
+        }
+        return value
+    }
+
+    /// The nearest floating-point number, or nil when there is none but infinity, or none but zero for what is not zero.
+    @inline(__always)
+    static func double(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+        if let value = Self.shortDouble(text) { return value }
+        return Self.nearest(text, as: Double.self)
+    }
+
+    /// What has at most 15 digits and a small exponent is exact as a quotient of two exact numbers.
+    @inline(__always)
+    private static func shortDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
+        guard text.count <= 17 else { return nil }
+        let isNegative = text[0] == UInt8(ascii: "-")
+        var value: Int64 = 0
+        var digits = 0
+        var fraction: Int?
+        var position = isNegative ? 1 : 0
+        while position < text.count {
+            let byte = text[position]
+            if byte == UInt8(ascii: ".") {
+                fraction = 0
+            } else {
+                guard byte &- UInt8(ascii: "0") < 10 else { return nil }
+                value = value &* 10 &+ Int64(byte &- UInt8(ascii: "0"))
+                digits &+= 1
+                if let count = fraction { fraction = count &+ 1 }
+            }
+            position &+= 1
+        }
+        guard digits <= 15 else { return nil }
+        let magnitude = Double(value) / Self.powersOfTen[fraction ?? 0]
+        return isNegative ? -magnitude : magnitude
+    }
+
+    private static let powersOfTen: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+    ]
+
+    static func nearest<Number: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ text: UnsafeBufferPointer<UInt8>, as type: Number.Type
+    ) -> Number? {
+        guard let value = Number(String(decoding: text, as: UTF8.self)), value.isFinite else { return nil }
+        guard value == 0 else { return value }
+        return Decimals(text).isZero ? value : nil
+    }
+
+    /// Appends an integer in decimal.
+    @inline(__always)
+    static func append(_ number: some FixedWidthInteger, to output: inout [UInt8]) {
+        guard var rest = UInt64(exactly: number.magnitude) else {
+            output.append(contentsOf: String(number).utf8)
+            return
+        }
+        if number < 0 { output.append(UInt8(ascii: "-")) }
+        var digits = 1
+        var bound: UInt64 = 10
+        while rest >= bound {
+            digits &+= 1
+            guard digits < 20 else { break }
+            bound &*= 10
+        }
+        let start = output.count
+        output.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: digits))
+        var position = start &+ digits
+        while rest > 0 {
+            position &-= 1
+            output[position] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+    }
+}
+
+/// The digits of a number that count, and the power of ten behind the last of them.
+private struct Decimals {
+    /// Where they stand, a point between them included; empty for zero.
+    private(set) var digits: Range<Int>
+    private(set) var exponent: Int
+
+    var isZero: Bool { self.digits.isEmpty }
+
+    init(_ text: UnsafeBufferPointer<UInt8>) {
+        var end = 0
+        var point: Int?
+        var first: Int?
+        var last = 0
+        while end < text.count, text[end] | 0x20 != UInt8(ascii: "e") {
+            switch text[end] {
+            case UInt8(ascii: "1")...UInt8(ascii: "9"):
+                if first == nil { first = end }
+                last = end
+            case UInt8(ascii: "."): point = end
+            default: break
+            }
+            end += 1
+        }
+        guard let first else {
+            self.digits = 0..<0
+            self.exponent = 0
+            return
+        }
+        self.digits = first..<last + 1
+        let unit = point ?? end
+        self.exponent = last < unit ? unit - last - 1 : unit - last
+        guard end < text.count else { return }
+        var isNegative = false
+        var written = 0
+        for byte in text[(end + 1)...] {
+            switch byte {
+            case UInt8(ascii: "-"): isNegative = true
+            case UInt8(ascii: "+"): break
+            // Far beyond any number of digits that fits into a message.
+            default: written = min(written * 10 + Int(byte &- UInt8(ascii: "0")), 1 << 40)
+            }
+        }
+        self.exponent += isNegative ? -written : written
+    }
+}

@@ -1,0 +1,149 @@
+/// How `Codable` values are written as JSON and read from it.
+///
+/// ```swift
+/// let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
+/// try connection.send("move", payload: Payload(move, coder: coder))
+/// let move = try message.payload.decode(Move.self, coder: coder)
+/// ```
+///
+/// A value, made once and used everywhere. Where none is named, ``standard`` is used.
+public struct PayloadCoder: Sendable {
+    /// Kept behind one reference, because a coder is passed along with every value.
+    let rules: CodingRules
+
+    /// Makes a coder.
+    ///
+    /// - Parameters:
+    ///   - dates: the form of `Date`.
+    ///   - keys: the form of the keys of objects; the keys of a `Dictionary` stay as they are.
+    ///   - blobs: the form of `Data`.
+    ///   - nonConformingFloats: what happens to infinity and NaN, which JSON cannot express.
+    ///   - userInfo: values for `init(from:)` and `encode(to:)` of your types.
+    ///   - usesFoundation: whether `JSONEncoder` and `JSONDecoder` do the work, under the same rules.
+    public init(
+        dates: Dates = .iso8601, keys: Keys = .unchanged, blobs: Blobs = .attachments,
+        nonConformingFloats: NonConformingFloats = .refused, userInfo: [CodingUserInfoKey: any Sendable] = [:],
+        usesFoundation: Bool = false
+    ) {
+        self.rules = CodingRules(
+            dates: dates, keys: keys, blobs: blobs, floats: nonConformingFloats, userInfo: userInfo,
+            usesFoundation: usesFoundation)
+    }
+
+    /// ISO 8601 dates, unchanged keys, `Data` as attachments.
+    public static let standard = Self()
+
+    /// Foundation's coders with their own form of dates, seconds since 2001, and `Data` as attachments.
+    public static let foundation = Self(dates: .deferred, usesFoundation: true)
+
+    /// The form of `Date`.
+    public enum Dates: Sendable {
+        /// `"2026-01-31T12:00:00.000Z"`: as JavaScript writes a date.
+        ///
+        /// Read with any number of digits behind the second or none, with an offset, `Z` or neither, which means UTC, and
+        /// without a time of day.
+        case iso8601
+        /// The number of seconds since 1970.
+        case secondsSince1970
+        /// The number of milliseconds since 1970: `Date.now()` of JavaScript.
+        case millisecondsSince1970
+        /// The type's own form: the number of seconds since 2001.
+        case deferred
+        /// A form of your own; dates are given and expected as seconds since 1970.
+        case custom(
+            encode: @Sendable (_ seconds: Double, _ encoder: any Encoder) throws -> Void,
+            decode: @Sendable (_ decoder: any Decoder) throws -> Double)
+    }
+
+    /// The form of the keys of objects.
+    public enum Keys: Sendable {
+        /// As the type has them.
+        case unchanged
+        /// `sentAt` in the type, `sent_at` in the text.
+        case snakeCase
+        /// A form of your own; each closure gets the path to a key, the key itself last.
+        case custom(
+            encode: @Sendable (_ path: [any CodingKey]) -> any CodingKey,
+            decode: @Sendable (_ path: [any CodingKey]) -> any CodingKey)
+    }
+
+    /// The form of `Data`.
+    public enum Blobs: Sendable {
+        /// A binary attachment, with a placeholder in the text.
+        case attachments
+        /// A string in Base64.
+        case base64
+    }
+
+    /// What happens to infinity and NaN.
+    public enum NonConformingFloats: Sendable {
+        /// They are an error.
+        case refused
+        /// They are strings.
+        case strings(positiveInfinity: String, negativeInfinity: String, nan: String)
+    }
+}
+
+/// What a ``PayloadCoder`` was made with.
+final class CodingRules: Sendable {
+    let dates: PayloadCoder.Dates
+    let keys: PayloadCoder.Keys
+    let blobs: PayloadCoder.Blobs
+    let floats: PayloadCoder.NonConformingFloats
+    let userInfo: [CodingUserInfoKey: any Sendable]
+    let usesFoundation: Bool
+    /// Whether keys are compared and written without a conversion.
+    let keepsKeys: Bool
+
+    init(
+        dates: PayloadCoder.Dates, keys: PayloadCoder.Keys, blobs: PayloadCoder.Blobs,
+        floats: PayloadCoder.NonConformingFloats, userInfo: [CodingUserInfoKey: any Sendable], usesFoundation: Bool
+    ) {
+        self.dates = dates
+        self.keys = keys
+        self.blobs = blobs
+        self.floats = floats
+        self.userInfo = userInfo
+        self.usesFoundation = usesFoundation
+        self.keepsKeys = if case .unchanged = keys { true } else { false }
+    }
+
+    /// The key in the text for a key of a type.
+    func written(_ key: any CodingKey, path: @autoclosure () -> [any CodingKey]) -> String {
+        switch self.keys {
+        case .unchanged: key.stringValue
+        case .snakeCase: SnakeCase.written(key.stringValue)
+        case .custom(let encode, _): encode(path() + [key]).stringValue
+        }
+    }
+
+    /// The key of a type for a key in the text.
+    func read(_ key: String, path: @autoclosure () -> [any CodingKey]) -> String {
+        switch self.keys {
+        case .unchanged: key
+        case .snakeCase: SnakeCase.read(key)
+        case .custom(_, let decode): decode(path() + [PayloadKey.name(key)]).stringValue
+        }
+    }
+}
+
+/// A step of a coding path that is not a key of the app's.
+enum PayloadKey: CodingKey {
+    case name(String)
+    case index(Int)
+
+    static let `super` = Self.name("super")
+
+    init(stringValue: String) { self = .name(stringValue) }
+
+    init(intValue: Int) { self = .index(intValue) }
+
+    var stringValue: String {
+        switch self {
+        case .name(let name): name
+        case .index(let index): "Index \(index)"
+        }
+    }
+
+    var intValue: Int? { if case .index(let index) = self { index } else { nil } }
+}

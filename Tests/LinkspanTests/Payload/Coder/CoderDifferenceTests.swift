@@ -1,0 +1,101 @@
+internal import Foundation
+internal import Linkspan
+internal import Testing
+
+/// Where the SDK's coder means to differ from Foundation's; the design page has the same table.
+@Suite("Deliberate differences to Foundation's coders")
+struct CoderDifferenceTests {
+    private static func both<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> (
+        own: Value?, foundation: Value?
+    ) {
+        let payload = try Payload(checking: Array(json.utf8)[...])
+        return (try? payload.decode(type), try? payload.decode(type, coder: .foundation))
+    }
+
+    private static func kind<Value: Decodable>(_ type: Value.Type, _ json: String, _ coder: PayloadCoder) throws
+        -> String
+    {
+        let payload = try Payload(checking: Array(json.utf8)[...])
+        let error = #expect(throws: LinkspanError.self) { try payload.decode(type, coder: coder) }
+        switch error?.cause as? DecodingError {
+        case .dataCorrupted(let context)?: return "dataCorrupted \(context.codingPath.map(\.stringValue))"
+        case .typeMismatch?: return "typeMismatch"
+        case .valueNotFound?: return "valueNotFound"
+        case .keyNotFound?: return "keyNotFound"
+        default: return "none"
+        }
+    }
+
+    @Test("half a surrogate pair is read as U+FFFD: JavaScript may send one")
+    func loneSurrogate() throws {
+        let (own, foundation) = try Self.both([String].self, #"["a\ud800b"]"#)
+        #expect(own == ["a\u{FFFD}b"] && foundation == nil)
+    }
+
+    @Test("a comma behind the last element is refused")
+    func trailingComma() throws {
+        for text in ["[1,]", #"{"a":1,}"#] {
+            #expect(throws: LinkspanError.self) { try Payload(checking: Array(text.utf8)[...]) }
+            #expect(throws: LinkspanError.self) {
+                try Payload(trustedElements: Array(text.utf8)[...]).decode(AnyJSON.self)
+            }
+            #expect(throws: Never.self) { try JSONDecoder().decode(AnyJSON.self, from: Data(text.utf8)) }
+        }
+    }
+
+    @Test("zero is zero with any exponent")
+    func zero() throws {
+        let (own, foundation) = try Self.both([Double].self, "[0e1]")
+        #expect(own == [0] && foundation == nil)
+    }
+
+    @Test("an integer is read by its exact value: 1.0000000000000001 is none")
+    func nearlyInteger() throws {
+        let (own, foundation) = try Self.both([Int].self, "[1.0000000000000001]")
+        #expect(own == nil && foundation == [1])
+    }
+
+    @Test("a number that does not fit is an error with its path")
+    func numberPath() throws {
+        #expect(try Self.kind([Int8].self, "[1,300]", .standard) == #"dataCorrupted ["Index 1"]"#)
+        #expect(try Self.kind([Int8].self, "[1,300]", .foundation) == "dataCorrupted []")
+    }
+
+    @Test("null for a Boolean is valueNotFound, as for any other type")
+    func nullForBoolean() throws {
+        #expect(try Self.kind([Bool].self, "[null]", .standard) == "valueNotFound")
+        #expect(try Self.kind([[String: Bool]].self, #"[{"a":null}]"#, .standard) == "valueNotFound")
+        #expect(try Self.kind([[String: Bool]].self, #"[{"a":null}]"#, .foundation) == "typeMismatch")
+    }
+
+    private final class Derived: Decodable {
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Keys.self)
+            _ = try container.superDecoder().container(keyedBy: Keys.self)
+        }
+
+        private enum Keys: CodingKey {}
+    }
+
+    @Test("a super-decoder for what is not there is keyNotFound")
+    func missingSuper() throws {
+        #expect(try Self.kind(Derived.self, "{}", .standard) == "keyNotFound")
+        #expect(try Self.kind(Derived.self, "{}", .foundation) == "valueNotFound")
+    }
+
+    @Test("a Decimal that is none cannot be written")
+    func decimalNaN() throws {
+        #expect(throws: LinkspanError.self) { try Payload([Decimal.nan]) }
+        #expect(try Payload([Decimal.nan], coder: .foundation).elements.elementsEqual("[NaN]".utf8))
+    }
+
+    @Test("the members of an object keep their order")
+    func order() throws {
+        struct Letters: Encodable {
+            var z = 1
+            var y = 2
+            var x = 3
+        }
+        #expect(try Payload(Letters()).elements.elementsEqual(#"{"z":1,"y":2,"x":3}"#.utf8))
+    }
+}

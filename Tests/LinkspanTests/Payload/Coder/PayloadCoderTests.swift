@@ -1,0 +1,423 @@
+internal import Foundation
+internal import Linkspan
+internal import Testing
+
+@Suite("Payload coder")
+struct PayloadCoderTests {
+    private static func text(_ payload: Payload) -> String { String(decoding: payload.elements, as: UTF8.self) }
+
+    private static func decode<Value: Decodable>(
+        _ type: Value.Type, _ json: String, _ coder: PayloadCoder = .standard
+    ) throws -> Value {
+        try Payload(checking: Array(json.utf8)[...]).decode(type, coder: coder)
+    }
+
+    private static func decodingError<Value: Decodable>(
+        _ type: Value.Type, _ json: String, _ coder: PayloadCoder = .standard
+    ) throws -> DecodingError {
+        let error = #expect(throws: LinkspanError.self) { try Self.decode(type, json, coder) }
+        #expect(error?.code == .decodingFailed)
+        return try #require(error?.cause as? DecodingError)
+    }
+
+    // MARK: Dates
+
+    @Test(
+        "dates are written as JavaScript writes them",
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (1_769_860_800.5, "2026-01-31T12:00:00.500Z"),
+            (-0.001, "1969-12-31T23:59:59.999Z"), (951_782_399.9996, "2000-02-29T00:00:00.000Z"),
+            (-62_167_219_200, "0000-01-01T00:00:00.000Z"), (-62_167_219_201, "-000001-12-31T23:59:59.000Z"),
+            (253_402_300_800, "+010000-01-01T00:00:00.000Z"), (8.64e12, "+275760-09-13T00:00:00.000Z"),
+        ] as [(Double, String)])
+    func writtenDates(seconds: Double, text: String) throws {
+        let payload = try Payload([Date(timeIntervalSince1970: seconds)])
+        #expect(Self.text(payload) == "[\"\(text)\"]")
+        let milliseconds = try payload.decode([Date].self)[0].timeIntervalSince1970 * 1000
+        #expect(abs(milliseconds - (seconds * 1000).rounded()) < 0.001)
+    }
+
+    @Test(
+        "dates are read with and without fraction, offset and time",
+        arguments: [
+            ("2026-01-31T12:00:00.000Z", 1_769_860_800), ("2026-01-31T12:00:00Z", 1_769_860_800),
+            ("2026-01-31T12:00Z", 1_769_860_800), ("2026-01-31T12:00:00", 1_769_860_800),
+            ("2026-01-31", 1_769_817_600), ("2026-01-31t12:00:00z", 1_769_860_800),
+            ("2026-01-31 12:00:00+00:00", 1_769_860_800), ("2026-01-31T13:30:00+01:30", 1_769_860_800),
+            ("2026-01-31T04:00:00-0800", 1_769_860_800), ("2026-01-31T13:00:00+01", 1_769_860_800),
+            ("2026-01-31T12:00:00.25Z", 1_769_860_800.25), ("2026-01-31T12:00:00,5Z", 1_769_860_800.5),
+            ("2026-01-31T12:00:00.123456789123Z", 1_769_860_800.123456789), ("+002026-01-31", 1_769_817_600),
+            ("-271821-04-20T00:00:00.000Z", -8.64e12), ("2024-02-29", 1_709_164_800),
+        ] as [(String, Double)])
+    func readDates(text: String, seconds: Double) throws {
+        let date = try Self.decode([Date].self, "[\"\(text)\"]")[0]
+        #expect(abs(date.timeIntervalSince1970 - seconds) < 1e-6)
+    }
+
+    @Test(
+        "what is no date is refused",
+        arguments: [
+            "", "2026", "2026-13-01", "2026-02-29", "2026-00-01", "2026-01-00", "2026-1-31", "2026-01-31T",
+            "2026-01-31T24:00:00Z",
+            "2026-01-31T12:60:00Z", "2026-01-31T12:00:60Z", "2026-01-31T12:00:00.Z", "2026-01-31T12:00:00ZZ",
+            "2026-01-31T12:00:00+24:00", "2026-01-31T12:00:00+01:3", "2026-01-31T12Z", "-000000-01-01", "+2026-01-31",
+            "Sat, 31 Jan 2026 12:00:00 GMT", "２０２６-01-31",
+        ])
+    func refusedDates(text: String) throws {
+        guard case .dataCorrupted(let context) = try Self.decodingError([Date].self, "[\"\(text)\"]") else {
+            return _ = Issue.record("another error")
+        }
+        #expect(context.codingPath.map(\.intValue) == [0])
+    }
+
+    @Test("a date beyond the range of JavaScript cannot be written")
+    func dateOutOfRange() {
+        let error = #expect(throws: LinkspanError.self) { try Payload(Date(timeIntervalSince1970: 8.64e12 + 1)) }
+        #expect(error?.code == .encodingFailed)
+        #expect(throws: LinkspanError.self) { try Payload(Date(timeIntervalSince1970: .nan)) }
+    }
+
+    // MARK: Keys
+
+    private struct Keyed: Codable, Equatable {
+        var sentAt: Int
+        var myURLField: String
+        var byUserID: [String: Int]
+    }
+
+    @Test("keys are converted to snake case and back, keys of dictionaries are not")
+    func snakeCase() throws {
+        let coder = PayloadCoder(keys: .snakeCase)
+        let value = Keyed(sentAt: 1, myURLField: "x", byUserID: ["fooBar": 1, "foo_bar": 2])
+        let text = Self.text(try Payload(value, coder: coder))
+        for key in ["sent_at", "my_url_field", "by_user_id", "fooBar", "foo_bar"] {
+            #expect(text.contains("\"\(key)\":"))
+        }
+        let json = #"{"sent_at":1,"my_url_field":"x","by_user_id":{}}"#
+        // The way back is not exact: `my_url_field` becomes `myUrlField`, as with Foundation.
+        guard case .keyNotFound(let key, _) = try Self.decodingError(Keyed.self, json, coder) else {
+            return _ = Issue.record("another error")
+        }
+        #expect(key.stringValue == "myURLField")
+    }
+
+    // MARK: Numbers
+
+    @Test("integers are exact up to the ends of their types, whatever form they are written in")
+    func integers() throws {
+        #expect(try Self.decode([Int64].self, "[-9223372036854775808,9223372036854775807]") == [.min, .max])
+        #expect(try Self.decode([UInt64].self, "[18446744073709551615,1.8446744073709551615e19]") == [.max, .max])
+        #expect(
+            try Self.decode([Int].self, "[1.0,1e2,150e-1,-0,0.0e5,9007199254740993]") == [
+                1, 100, 15, 0, 0, 9_007_199_254_740_993,
+            ])
+        for bad in [
+            "[9223372036854775808]", "[1.5]", "[1e19]", "[1e-1]", "[1e999999999999999999999]", "[true]", "[\"1\"]",
+        ] {
+            #expect(throws: LinkspanError.self, "\(bad)") { try Self.decode([Int].self, bad) }
+        }
+        for bad in ["[-1]", "[256]"] {
+            #expect(throws: LinkspanError.self, "\(bad)") { try Self.decode([UInt8].self, bad) }
+        }
+    }
+
+    @available(macOS 15, iOS 18, tvOS 18, watchOS 11, *)
+    private struct Wide: Codable, Equatable {
+        var signed: Int128
+        var unsigned: UInt128?
+    }
+
+    @Test("integers of 128 bits are exact")
+    func wideIntegers() throws {
+        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, *) else { return }
+        for wide in [Wide(signed: .min, unsigned: .max), Wide(signed: .max, unsigned: 0)] {
+            let payload = try Payload(wide, [wide.signed])
+            #expect(Self.text(payload).contains("\(wide.signed)"))
+            #expect(try payload.decode(Wide.self) == wide)
+            #expect(try payload.decode([Int128].self, at: 1) == [wide.signed])
+        }
+    }
+
+    @Test("floating-point numbers are the nearest ones; what rounds to infinity or zero is refused")
+    func floats() throws {
+        #expect(
+            try Self.decode([Double].self, "[0.1,-0.0,1e22,123456789012345680,5e-324,1.7976931348623157e308,0e999]")
+                == [0.1, -0.0, 1e22, 123456789012345680, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0])
+        for bad in ["[1e309]", "[-1e309]", "[1e-400]"] {
+            #expect(throws: LinkspanError.self, "\(bad)") { try Self.decode([Double].self, bad) }
+        }
+        #expect(throws: LinkspanError.self) { try Self.decode([Float].self, "[1e39]") }
+    }
+
+    @Test("infinity and NaN are errors or strings")
+    func nonConforming() throws {
+        let coder = PayloadCoder(nonConformingFloats: .strings(positiveInfinity: "∞", negativeInfinity: "-∞", nan: "?"))
+        let payload = try Payload([Double.infinity, -.infinity, .nan, 1], coder: coder)
+        #expect(Self.text(payload) == #"["∞","-∞","?",1]"#)
+        let values = try payload.decode([Float].self, coder: coder)
+        #expect(values[0] == .infinity && values[1] == -.infinity && values[2].isNaN && values[3] == 1)
+        let error = #expect(throws: LinkspanError.self) { try Payload(["a": [0, Double.nan]]) }
+        guard case .invalidValue(_, let context)? = error?.cause as? EncodingError else {
+            return _ = Issue.record("another error")
+        }
+        #expect(context.codingPath.map(\.stringValue) == ["a", "Index 1"])
+        #expect(throws: LinkspanError.self) { try Self.decode([Double].self, #"["∞"]"#) }
+    }
+
+    // MARK: Places
+
+    private struct Outer: Codable {
+        struct Inner: Codable { var count: Int }
+
+        var list: [[String: Inner]]
+    }
+
+    @Test("an error tells the path to the value, and says nothing of what the value is")
+    func errorPath() throws {
+        let json = #"{"list":[{},{"a":{"count":1},"b":{"count":"secret"}}]}"#
+        guard case .typeMismatch(let type, let context) = try Self.decodingError(Outer.self, json) else {
+            return _ = Issue.record("another error")
+        }
+        #expect(ObjectIdentifier(type) == ObjectIdentifier(Int.self))
+        #expect(context.codingPath.map(\.stringValue) == ["list", "Index 1", "b", "count"])
+        #expect(context.codingPath.map(\.intValue) == [nil, 1, nil, nil])
+        #expect(!context.debugDescription.contains("secret"))
+    }
+
+    /// Keeps its decoder beyond the call that decodes.
+    private struct Kept: Decodable {
+        let decoder: any Decoder
+
+        init(from decoder: any Decoder) { self.decoder = decoder }
+    }
+
+    @Test("a decoder that is kept works when the payload is gone", arguments: [0, 5000])
+    func keptDecoder(padding: Int) throws {
+        let words = Array(repeating: "word", count: padding)
+        var kept: [Kept] = []
+        for number in 0..<20 { kept.append(try Payload([["n": number]], words).decode([Kept].self)[0]) }
+        if padding > 0 { kept.append(try Payload([words]).decode([Kept].self)[0]) }
+        for number in 0..<20 { #expect(try [String: Int](from: kept[number].decoder) == ["n": number]) }
+        if padding > 0 { #expect(try [String](from: kept[20].decoder) == words) }
+        #expect(kept[0].decoder.codingPath.map(\.intValue) == [0])
+    }
+
+    private struct Curious: Codable {
+        let number: Int
+
+        static func coder() throws -> PayloadCoder {
+            PayloadCoder(userInfo: [try #require(CodingUserInfoKey(rawValue: "test")): 7])
+        }
+
+        init() { self.number = 0 }
+
+        init(from decoder: any Decoder) throws {
+            guard let number = decoder.userInfo.values.first as? Int else { throw CancellationError() }
+            self.number = number
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            guard encoder.userInfo.values.first as? Int == 7 else { throw CancellationError() }
+            var container = encoder.singleValueContainer()
+            try container.encode(encoder.codingPath.map(\.stringValue))
+        }
+    }
+
+    @Test("user info and paths reach the types")
+    func userInfo() throws {
+        let coder = try Curious.coder()
+        let payload = try Payload(["a": [Curious()]], coder: coder)
+        #expect(Self.text(payload) == #"{"a":[["a","Index 0"]]}"#)
+        #expect(try payload.decode([String: [Curious]].self, coder: coder)["a"]?.first?.number == 7)
+        #expect(throws: LinkspanError.self) { try payload.decode([String: [Curious]].self) }
+    }
+
+    // MARK: Members
+
+    private struct Pair: Codable, Equatable {
+        var a: Int
+        var b: Int?
+    }
+
+    @Test(
+        "members are found in any order, escaped, among others, the first of repeated ones",
+        arguments: [
+            #"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#, #"{"\u0061":1,"b":2,"a":3}"#,
+            #"{"c":[{"a":9}],"b":2,"d":{"a":8},"a":1,"a":7}"#,
+            #" { "a" : 1 , "b" : 2 } "#, #"{"a":1.0,"b":2e0}"#,
+        ])
+    func members(json: String) throws {
+        #expect(try Self.decode(Pair.self, json) == Pair(a: 1, b: 2))
+        #expect(try Self.decode(Pair.self, json, .foundation) == Pair(a: 1, b: 2))
+    }
+
+    @Test("a value that is the second argument is decoded by itself")
+    func secondArgument() throws {
+        let payload = try Payload(1, Pair(a: 2, b: nil), [Pair(a: 3, b: 4)])
+        #expect(try payload.decode(Pair.self, at: 1) == Pair(a: 2, b: nil))
+        #expect(try payload.decode([Pair].self, at: 2) == [Pair(a: 3, b: 4)])
+        #expect(throws: LinkspanError.self) { try payload.decode([Pair].self, at: 3) }
+    }
+
+    /// Fails to write one of its members, and goes on.
+    private struct Careless: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: PayloadTestKey.self)
+            try? container.encode([Double.nan], forKey: PayloadTestKey("a"))
+            try container.encode(Data([1]), forKey: PayloadTestKey("b"))
+        }
+    }
+
+    @Test("of a member that cannot be written nothing stays")
+    func rolledBack() throws {
+        let payload = try Payload(["x": Careless()])
+        #expect(Self.text(payload) == #"{"x":{"b":{"_placeholder":true,"num":0}}}"#)
+    }
+
+    private struct Many: Codable {
+        var repeated: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: PayloadTestKey.self)
+            for round in 0..<self.repeated {
+                for number in 0..<40 {
+                    try container.encode(round * 100 + number, forKey: PayloadTestKey("key\(number)"))
+                }
+            }
+        }
+    }
+
+    private struct PayloadTestKey: CodingKey {
+        let stringValue: String
+        let witness: Witness?
+        var intValue: Int? { nil }
+
+        init(_ name: String, _ witness: Witness? = nil) {
+            self.stringValue = name
+            self.witness = witness
+        }
+
+        init(stringValue: String) { self.init(stringValue) }
+
+        init?(intValue: Int) { nil }
+    }
+
+    @Test("of keys that are written twice the latter count, among few and among many")
+    func repeatedKeys() throws {
+        let payload = try Payload(Many(repeated: 3))
+        let members = try payload.decode([String: Int].self)
+        #expect(members.count == 40 && members["key0"] == 200 && members["key39"] == 239)
+        #expect(Self.text(payload).split(separator: ",").count == 40)
+    }
+
+    private final class Witness: Encodable, Sendable {
+        func encode(to encoder: any Encoder) throws {}
+    }
+
+    private struct Nesting: Encodable {
+        let witness: Witness
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: PayloadTestKey.self)
+            var nested = container.nestedUnkeyedContainer(forKey: PayloadTestKey("a", self.witness))
+            try nested.encode(self.witness)
+            try self.witness.encode(to: container.superEncoder())
+        }
+    }
+
+    @Test("what has encoded nothing is an empty object, and an error at the top")
+    func nothingEncoded() throws {
+        let payload = try Payload(Nesting(witness: Witness()))
+        #expect(Self.text(payload) == #"{"a":[{}],"super":{}}"#)
+        #expect(throws: LinkspanError.self) { try Payload(Witness()) }
+    }
+
+    @Test("nested containers keep nothing alive when the value is encoded")
+    func freed() throws {
+        weak var kept: Witness?
+        do {
+            let witness = Witness()
+            kept = witness
+            _ = try Payload(Nesting(witness: witness))
+        }
+        #expect(kept == nil)
+    }
+
+    @Test("JSON text is put in place unchanged inside a value too")
+    func rawText() throws {
+        #expect(Self.text(try Payload(["a": PayloadText(#"{"n": 1e2}"#)])) == #"{"a":{"n": 1e2}}"#)
+    }
+
+    // MARK: Limits
+
+    private final class Chain: Codable {
+        var next: Chain?
+
+        init(length: Int) { self.next = length > 1 ? Chain(length: length - 1) : nil }
+    }
+
+    @Test("64 levels are written and read, 65 are an error and no overflow of the stack", arguments: [64, 65, 20_000])
+    func depth(levels: Int) throws {
+        var chain = Chain(length: 1)
+        for _ in 1..<levels {
+            let outer = Chain(length: 1)
+            outer.next = chain
+            chain = outer
+        }
+        if levels == 64 {
+            let payload = try Payload(chain)
+            var count = 0
+            var last: Chain? = try payload.decode(Chain.self)
+            while let link = last { (last, count) = (link.next, count + 1) }
+            #expect(count == 64)
+        } else {
+            let error = #expect(throws: LinkspanError.self) { try Payload(chain) }
+            #expect(error?.code == .encodingFailed)
+            let opening = String(repeating: #"{"next":"#, count: levels)
+            let text = Array("\(opening)null\(String(repeating: "}", count: levels))".utf8)
+            #expect(throws: LinkspanError.self) { try Payload(trustedElements: text[...]).decode(Chain.self) }
+        }
+        // A class of 20,000 links would be freed by recursion.
+        while let next = chain.next { (chain.next, chain) = (nil, next) }
+    }
+
+    private struct Misused: Encodable {
+        var case_: Int
+
+        func encode(to encoder: any Encoder) throws {
+            switch self.case_ {
+            case 0:
+                _ = encoder.container(keyedBy: PayloadTestKey.self)
+                _ = encoder.unkeyedContainer()
+            case 1:
+                var container = encoder.singleValueContainer()
+                try container.encode(1)
+                try container.encode(2)
+            case 2:
+                var container = encoder.singleValueContainer()
+                try container.encode(1)
+                _ = encoder.container(keyedBy: PayloadTestKey.self)
+            default: break
+            }
+        }
+    }
+
+    @Test("a type that breaks the rules of containers is an error, where Foundation ends the process", arguments: 0..<4)
+    func misuse(case_: Int) throws {
+        #expect(throws: LinkspanError.self) { try Payload(Misused(case_: case_)) }
+        if case_ < 3 { #expect(throws: LinkspanError.self) { try Payload([Misused(case_: case_)]) } }
+    }
+
+    // MARK: Foundation
+
+    private struct Moment: Codable, Equatable { var at: Date }
+
+    @Test("Foundation's coder writes dates as before: seconds since 2001")
+    func foundation() throws {
+        let moment = Moment(at: Date(timeIntervalSinceReferenceDate: 1))
+        let payload = try Payload(moment, Data([1]), coder: .foundation)
+        #expect(payload[0].map { $0["at"]?.int } == 1 && payload[1]?.blob == [1])
+        #expect(try payload.decode(Moment.self, coder: .foundation) == moment)
+        #expect(throws: LinkspanError.self) { try payload.decode(Moment.self) }
+    }
+}
