@@ -43,6 +43,30 @@ internal import Testing
         }
     }
 
+    @Test(
+        "has the arguments that its text has",
+        arguments: [
+            "1", "1,2", "\"a\"", "\"a\\\"]\",2", "{}", "[]", "[],1", "{\"k\":[1,{\"l\":2}]},3", "[[1,2],[3]],4",
+            " 5 , 6", "true",
+            "null,null", "-1.5e3,[1]", "[{}],{}",
+        ])
+    func arguments(text: String) throws {
+        var session = try Self.connected()
+        _ = session.take(#"42["echo",1]"#)
+        let deliveries = session.take(#"42["echo",\#(text)]"#).deliveries
+        guard case .message(let message)? = deliveries.first?.event else {
+            Issue.record("there is no message")
+            return
+        }
+        let expected = try Payload(checking: bytes(text)).values
+        #expect(message.payload.values == expected)
+        for index in 0...expected.count {
+            #expect(message.payload[index] == (index < expected.count ? expected[index] : nil))
+            #expect(message.payload.detached()[index] == message.payload[index])
+        }
+        #expect(message.payload == Payload(trustedElements: message.payload.elements))
+    }
+
     @Test("is still refused while attachments are due")
     func isRefusedWhileCollecting() throws {
         var session = try Self.connected()

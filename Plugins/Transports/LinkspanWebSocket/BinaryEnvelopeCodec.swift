@@ -17,7 +17,7 @@ public struct BinaryEnvelopeCodec: EnvelopeCodec {
         guard case .event(_, let payload, nil) = envelope, payload.attachments.count == 1 else {
             throw LinkspanError(.encodingFailed, "over this codec only events with one blob and no reply can be sent")
         }
-        buffer.append(contentsOf: payload.attachments[0])
+        payload.attachments[0].withUnsafeBufferPointer { buffer.append(contentsOf: $0) }
         return .selfContained
     }
 

@@ -144,10 +144,17 @@ final class WebSocketLink: Link {
         } catch {
             return .rejected(error)
         }
-        let result = channel.send(
-            kind == .text ? .text : .binary, expectedLength: encoded.count,
-            attachments: kind == .selfContained ? [] : payload.attachments, isCompressible: isCompressible
-        ) { buffer in encoded.withUnsafeBufferPointer { buffer.append(contentsOf: $0) } }
+        let result = encoded.withUnsafeBufferPointer { encoded in
+            if kind == .selfContained {
+                return channel.send(.binary, expectedLength: encoded.count, isCompressible: isCompressible) {
+                    $0.append(contentsOf: encoded)
+                }
+            }
+            return channel.send(
+                kind == .text ? .text : .binary, expectedLength: encoded.count, attachments: payload.attachments,
+                isCompressible: isCompressible
+            ) { $0.append(contentsOf: encoded) }
+        }
         switch result {
         case .sent: return .accepted
         case .full: return .acceptedAndFull

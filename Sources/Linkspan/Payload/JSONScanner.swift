@@ -41,6 +41,8 @@ package struct JSONScanner: Sendable {
 
     /// The values that may still be scanned.
     private var remainingValues: Int
+    /// Where the first value ended that stands directly in the arrays of ``skipValue(_:from:inArrays:)``; nil before that.
+    package private(set) var firstEnd: Int?
 
     /// Makes a scanner for one text.
     ///
@@ -95,6 +97,7 @@ package struct JSONScanner: Sendable {
             default:
                 position = try Self.skipScalar(text, from: position)
             }
+            if self.firstEnd == nil, depth == arrays { self.firstEnd = position }
             // A value has ended: close what ends with it, or go on to the next one.
             while depth > 0 {
                 position = Self.skipSpace(text, from: position)
@@ -111,6 +114,7 @@ package struct JSONScanner: Sendable {
                 }
                 position &+= 1
                 depth &-= 1
+                if self.firstEnd == nil, depth == arrays { self.firstEnd = position }
             }
             return position
         }

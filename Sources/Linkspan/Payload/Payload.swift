@@ -9,6 +9,20 @@ public struct Payload: Sendable, Hashable {
     /// The binary blobs that the arguments refer to, in order.
     public let attachments: [ArraySlice<UInt8>]
 
+    /// What is known about where the first argument ends; without it, reading the argument begins with looking for its end.
+    ///
+    /// Says nothing that the elements do not say, so that it does not count in comparisons.
+    private struct FirstArgument: Sendable, Hashable {
+        /// Its bytes, which begin with the elements; nil when they have not been counted.
+        var count: Int?
+
+        static func == (lhs: Self, rhs: Self) -> Bool { true }
+
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    private let first: FirstArgument
+
     /// No arguments.
     public static let empty = Self(trustedElements: [], attachments: [])
 
@@ -20,7 +34,8 @@ public struct Payload: Sendable, Hashable {
 
     /// The same arguments in memory of their own; see ``ArraySlice/detached()``.
     package func detached() -> Payload {
-        Payload(trustedElements: self.elements.detached(), attachments: self.attachments.map { $0.detached() })
+        Payload(
+            elements: self.elements.detached(), attachments: self.attachments.map { $0.detached() }, first: self.first)
     }
 
     /// The same arguments, and a string behind them.
@@ -46,6 +61,9 @@ public struct Payload: Sendable, Hashable {
     /// The argument at `index`, still undecoded, or nil when there are fewer.
     public subscript(index: Int) -> PayloadValue? {
         guard index >= 0 else { return nil }
+        if index == 0, let count = self.first.count {
+            return PayloadValue(text: self.elements.prefix(count), attachments: self.attachments)
+        }
         let range: Range<Int>? = self.elements.withUnsafeBufferPointer { text in
             var position = 0
             for _ in 0..<index {
@@ -90,7 +108,14 @@ extension Payload {
     ///   - trustedElements: JSON values with commas between.
     ///   - attachments: the blobs that placeholders in the text refer to.
     public init(trustedElements: consuming ArraySlice<UInt8>, attachments: consuming [ArraySlice<UInt8>] = []) {
-        self.init(elements: trustedElements, attachments: attachments)
+        self.init(elements: trustedElements, attachments: attachments, first: FirstArgument())
+    }
+
+    /// The same without attachments, for codecs that know how many bytes the first argument has.
+    ///
+    /// The elements begin with it, and not with white space.
+    package init(trustedElements: consuming ArraySlice<UInt8>, firstCount: Int) {
+        self.init(elements: trustedElements, attachments: [], first: FirstArgument(count: firstCount))
     }
 
     /// Checks text from outside and wraps it.

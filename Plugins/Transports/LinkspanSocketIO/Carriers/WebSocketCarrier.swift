@@ -51,13 +51,17 @@ final class WebSocketCarrier: EngineCarrier {
     func send(
         expectedLength: Int, attachments: [ArraySlice<UInt8>], isCompressible: Bool, write: (inout [UInt8]) -> Void
     ) -> WebSocketChannel.SendResult {
-        let isPlain = self.binaryType == nil || attachments.isEmpty
         switch self.owned {
         case .some(let owned):
+            // Handed on as they are, mostly: a choice between two arrays would take a reference to one.
+            if self.binaryType == nil || attachments.isEmpty {
+                return owned.channel.send(
+                    .text, expectedLength: expectedLength, attachments: attachments, isCompressible: isCompressible,
+                    write: write)
+            }
             return owned.channel.send(
-                .text, expectedLength: expectedLength,
-                attachments: isPlain ? attachments : attachments.map(self.typed), isCompressible: isCompressible,
-                write: write)
+                .text, expectedLength: expectedLength, attachments: attachments.map(self.typed),
+                isCompressible: isCompressible, write: write)
         case nil: return .notOpen
         }
     }

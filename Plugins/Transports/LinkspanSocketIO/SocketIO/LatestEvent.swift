@@ -22,28 +22,29 @@ struct LatestEvent: Sendable {
     /// what is wrong.
     @inline(__always)
     func event(in frame: ArraySlice<UInt8>) -> InboundMessage? {
-        let arguments: Range<Int>? = frame.withUnsafeBufferPointer { self.arguments(of: $0) }
+        let arguments = frame.withUnsafeBufferPointer { self.arguments(of: $0) }
         guard let arguments else { return nil }
-        let start = frame.startIndex
-        return InboundMessage(
-            event: self.name,
-            payload: Payload(trustedElements: frame[start &+ arguments.lowerBound..<start &+ arguments.upperBound]))
+        guard arguments.start < arguments.end else { return InboundMessage(event: self.name, payload: .empty) }
+        let elements = frame[frame.startIndex &+ arguments.start..<frame.startIndex &+ arguments.end]
+        let firstCount = arguments.firstEnd &- arguments.start
+        return InboundMessage(event: self.name, payload: Payload(trustedElements: elements, firstCount: firstCount))
     }
 
     /// Where the arguments stand in a frame that begins with the head.
     @inline(__always)
-    private func arguments(of frame: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+    private func arguments(of frame: UnsafeBufferPointer<UInt8>) -> (start: Int, firstEnd: Int, end: Int)? {
         let start = self.head.count
         guard start > 0, frame.count > start, self.isHead(of: frame) else { return nil }
         guard frame[start] == UInt8(ascii: ",") else {
-            return frame[start] == UInt8(ascii: "]") && frame.count == start &+ 1 ? start..<start : nil
+            return frame[start] == UInt8(ascii: "]") && frame.count == start &+ 1 ? (start, start, start) : nil
         }
         // The array and the name are values, too.
         var scanner = JSONScanner(maximumValues: JSONScanner.maximumValues - 2)
         let first = JSONScanner.skipSpace(frame, from: start &+ 1)
         guard let end = try? scanner.skipValue(frame, from: first, inArrays: 1), end == frame.count else { return nil }
         // Space behind the last argument does not belong to the arguments.
-        return frame[end &- 2] > 0x20 ? first..<end &- 1 : nil
+        guard frame[end &- 2] > 0x20, let firstEnd = scanner.firstEnd else { return nil }
+        return (first, firstEnd, end &- 1)
     }
 
     @inline(__always)
