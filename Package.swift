@@ -124,7 +124,8 @@ let plugins: [Target] = [
         "Bridges", "LinkspanServiceLifecycle",
         ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", serviceLifecycle]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
-    plugin("Stores", "LinkspanOutbox", ["Linkspan", "LinkspanRuntime", logging, grdb]),
+    plugin(
+        "Stores", "LinkspanOutbox", ["Linkspan", "LinkspanMessaging", "LinkspanRuntime", logging, metrics, grdb]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
@@ -163,7 +164,7 @@ let samples: [Target] = [
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
             "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanLogging", logging, argumentParser,
+            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanLogging", "LinkspanOutbox", logging, argumentParser,
         ],
         path: "Samples/Chat",
         exclude: [
@@ -278,7 +279,10 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanOutbox",
-        ["LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanTesting", logging, grdb]),
+        [
+            "LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanTesting", "LinkspanMessaging",
+            "LinkspanConfiguration", logging, grdb,
+        ]),
     test(
         "LinkspanOutboxKill",
         [

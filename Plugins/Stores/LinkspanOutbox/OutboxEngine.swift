@@ -8,6 +8,7 @@ final class OutboxEngine {
     private let path: String
     private let options: OutboxOptions
     private let clock: OutboxClock
+    private let meters = OutboxMeters()
     private var file: OutboxFile?
     private var isClosed = false
     private var calls: [OutboxCall] = []
@@ -57,7 +58,10 @@ extension OutboxEngine {
             return false
         } catch {
             self.calls = []
-            for call in calls { call.fail(error) }
+            for call in calls {
+                self.meters.failed()
+                call.fail(error)
+            }
         }
         return true
     }
@@ -83,7 +87,10 @@ extension OutboxEngine {
             calls.removeAll { $0.kind == .keep }
         }
         do throws(OutboxError) {
-            for answer in try file.perform(calls) { answer() }
+            let begin = ContinuousClock.now
+            let answers = try file.perform(calls)
+            self.meters.committed(file.totals, in: ContinuousClock.now - begin)
+            for answer in answers { answer() }
             self.endWaits { file.totals.lastEnded > $0.place }
             file.checkpoint()
         } catch {
@@ -100,6 +107,7 @@ extension OutboxEngine {
             if !isSecondTry, self.hasMended(file, after: error, for: call) {
                 self.performAlone(call, in: file, isSecondTry: true)
             } else {
+                self.meters.failed()
                 call.fail(error)
             }
         }
@@ -109,7 +117,8 @@ extension OutboxEngine {
     private func hasMended(_ file: OutboxFile, after error: OutboxError, for call: OutboxCall) -> Bool {
         switch error.code {
         case .diskFull where call.kind != .keep:
-            return file.releaseReserve()
+            file.makeRoom()
+            return true
         case .corrupt:
             do throws(OutboxError) {
                 try file.startAnew(because: error)

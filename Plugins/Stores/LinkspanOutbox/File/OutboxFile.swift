@@ -14,10 +14,12 @@ final class OutboxFile {
         var rescued: String { "\(self.path)-rescued" }
     }
 
-    /// How much of the disk is set aside for outcomes.
-    private static let reserveSize = 256 << 10
+    /// How much of the disk is set aside for outcomes: enough to write the log into the database, and then some.
+    private static let reserveSize = 1 << 20
     /// What is written to the log before it is written into the database.
-    private static let logSize = 4 << 20
+    private static let logSize = 1 << 20
+    /// About what a transaction writes to the log beside its rows.
+    private static let transactionSize = 4 * 4_096
 
     private let names: Names
     private let options: OutboxOptions
@@ -68,6 +70,7 @@ extension OutboxFile {
                     return .commit
                 }
                 self.totals = table.totals
+                self.totals.writtenBytes += Self.transactionSize
                 return answers
             }
         } catch {
@@ -80,18 +83,24 @@ extension OutboxFile {
     /// - Returns: whether there is a reserve; without one no delivery is accepted.
     func ensureReserve() -> Bool {
         if !self.hasReserve { self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize) }
+        if !self.hasReserve {
+            // What has been erased may be enough.
+            try? self.database.writeWithoutTransaction {
+                try $0.execute(sql: "PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+            }
+            self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize)
+        }
         return self.hasReserve
     }
 
-    /// Gives the reserve to the database.
-    ///
-    /// - Returns: whether there was any left.
-    func releaseReserve() -> Bool {
-        guard self.hasReserve else { return false }
-        FileSystem.remove(self.names.reserve)
-        self.hasReserve = false
-        self.options.onStep?(.releasingReserve)
-        return true
+    /// Makes room for outcomes on a full disk: gives up the reserve, and has the log begin anew, whose room is then free.
+    func makeRoom() {
+        if self.hasReserve {
+            FileSystem.remove(self.names.reserve)
+            self.hasReserve = false
+            self.options.onStep?(.releasingReserve)
+        }
+        try? self.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
     }
 
     /// Writes the log into the database when it has grown: behind a transaction's answers, so that nobody waits for it.
@@ -195,12 +204,13 @@ extension OutboxFile {
     private static func configure(_ database: Database) throws {
         try database.execute(
             sql: """
+                PRAGMA auto_vacuum = INCREMENTAL;
                 PRAGMA journal_mode = WAL;
                 PRAGMA synchronous = FULL;
                 PRAGMA fullfsync = ON;
                 PRAGMA checkpoint_fullfsync = ON;
                 PRAGMA wal_autocheckpoint = 8000;
-                PRAGMA journal_size_limit = 4194304;
+                PRAGMA journal_size_limit = 1048576;
                 PRAGMA cell_size_check = ON;
                 PRAGMA trusted_schema = OFF;
                 """)
@@ -215,6 +225,13 @@ struct OutboxSession {
     /// The names of the file and of this opening: what the keys made here begin with.
     let prefix: String
     let clock: OutboxClock
+
+    /// Looks at a file without opening it for deliveries.
+    init(reading clock: OutboxClock) {
+        self.number = 0
+        self.prefix = ""
+        self.clock = clock
+    }
 
     /// Begins an opening.
     init(beginning database: Database, clock: OutboxClock) throws {

@@ -16,8 +16,8 @@ struct OutboxTable {
         """
     private static let rows = "SELECT \(columns) FROM delivery LEFT JOIN session ON session.number = delivery.session"
 
-    /// What a change of a row writes to the log beside the row, when it is committed alone.
-    private static let writtenPages = 4 * 4_096
+    /// About what a change of a row writes to the log beside the payload.
+    private static let rowSize = 512
 
     /// Runs a statement that is prepared once.
     private func run(_ sql: String, _ arguments: StatementArguments) throws {
@@ -56,7 +56,7 @@ extension OutboxTable {
             ])
         self.totals.lastNumber = row.number
         self.totals.waiting += 1
-        self.totals.writtenBytes += size + Self.writtenPages
+        self.totals.writtenBytes += size + Self.rowSize
         self.totals.waitingBytes += size
         return .success(row)
     }
@@ -82,7 +82,7 @@ extension OutboxTable {
             ])
         self.totals.lastEnded += 1
         self.totals.waiting -= 1
-        self.totals.writtenBytes += Self.writtenPages
+        self.totals.writtenBytes += Self.rowSize
         self.totals.waitingBytes -= size
         self.totals.outcomes += 1
         try self.dropOldOutcomes()
@@ -172,6 +172,24 @@ extension OutboxTable {
             outcomes: self.totals.outcomes)
     }
 
+    /// What the file holds of one account.
+    func figures(account: String?) throws -> OutboxFigures {
+        let account = Self.column(account)
+        let waiting = try Row.fetchOne(
+            self.database,
+            sql: "SELECT count(*), coalesce(sum(size), 0) FROM delivery WHERE account = ? AND ended IS NULL",
+            arguments: [account])
+        let outcomes = try Int.fetchOne(
+            self.database, sql: "SELECT count(*) FROM delivery WHERE account = ? AND ended IS NOT NULL",
+            arguments: [account])
+        let oldest = try Row.fetchOne(
+            self.database, sql: "\(Self.rows) WHERE account = ? AND ended IS NULL ORDER BY delivery.number LIMIT 1",
+            arguments: [account])
+        return OutboxFigures(
+            waiting: waiting?[0] ?? 0, bytes: waiting?[1] ?? 0, oldest: try oldest.map { try self.entry($0).age },
+            outcomes: outcomes ?? 0)
+    }
+
     /// Rows of all accounts, in the order of their numbers.
     func entries(after number: UInt64, limit: Int) throws -> [OutboxEntry] {
         let statement = try self.database.cachedStatement(
@@ -180,6 +198,33 @@ extension OutboxTable {
         var entries: [OutboxEntry] = []
         while let row = try cursor.next() { entries.append(try self.entry(row)) }
         return entries
+    }
+
+    /// Has a delivery wait again.
+    ///
+    /// - Returns: whether there was one that has ended and not reached the server.
+    mutating func retry(key: String, account: String?) throws -> Bool {
+        let now = self.session.clock.now()
+        try self.run(
+            """
+            UPDATE delivery SET ended = NULL, fate = NULL, code = NULL, certainty = NULL, message = NULL, reply = NULL,
+                session = ?, kept_wall = ?, kept_start = ?
+            WHERE account = ? AND key = ? AND ended IS NOT NULL AND content IS NOT NULL
+            """,
+            [self.session.number, now.wall, now.sinceStart, Self.column(account), key])
+        guard self.database.changesCount > 0 else { return false }
+        try self.count()
+        return true
+    }
+
+    /// Erases a row.
+    ///
+    /// - Returns: whether there was one.
+    mutating func erase(key: String, account: String?) throws -> Bool {
+        try self.run("DELETE FROM delivery WHERE account = ? AND key = ?", [Self.column(account), key])
+        guard self.database.changesCount > 0 else { return false }
+        try self.count()
+        return true
     }
 
     /// Forgets the outcome of a delivery.
