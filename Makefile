@@ -19,7 +19,7 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks benchmark benchmark-compare mutations flakes lint format
+.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks kills benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -70,6 +70,11 @@ attacks: prerequisites venv  ## Lets hostile servers attack for 20 seconds each,
 	@echo "attack | name | wire | end | after the limit | memory | slowest answer to a neighbour | links"
 	ATTACK_SECONDS=20 swift test --skip-build --no-parallel --filter '^InteropTests[.].*AttackTests' \
 	    | grep -E '^attack|✘|Test run'
+
+kills: prerequisites  ## Kills a client with an outbox KILLS times over each wire, 500 unless given, and says what came of it.
+	swift build --build-tests
+	TEST_KILLS=$(or $(KILLS),500) swift test --skip-build --no-parallel --filter '^LinkspanOutboxKillTests[.]' \
+	    | grep -E '^killed|✘|Test run'
 
 benchmark: prerequisites  ## Runs the standard workloads: times first, then counts a message.
 	@.ci/prerequisites gcc

@@ -22,6 +22,26 @@ extension Outbox {
         }
     }
 
+    /// Closes the file behind what was asked before, and has calls wait for ``resume()``.
+    ///
+    /// For apps that are about to be suspended and have the file in the container of an app group, where the system ends an
+    /// app that is suspended with a lock on a file (0xdead10cc).
+    public func suspend() async {
+        await withCheckedContinuation { continuation in
+            self.executor.execute {
+                self.executor.execute {
+                    self.engine.value.suspend()
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    /// Goes on after ``suspend()``.
+    public func resume() {
+        self.executor.execute { if self.engine.value.resume() { self.performCalls() } }
+    }
+
     /// What the file holds of one account.
     ///
     /// - Parameter account: whose; nil for connections without credentials.
@@ -146,5 +166,9 @@ extension Outbox {
     }
 
     /// Closes the file; called on the executor.
-    func closeFile() { self.engine.value.close() }
+    func closeFile() {
+        self.engine.value.close()
+        // Of a suspended outbox, calls are waiting.
+        if self.engine.value.resume() { self.performCalls() }
+    }
 }

@@ -20,10 +20,11 @@ extension Outbox {
     ///   - path: the file.
     ///   - number: the rows wanted have higher numbers.
     ///   - limit: how many at most.
+    ///   - cipher: what payloads were sealed with.
     /// - Returns: the rows, in the order in which they were kept.
     /// - Throws: ``OutboxError``.
     public static func entries(
-        at path: String, after number: UInt64 = 0, limit: Int = 1_000
+        at path: String, after number: UInt64 = 0, limit: Int = 1_000, cipher: (any OutboxCipher)? = nil
     ) throws(OutboxError) -> [OutboxEntry] {
         do {
             var configuration = Configuration()
@@ -33,7 +34,8 @@ extension Outbox {
             return try queue.read { database in
                 try OutboxSchema.check(database, path: path)
                 return try OutboxTable(
-                    database: database, session: OutboxSession(reading: .system), options: OutboxOptions(),
+                    database: database, session: OutboxSession(reading: .system),
+                    options: OutboxOptions { $0.cipher = cipher },
                     totals: .init()
                 ).entries(after: number, limit: limit)
             }
@@ -56,7 +58,20 @@ extension Outbox {
         try await self.ask { try $0.retry(key: receipt.key, account: account) }
     }
 
-    /// Erases a row, whether it waits or not. A connection that has it already sends it all the same.
+    /// Writes all payloads and replies anew with the present cipher, or without one: after a change of its key, or when it
+    /// was switched on or off.
+    ///
+    /// - Throws: ``OutboxError``.
+    public func reseal() async throws(OutboxError) {
+        var last: UInt64? = 0
+        while let number = last {
+            last = try await self.ask { try $0.reseal(after: number, limit: 100) }
+        }
+    }
+
+    /// Erases a row, whether it waits or not.
+    ///
+    /// A connection that has it already sends it all the same.
     ///
     /// - Parameters:
     ///   - receipt: names the delivery.

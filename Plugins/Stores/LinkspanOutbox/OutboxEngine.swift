@@ -11,6 +11,8 @@ final class OutboxEngine {
     private let meters = OutboxMeters()
     private var file: OutboxFile?
     private var isClosed = false
+    /// Whether calls wait, and the file is not open.
+    private var isSuspended = false
     private var calls: [OutboxCall] = []
     /// Outcomes that could not be recorded, and are tried again with each transaction.
     private var unrecorded: [StoredDelivery] = []
@@ -49,6 +51,8 @@ extension OutboxEngine {
     ///
     /// - Returns: false when they go on waiting for the file.
     func performCalls() -> Bool {
+        // They are performed when the outbox goes on.
+        guard !self.isSuspended else { return true }
         let calls = self.calls
         do {
             let file = try self.openFile()
@@ -69,7 +73,13 @@ extension OutboxEngine {
     private func openFile() throws(OutboxError) -> OutboxFile {
         guard !self.isClosed else { throw OutboxError(.closed, "'\(self.path)' was closed") }
         if let file = self.file {
-            if !file.isInPlace { try file.restore() }
+            guard !file.isInPlace else { return file }
+            do {
+                try file.restore()
+            } catch {
+                if file.isClosed { self.file = nil }
+                throw error
+            }
             return file
         }
         let file = try OutboxFile(path: self.path, options: self.options, clock: self.clock)
@@ -216,6 +226,20 @@ extension OutboxEngine {
         opening.last = last
         self.openings[account] = opening
         next(.success(()))
+    }
+
+    /// Closes the file, and has calls wait.
+    func suspend() {
+        self.isSuspended = true
+        self.file = nil
+    }
+
+    /// Has calls performed again.
+    ///
+    /// - Returns: whether there are any.
+    func resume() -> Bool {
+        self.isSuspended = false
+        return !self.calls.isEmpty
     }
 
     /// Closes the file; calls fail from now on.

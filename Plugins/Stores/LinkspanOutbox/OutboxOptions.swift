@@ -18,6 +18,10 @@ public struct OutboxOptions: Sendable {
     ///
     /// Default 100,000.
     public var outcomes = 100_000
+    /// Seals payloads and replies; rows that were written without it are read all the same.
+    ///
+    /// Default nil: they are written as they are.
+    public var cipher: (any OutboxCipher)?
     /// What is done about a file that another process has open.
     ///
     /// Default ``Contention/fail``.

@@ -30,6 +30,8 @@ final class OutboxFile {
     private var identity: FileSystem.Identity?
     private var hasReserve: Bool
     private(set) var totals: OutboxTotals
+    /// Whether the database was closed and could not be opened again.
+    private(set) var isClosed = false
     /// What had been written when the log was written into the database.
     private var checkpointed = 0
 
@@ -119,6 +121,7 @@ extension OutboxFile {
 extension OutboxFile {
     /// Moves the damaged file aside and goes on with a new one.
     func startAnew(because error: OutboxError) throws(OutboxError) {
+        self.isClosed = true
         try? self.database.close()
         try Self.moveAside(self.names, self.clock, self.options, because: error)
         try self.reopen()
@@ -128,33 +131,39 @@ extension OutboxFile {
     var isInPlace: Bool { FileSystem.identity(self.names.path) == self.identity }
 
     /// Puts the rows into a new file, because the open one was deleted and would be gone with the process.
+    ///
+    /// If another file is there, that one counts.
+    ///
+    /// - Throws: what keeps it from doing so; the open file goes on unless ``isClosed`` says otherwise.
     func restore() throws(OutboxError) {
         self.options.logger.error("The outbox's file was deleted or replaced", metadata: ["path": "\(self.names.path)"])
-        if FileSystem.identity(self.names.path) == nil {
-            FileSystem.remove(self.names.rescued)
-            do {
-                try self.database.writeWithoutTransaction { [names] in
-                    try $0.execute(sql: "VACUUM INTO ?", arguments: [names.rescued])
-                }
-            } catch {
-                throw OutboxError(error, path: self.names.path)
-            }
-            // A log that was left would be taken for that of the new file.
-            try? self.database.close()
-            FileSystem.remove(self.names.log)
-            FileSystem.remove(self.names.index)
-            try FileSystem.move(self.names.rescued, to: self.names.path)
-            try FileSystem.synchronizeFolder(of: self.names.path)
-        } else {
-            try? self.database.close()
-        }
+        if FileSystem.identity(self.names.path) == nil { try self.writeAnew() }
+        self.isClosed = true
+        try? self.database.close()
         try self.reopen()
+    }
+
+    private func writeAnew() throws(OutboxError) {
+        FileSystem.remove(self.names.rescued)
+        do {
+            try self.database.writeWithoutTransaction { [names] in
+                try $0.execute(sql: "VACUUM INTO ?", arguments: [names.rescued])
+            }
+        } catch {
+            throw OutboxError(error, path: self.names.path)
+        }
+        // A log that was left would be taken for that of the new file.
+        FileSystem.remove(self.names.log)
+        FileSystem.remove(self.names.index)
+        try FileSystem.move(self.names.rescued, to: self.names.path)
+        try FileSystem.synchronizeFolder(of: self.names.path)
     }
 
     private func reopen() throws(OutboxError) {
         (self.database, self.session, self.totals) = try Self.open(self.names, self.options, self.clock)
         self.identity = FileSystem.identity(self.names.path)
         self.checkpointed = 0
+        self.isClosed = false
     }
 
     private static func moveAside(

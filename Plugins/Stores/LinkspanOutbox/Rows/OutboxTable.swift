@@ -19,6 +19,8 @@ struct OutboxTable {
     /// About what a change of a row writes to the log beside the payload.
     private static let rowSize = 512
 
+    private var sealing: SealedPayload { SealedPayload(cipher: self.options.cipher) }
+
     /// Runs a statement that is prepared once.
     private func run(_ sql: String, _ arguments: StatementArguments) throws {
         try self.database.cachedStatement(sql: sql).execute(arguments: arguments)
@@ -51,7 +53,9 @@ extension OutboxTable {
             """,
             [
                 Int64(row.number), Self.column(row.account), row.key, row.orderingKey, row.event,
-                PayloadCoding.encode(row.payload), size, row.timeout?.milliseconds, self.session.number, now.wall,
+                try self.sealing.encode(
+                    row.payload, .content, key: row.key, account: Self.column(row.account)), size,
+                row.timeout?.milliseconds, self.session.number, now.wall,
                 now.sinceStart,
             ])
         self.totals.lastNumber = row.number
@@ -69,7 +73,9 @@ extension OutboxTable {
             sql: "SELECT number, size FROM delivery WHERE account = ? AND key = ? AND ended IS NULL")
         guard let row = try Row.fetchOne(waiting, arguments: [account, delivery.key]) else { return }
         let (number, size): (Int64, Int) = (row[0], row[1])
-        let columns = OutcomeColumns(outcome)
+        let columns = try OutcomeColumns(outcome) { reply throws(OutboxError) in
+            try self.sealing.encode(reply, .reply, key: delivery.key, account: account)
+        }
         try self.run(
             """
             UPDATE delivery SET ended = ?, fate = ?, code = ?, certainty = ?, message = ?, reply = ?,
@@ -227,6 +233,31 @@ extension OutboxTable {
         return true
     }
 
+    /// Writes the payloads of some rows anew, as they are written now.
+    ///
+    /// - Returns: the number of the last row; nil when there are none behind `number`.
+    func reseal(after number: UInt64, limit: Int) throws -> UInt64? {
+        let rows = try Row.fetchAll(
+            self.database,
+            sql: "SELECT number, account, key, content, reply FROM delivery WHERE number > ? ORDER BY number LIMIT ?",
+            arguments: [Int64(clamping: number), limit])
+        for row in rows {
+            let (account, key): (String, String) = (row["account"], row["key"])
+            let (content, reply): (Data?, Data?) = (row["content"], row["reply"])
+            let renew = { (data: Data, role: SealedPayload.Role) throws(OutboxError) -> Data in
+                guard let payload = try self.sealing.decode(data, role, key: key, account: account) else { return data }
+                return try self.sealing.encode(payload, role, key: key, account: account)
+            }
+            try self.run(
+                "UPDATE delivery SET content = ?, reply = ? WHERE number = ?",
+                [
+                    try content.map { try renew($0, .content) }, try reply.map { try renew($0, .reply) },
+                    row["number"] as Int64,
+                ])
+        }
+        return rows.last.map { UInt64($0["number"] as Int64) }
+    }
+
     /// Forgets the outcome of a delivery.
     ///
     /// - Returns: whether there was one.
@@ -246,18 +277,23 @@ extension OutboxTable {
         let number: Int64 = row["number"]
         let account: String = row["account"]
         let content: Data? = row["content"]
-        guard let payload = content.map(PayloadCoding.decode) ?? .empty else {
-            throw OutboxError(.corrupt, "row \(number) has no payload that can be read")
+        let key: String = row["key"]
+        let decode = { (data: Data, role: SealedPayload.Role) throws(OutboxError) -> Payload in
+            guard let payload = try self.sealing.decode(data, role, key: key, account: account) else {
+                throw OutboxError(.corrupt, "row \(number) has a \(role.rawValue) that cannot be read")
+            }
+            return payload
         }
+        let payload = try content.map { try decode($0, .content) } ?? .empty
         var delivery = StoredDelivery(
-            key: row["key"], account: account.isEmpty ? nil : String(account.dropFirst()),
+            key: key, account: account.isEmpty ? nil : String(account.dropFirst()),
             orderingKey: row["ordering_key"], event: row["event"], payload: payload)
         delivery.number = UInt64(number)
         let age = self.session.clock.elapsed(
             since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")
         delivery.timeout = self.timeLeft(row["timeout"], age: age)
         let columns = OutcomeColumns(row)
-        delivery.outcome = try columns?.outcome(number: number)
+        delivery.outcome = try columns?.outcome { data throws(OutboxError) in try decode(data, .reply) }
         return OutboxEntry(delivery: delivery, fate: columns?.fate, age: .milliseconds(age), place: row["ended"] ?? 0)
     }
 
