@@ -19,7 +19,7 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks exits benchmark benchmark-compare mutations flakes lint format
+.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks exits kills benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -75,6 +75,11 @@ exits: prerequisites venv  ## Lets RUNS processes (500 unless given) send and ex
 	swift build --build-tests
 	EXITS=$(or $(RUNS),500) swift test --skip-build --no-parallel --filter '^InteropTests[.]QuickExitTests' \
 	    | grep -E '^[0-9]+ exits|✘|Test run'
+
+kills: prerequisites  ## Kills a client with an outbox KILLS times over each wire, 500 unless given, and says what came of it.
+	swift build --build-tests
+	TEST_KILLS=$(or $(KILLS),500) swift test --skip-build --no-parallel --filter '^LinkspanOutboxKillTests[.]' \
+	    | grep -E '^killed|✘|Test run'
 
 benchmark: prerequisites  ## Runs the standard workloads: times first, then counts a message.
 	@.ci/prerequisites gcc

@@ -23,6 +23,7 @@ let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-m
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// A target of `Sources/`: the SDK without any network.
@@ -71,6 +72,7 @@ let products: [Product] = [
     .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
     .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
     .library(name: "LinkspanOutbox", targets: ["LinkspanOutbox"]),
+    .library(name: "LinkspanOutboxCrypto", targets: ["LinkspanOutboxCrypto"]),
     // What TLS, proxies and compression are configured with, and what another back end implements.
     .library(name: "LinkspanNetwork", targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     // For apps that run sockets on loops of their own.
@@ -124,7 +126,9 @@ let plugins: [Target] = [
         "Bridges", "LinkspanServiceLifecycle",
         ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", serviceLifecycle]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
-    plugin("Stores", "LinkspanOutbox", ["Linkspan", "LinkspanRuntime", logging, grdb]),
+    plugin(
+        "Stores", "LinkspanOutbox", ["Linkspan", "LinkspanMessaging", "LinkspanRuntime", logging, metrics, grdb]),
+    plugin("Stores", "LinkspanOutboxCrypto", ["LinkspanOutbox", crypto]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
@@ -163,7 +167,7 @@ let samples: [Target] = [
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
             "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanLogging", logging, argumentParser,
+            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanLogging", "LinkspanOutbox", logging, argumentParser,
         ],
         path: "Samples/Chat",
         exclude: [
@@ -180,7 +184,7 @@ let benchmarks: [Target] = [
         name: "workloads",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory", "LinkspanWebSocket",
-            "LinkspanSocketIO",
+            "LinkspanSocketIO", "LinkspanOutbox", .product(name: "GRDBSQLite", package: "GRDB.swift"),
         ],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
@@ -282,7 +286,11 @@ let tests: [Target] = [
         ]),
     test(
         "LinkspanOutbox",
-        ["LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanTesting", logging, grdb]),
+        [
+            "LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanTesting", "LinkspanMessaging",
+            "LinkspanConfiguration", logging, grdb,
+        ]),
+    test("LinkspanOutboxCrypto", ["LinkspanOutboxCrypto", "LinkspanOutbox", "Linkspan", "LinkspanRuntime", crypto]),
     test(
         "LinkspanOutboxKill",
         [
@@ -374,6 +382,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: sources + plugins + samples + firstSteps + benchmarks + tests + fuzzing
 )

@@ -6,6 +6,14 @@ struct ProcessUsage {
     var cpu: Double
     /// How often a thread has waited and was woken.
     var voluntarySwitches: Int
+    /// The most memory that it has had.
+    var peakBytes: Int
+
+    #if canImport(Darwin)
+    private static let memoryUnit = 1
+    #else
+    private static let memoryUnit = 1_024
+    #endif
 
     static var now: Self {
         var usage = rusage()
@@ -16,6 +24,7 @@ struct ProcessUsage {
         #endif
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
         return Self(
-            cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime), voluntarySwitches: Int(usage.ru_nvcsw))
+            cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime), voluntarySwitches: Int(usage.ru_nvcsw),
+            peakBytes: Int(usage.ru_maxrss) * Self.memoryUnit)
     }
 }

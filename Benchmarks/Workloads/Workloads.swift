@@ -5,7 +5,7 @@ import LinkspanWebSocket
 
 /// Runs the project's standard workloads through the public API and prints what a message costs.
 ///
-/// `workloads [--server PATH] [W1] [W2] [W3] [W7] [W13] [fanout]`: starts the echo server beside this program unless told where it is. The
+/// `workloads [--server PATH] [W1] [W2] [W3] [W7] [W13] [fanout] [outbox]`: starts the echo server beside this program unless told where it is. The
 /// server's own CPU is printed too: where it nears the client's, the messages per second are the server's, not ours.
 @main
 enum Workloads {
@@ -17,7 +17,7 @@ enum Workloads {
             serverPath = arguments[flag + 1]
             arguments.removeSubrange(flag...flag + 1)
         }
-        let wanted = arguments.isEmpty ? ["W1", "W2", "W3", "W7", "W13", "fanout"] : arguments
+        let wanted = arguments.isEmpty ? ["W1", "W2", "W3", "W7", "W13", "fanout", "outbox"] : arguments
         let server = try EchoServer(path: serverPath)
         defer { server.stop() }
         print(Measurement.heading)
@@ -28,6 +28,7 @@ enum Workloads {
             case "W3": try await FloodWorkload.run(port: server.port, server: server)
             case "W7": try await RawEchoWorkload.run(port: server.port, server: server)
             case "W13": try await MemoryWorkload.run()
+            case "outbox": try await OutboxWorkload.run()
             case "fanout": try await FanoutWorkload.run(port: server.port)
             default: print("there is no workload \(name)")
             }

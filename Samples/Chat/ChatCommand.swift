@@ -5,7 +5,7 @@ import ArgumentParser
 struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "A chat that shows what Linkspan does.",
-        subcommands: [DemoCommand.self, JoinCommand.self, ServeCommand.self, ConfigCommand.self])
+        subcommands: [DemoCommand.self, JoinCommand.self, ServeCommand.self, ConfigCommand.self, OutboxCommand.self])
 }
 
 /// Runs the command; every mistake in the arguments is one line on standard error and status 64.

@@ -5,6 +5,7 @@ import LinkspanMessaging
 import LinkspanConfiguration
 import LinkspanInMemory
 import LinkspanLogging
+import LinkspanOutbox
 import LinkspanSocketIO
 import LinkspanWebSocket
 import Logging
@@ -18,13 +19,24 @@ struct ChatConfiguration {
     var transport: String?
     /// What `--url` says.
     var url: String?
+    /// What `--outbox` says.
+    var outbox: String?
     /// The chat inside this process, which is one however often the configuration is read.
     private let chat = ChatHub()
+    /// Knows the outbox that it has made, for each further reading of the configuration.
+    private let outboxFactory = OutboxFactory.outbox
 
     init(file: String? = nil, transport: String? = nil, url: String? = nil) {
         self.file = file
         self.transport = transport
         self.url = url
+    }
+
+    /// The same with the file that `--outbox` names.
+    func with(outbox: String?) -> Self {
+        var configuration = self
+        configuration.outbox = outbox
+        return configuration
     }
 
     /// Makes the plan for a visitor.
@@ -74,6 +86,7 @@ struct ChatConfiguration {
         catalog.add(.inMemory(self.chat.hub))
         catalog.add(.socketIO)
         catalog.add(.webSocket)
+        catalog.add(self.outboxFactory)
         catalog.add(.logging(logger: logger))
         catalog.addFeatures(for: visitor, news)
         return catalog
@@ -89,7 +102,10 @@ struct ChatConfiguration {
 
     /// What the flags say.
     private var overrides: [Override] {
-        let flags = [("transport.adapter", self.transport, "--transport"), ("transport.url", self.url, "--url")]
+        let flags = [
+            ("transport.adapter", self.transport, "--transport"), ("transport.url", self.url, "--url"),
+            ("outbox.path", self.outbox, "--outbox"),
+        ]
         return flags.compactMap { path, value, origin in value.map { Override(path: path, value: $0, origin: origin) } }
     }
 }

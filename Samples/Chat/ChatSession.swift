@@ -31,10 +31,14 @@ struct ChatSession: Sendable {
         defer { news.cancel() }
         return await withTaskGroup(of: Ending?.self) { group in
             group.addTask {
-                for await event in self.visit.news.events { Self.show(event) }
+                for await event in self.visit.news.events { self.show(event) }
                 return nil
             }
             group.addTask { await self.talk(lines, patience: patience) }
+            group.addTask {
+                await self.visit.confirmOutcomes()
+                return nil
+            }
             group.addTask {
                 for await error in failures { return .failed(error) }
                 return nil
@@ -54,7 +58,7 @@ struct ChatSession: Sendable {
             return .failed(error)
         }
         guard !Task.isCancelled else { return nil }
-        let undelivered = await self.visit.rooms.drain(within: patience)
+        let undelivered = await self.visit.drain(within: patience)
         if undelivered == 0, let error = await self.openingFailure() { return .failed(error) }
         return .finished(undelivered: undelivered)
     }
@@ -72,7 +76,7 @@ struct ChatSession: Sendable {
         return nil
     }
 
-    private static func show(_ event: ChatEvent) {
+    private func show(_ event: ChatEvent) {
         switch event {
         case .line(let line): LineOutput.show("\(VisibleText.name(line.from)): \(line.text)")
         case .joined(_, let name): LineOutput.news("\(VisibleText.name(name)) joined")
@@ -80,7 +84,12 @@ struct ChatSession: Sendable {
         case .missed(_, let lines):
             LineOutput.news("\(lines.map(String.init) ?? "an unknown number of") lines were missed")
         case .rejected(_, let text, let why): LineOutput.news("not delivered: \(text) (\(why))")
-        case .said, .confirmed, .entered, .out, .typing: ()
+        // While the connection is up, the confirmation is all that counts.
+        case .kept(_, let text) where self.visit.outbox != nil && self.visit.connection.state != .connected:
+            LineOutput.news("kept: \(text)")
+        case .late(nil): LineOutput.news("a line of an earlier visit was delivered")
+        case .late(let why?): LineOutput.news("a line of an earlier visit was not delivered (\(why))")
+        case .said, .kept, .confirmed, .entered, .out, .typing: ()
         }
     }
 }

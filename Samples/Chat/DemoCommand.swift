@@ -10,12 +10,13 @@ struct DemoCommand: AsyncParsableCommand {
         abstract: "Shows in some seconds what the SDK does; needs nothing running.",
         discussion: """
             Two people talk: through a hub inside this process, then to a server on this machine over Socket.IO and raw \
-            WebSockets. Each time the link drops, both keep typing, it comes back, and everything arrives in order. \
+            WebSockets. Each time the link drops, both keep typing, it comes back, and everything arrives in order. At last \
+            a chat with an outbox is killed with lines waiting, and started again. \
             Ends by itself with status 0.
             """)
 
     /// The whole tour is over within this time, or it has failed.
-    private static let limit = Duration.seconds(24)
+    private static let limit = Duration.seconds(40)
 
     func run() async throws {
         let isComplete = await withTaskGroup(of: Bool.self) { group in

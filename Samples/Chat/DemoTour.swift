@@ -1,3 +1,4 @@
+import Foundation
 import Linkspan
 import LinkspanMessaging
 import LinkspanDevServer
@@ -24,24 +25,28 @@ struct DemoTour {
     /// - Returns: whether everything arrived, in order.
     func run() async throws -> Bool {
         try await self.server.start()
-        var results: [(name: String, arrived: Int)] = []
+        var results: [(name: String, typed: Int, arrived: Int)] = []
+        let acts = DemoWire.allCases.count + 1
         for (number, wire) in DemoWire.allCases.enumerated() {
-            LineOutput.show("\(number + 1) of \(DemoWire.allCases.count): \(wire.introduction)")
+            LineOutput.show("\(number + 1) of \(acts): \(wire.introduction)")
             LineOutput.show("")
-            results.append((wire.name, try await self.visit(wire)))
+            results.append((wire.name, 2 * Self.offline, try await self.visit(wire)))
             LineOutput.show("")
         }
+        LineOutput.show("\(acts) of \(acts): an outbox. Ann's chat is a process of its own, and will be killed")
+        LineOutput.show("")
+        results.append(("outbox, after kill -9", Self.offline, try await self.killAnn()))
+        LineOutput.show("")
         await self.server.stop()
         return Self.sum(results)
     }
 
-    private static func sum(_ results: [(name: String, arrived: Int)]) -> Bool {
-        let typed = 2 * Self.offline
-        for (name, arrived) in results {
+    private static func sum(_ results: [(name: String, typed: Int, arrived: Int)]) -> Bool {
+        for (name, typed, arrived) in results {
             let padded = name + String(repeating: " ", count: max(0, 24 - name.count))
             LineOutput.show("  \(padded) \(arrived) of \(typed) lines arrived, in order")
         }
-        let (all, arrived) = (typed * results.count, results.reduce(0) { $0 + $1.arrived })
+        let (all, arrived) = (results.reduce(0) { $0 + $1.typed }, results.reduce(0) { $0 + $1.arrived })
         LineOutput.show("")
         LineOutput.show(
             arrived == all
@@ -76,6 +81,41 @@ struct DemoTour {
         guard greeting == ["hello bob, is this thing on?"], answer == ["loud and clear"] else { return 0 }
         return zip(toBob, 1...).count { $0 == "typed offline, line \($1)" }
             + zip(toAnn, 1...).count { $0 == "me too, line \($1)" }
+    }
+
+    /// Kills a chat that has lines waiting in its outbox, and starts it again.
+    ///
+    /// - Returns: how many of its lines arrived in their place.
+    private func killAnn() async throws -> Int {
+        let (wire, url) = (DemoWire.socketIO, self.server.socketIOURL)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("chat-demo-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("outbox.sqlite").path
+        let join = ["join", "--name", "ann", "--room", wire.room, "--transport", "socketio", "--url", url]
+        let bob = try await DemoGuest.enter("bob", self.plan(wire), wire)
+        LineOutput.show("")
+        LineOutput.show("The server is gone. Ann starts her chat all the same, and types:")
+        LineOutput.show("")
+        self.server.drop()
+        await self.server.stop()
+        await bob.isLost()
+        let lines = (1...Self.offline).map { "typed before kill -9, line \($0)" }
+        let ann = try DemoVictim(join + ["--outbox", file])
+        for line in lines { try ann.type(line) }
+        await ann.show(until: "* kept: \(lines[Self.offline - 1])")
+        await ann.kill()
+        LineOutput.show("")
+        LineOutput.show("kill -9 of ann's chat. The server is back, and she starts it again:")
+        LineOutput.show("")
+        try await self.server.start()
+        let next = try DemoVictim(join + ["--outbox", file])
+        try next.endInput()
+        let heard = await bob.hear(Self.offline)
+        await next.show()
+        _ = await next.exit()
+        await bob.leave()
+        return zip(heard, lines).count { $0 == $1 }
     }
 
     private func plan(_ wire: DemoWire) -> MessagingPlan {

@@ -25,6 +25,9 @@ struct JoinCommand: AsyncParsableCommand {
 
     @OptionGroup var flags: ConfigurationFlags
 
+    @Option(help: "A file in which lines wait until they are delivered, even if the chat is killed.")
+    var outbox: String?
+
     @Flag(help: "Follows the configuration file while it runs.")
     var watch = false
 
@@ -38,10 +41,11 @@ struct JoinCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let configuration = self.flags.configuration
+        let configuration = self.flags.configuration.with(outbox: self.outbox)
         let visitor = Visitor(name: self.name, room: self.room)
         let news = ChatNews()
         let plan = try configuration.plan(for: visitor, news)
+        let isKept = plan.plan.options.store != nil
         let visit: Visit
         do {
             visit = try await Visit.begin(visitor, news, plan)
@@ -61,7 +65,7 @@ struct JoinCommand: AsyncParsableCommand {
                 }
             }
             defer { group.cancelAll() }
-            return await self.stay(visit, configuration, terminal)
+            return await self.stay(visit, configuration, terminal, isKept: isKept)
         }
         await visit.messaging.stop()
         try ending()
@@ -71,12 +75,12 @@ struct JoinCommand: AsyncParsableCommand {
     ///
     /// - Returns: what tells how it ended, once everything has stopped.
     private func stay(
-        _ visit: Visit, _ configuration: ChatConfiguration, _ terminal: TerminalDevice?
+        _ visit: Visit, _ configuration: ChatConfiguration, _ terminal: TerminalDevice?, isKept: Bool
     ) async -> () throws -> Void {
         let patience = Duration.seconds(self.drain)
         guard let terminal else {
             let ending = await ChatSession(visit).run(lines: LineInput.lines(), patience: patience)
-            return { try self.end(ending) }
+            return { try self.end(ending, isKept: isKept) }
         }
         let floor = VisitFloor(visit, configuration)
         let session = InteractiveSession(
@@ -87,21 +91,21 @@ struct JoinCommand: AsyncParsableCommand {
             defer { group.cancelAll() }
             return await session.run()
         }
-        return { try self.end(ending) }
+        return { try self.end(ending, isKept: isKept) }
     }
 
-    private func end(_ ending: ChatSession.Ending) throws {
+    private func end(_ ending: ChatSession.Ending, isKept: Bool) throws {
         switch ending {
-        case .finished(let undelivered): try self.end(undelivered: undelivered)
+        case .finished(let undelivered): try self.end(undelivered: undelivered, isKept: isKept)
         case .failed(let error):
             LineOutput.complain(error.message)
             throw ExitCode.failure
         }
     }
 
-    private func end(_ ending: InteractiveSession.Ending) throws {
+    private func end(_ ending: InteractiveSession.Ending, isKept: Bool) throws {
         switch ending {
-        case .finished(let undelivered): try self.end(undelivered: undelivered)
+        case .finished(let undelivered): try self.end(undelivered: undelivered, isKept: isKept)
         case .failed(let sentence):
             LineOutput.complain(sentence)
             throw ExitCode.failure
@@ -111,8 +115,9 @@ struct JoinCommand: AsyncParsableCommand {
         }
     }
 
-    private func end(undelivered: Int) throws {
+    private func end(undelivered: Int, isKept: Bool) throws {
         guard undelivered > 0 else { return }
+        guard !isKept else { return LineOutput.news("\(undelivered) lines wait in the outbox") }
         LineOutput.complain("\(undelivered) lines were not delivered")
         throw ExitCode.failure
     }

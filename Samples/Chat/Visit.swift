@@ -2,6 +2,7 @@ import Linkspan
 import LinkspanConfiguration
 import LinkspanLifecycle
 import LinkspanMessaging
+import LinkspanOutbox
 
 /// What a visit is made of: the running SDK, the connection, and the features that configuration switched on.
 @available(macOS 15, *)
@@ -19,6 +20,40 @@ struct Visit: Sendable {
 
     /// The name of what carries the traffic.
     var transport: String { self.plan.adapter }
+
+    /// Where lines wait that survive this process.
+    var outbox: Outbox? { self.plan.plan.options.store as? Outbox }
+
+    /// Waits until every line is confirmed or given up, those of earlier visits included, or the time is up.
+    ///
+    /// - Returns: how many are still open.
+    func drain(within limit: Duration) async -> Int {
+        let end = ContinuousClock.now + limit
+        let open = await self.rooms.drain(within: limit)
+        guard let outbox = self.outbox else { return open }
+        // What an earlier visit left is nobody's line here, so the file has to be asked.
+        while let figures = try? await outbox.figures(account: self.visitor.account), !figures.isEmpty {
+            guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(50))) != nil else {
+                return figures.waiting
+            }
+        }
+        return 0
+    }
+
+    /// Confirms outcomes, and tells of those of earlier visits, until the task is cancelled.
+    func confirmOutcomes() async {
+        guard let outbox = self.outbox else { return }
+        do {
+            for try await entry in outbox.outcomes(account: self.visitor.account) {
+                if !entry.delivery.key.hasPrefix("\(self.visitor.session)-"), let outcome = entry.delivery.outcome {
+                    self.news.post(.late(refusal: ChatVocabulary.Answer.refusal(in: outcome)))
+                }
+                try await outbox.confirm(entry)
+            }
+        } catch {
+            LineOutput.complain("\(error)")
+        }
+    }
 
     /// Starts the plan's services and begins to connect.
     ///

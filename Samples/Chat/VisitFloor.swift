@@ -2,6 +2,7 @@ import Linkspan
 import LinkspanConfiguration
 import LinkspanLifecycle
 import LinkspanMessaging
+import LinkspanOutbox
 import Synchronization
 
 /// A visit, as an interactive session sees it.
@@ -42,6 +43,7 @@ actor VisitFloor: ChatFloor {
                 }
             }
             group.addTask { for await room in entries { await self.greet(room) } }
+            group.addTask { await self.visit.confirmOutcomes() }
         }
         roundTrips.cancel()
     }
@@ -69,7 +71,9 @@ extension VisitFloor {
         case .left(let room, let name): self.source.yield(.left(name, room: room))
         case .typing(let room, let name): self.source.yield(.typing(name, room: room))
         case .missed(_, let lines): self.source.yield(.missed(lines))
-        case .entered, .out: ()
+        case .late(nil): self.source.yield(.late("a line of an earlier visit was delivered"))
+        case .late(let why?): self.source.yield(.late("a line of an earlier visit was not delivered: \(why)"))
+        case .entered, .out, .kept: ()
         }
     }
 
@@ -197,7 +201,19 @@ extension VisitFloor {
         return (self.visit.connection.status.sentences + settings).joined(separator: "\n")
     }
 
-    func drain(within limit: Duration) async -> Int { await self.visit.rooms.drain(within: limit) }
+    func outbox() async throws(ChatRefusal) -> String {
+        guard let outbox = self.visit.outbox else {
+            throw ChatRefusal(sentence: "there is no outbox: start with --outbox FILE")
+        }
+        do throws(OutboxError) {
+            let waiting = try await outbox.entries().filter { $0.fate == nil }
+            return waiting.isEmpty ? "nothing waits" : waiting.map(\.line).joined(separator: "\n")
+        } catch {
+            throw ChatRefusal(sentence: error.message)
+        }
+    }
+
+    func drain(within limit: Duration) async -> Int { await self.visit.drain(within: limit) }
 
     private static func refusing<Value>(
         _ body: () async throws(LinkspanError) -> Value

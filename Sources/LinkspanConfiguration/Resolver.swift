@@ -32,7 +32,8 @@ struct Resolver {
         let transport = adapter.flatMap { self.makeTransport($0) }
         let services = names.map { self.makeService($0, all: names) }
         let order = self.order(of: services.compactMap { $0 })
-        let options = ConnectionOptions(self.options(of: "connection", ConnectionOptions.declared))
+        var options = ConnectionOptions(self.options(of: "connection", ConnectionOptions.declared))
+        options.store = self.makeOutbox()
         guard self.problems.isEmpty, let adapter, let endpoint, let transport, let order else { return nil }
         return LoadedPlan(
             plan: MessagingPlan(
@@ -196,6 +197,14 @@ extension Resolver {
         return self.make("transport.\(name)", factory.options) { values throws(LinkspanError) in
             try factory.make(values)
         }
+    }
+
+    /// Makes the store of deliveries, if anything is said about it.
+    private mutating func makeOutbox() -> (any DeliveryStore)? {
+        guard let factory = self.catalog.outbox, self.winners.keys.contains(where: { $0.hasPrefix("outbox.") }) else {
+            return nil
+        }
+        return self.make("outbox", factory.options) { values throws(LinkspanError) in try factory.make(values) }
     }
 
     /// Makes a part, if all that it needs is there and right.

@@ -1,7 +1,7 @@
 public import Linkspan
 public import LinkspanLifecycle
 
-/// The transports and services that configuration may name.
+/// The transports, the outbox and the services that configuration may name.
 ///
 /// A value: no globals, no reflection.
 ///
@@ -16,6 +16,8 @@ public struct Catalog: Sendable {
     package private(set) var transports: [String: TransportFactory] = [:]
     /// The services by name.
     package private(set) var services: [String: ServiceFactory] = [:]
+    /// What keeps deliveries, when configuration says where.
+    package private(set) var outbox: OutboxFactory?
 
     /// An empty catalog.
     public init() {}
@@ -25,6 +27,9 @@ public struct Catalog: Sendable {
 
     /// Adds a service, or replaces the one of the same name.
     public mutating func add(_ service: ServiceFactory) { self.services[service.name] = service }
+
+    /// Adds a durable store of deliveries, the section `outbox`, or replaces the one that there is.
+    public mutating func add(_ outbox: OutboxFactory) { self.outbox = outbox }
 }
 
 /// Makes a service from options.
@@ -47,6 +52,27 @@ public struct ServiceFactory: Sendable {
         make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> any LifecycleService
     ) {
         self.name = name
+        self.options = options
+        self.make = make
+    }
+}
+
+/// Makes a durable store of deliveries from options.
+public struct OutboxFactory: Sendable {
+    /// The options it understands.
+    package let options: [PluginOption]
+    /// Makes the store.
+    package let make: @Sendable (OptionValues) throws(LinkspanError) -> any DeliveryStore
+
+    /// Makes a factory.
+    ///
+    /// - Parameters:
+    ///   - options: the options it understands; an outbox is wanted as soon as one of them is given.
+    ///   - make: makes the store from checked options; throws code `invalidConfiguration` with a sentence. The same options
+    ///     have to give the same store, because a connection keeps its own when the configuration is read again.
+    public init(
+        options: [PluginOption], make: @escaping @Sendable (OptionValues) throws(LinkspanError) -> any DeliveryStore
+    ) {
         self.options = options
         self.make = make
     }

@@ -59,7 +59,7 @@ extension Chat {
                     check.errors == [
                         "chat: 2 problems in configuration, nothing was started:",
                         "chat:  linkspan.conection  unknown section 'conection' (did you mean 'connection'? "
-                            + "known: connection, services, transport)  from \(path):10",
+                            + "known: connection, outbox, services, transport)  from \(path):10",
                         "chat:  linkspan.connection.idleTimeout  expected seconds (a number from 0 to 86400), "
                             + "found \"soon\"  from LINKSPAN_CONNECTION_IDLE_TIMEOUT; hides 6 in \(path):5",
                     ])

@@ -17,7 +17,14 @@ extension Chat {
                         "bob's screen   ann: typed offline, line 3",
                     ]
                 }
-                let summary = wires.map { "\($0)" } + ["24 lines were typed while the link was down; 24 arrived"]
+                let killed = [
+                    "ann's process  * kept: typed before kill -9, line 3", "kill -9 of ann's chat",
+                    "bob's screen   ann: typed before kill -9, line 3",
+                ]
+                let summary =
+                    killed + wires + [
+                        "outbox, after kill -9", "27 lines were typed while the link was down; 27 arrived",
+                    ]
                 var rest = try await chat.output.all()[...]
                 for milestone in milestones + summary {
                     let found = rest.firstIndex { $0.contains(milestone) }

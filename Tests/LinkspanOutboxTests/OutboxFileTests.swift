@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Linkspan
+internal import LinkspanRuntime
 @testable import LinkspanOutbox
 internal import Testing
 
@@ -36,6 +37,22 @@ struct OutboxFileTests {
         await first.outbox.close()
         #expect(try await figures.waiting == 1)
         await second.close()
+    }
+
+    @Test
+    func `a suspended outbox has no lock on the file, and its calls wait until it goes on`() async throws {
+        let driver = self.driver()
+        _ = try driver.keep(delivery("a")).get()
+        await driver.outbox.suspend()
+        let kept = Lock(false)
+        driver.together { outbox in outbox.keep(delivery("b")) { _ in kept.withLock { $0 = true } } }
+        #expect(kept.withLock { !$0 })
+        let other = self.driver()
+        #expect(try other.waiting() == ["a"])
+        other.shut()
+        driver.outbox.resume()
+        #expect(kept.withLock { $0 })
+        #expect(try driver.waiting() == ["a", "b"])
     }
 
     @Test

@@ -210,6 +210,26 @@ struct OutboxTests {
         clock.advance(wall: 7_000, sinceStart: 7_000)
         let figures = try await driver.outbox.figures()
         #expect(figures == OutboxFigures(waiting: 2, bytes: 16, oldest: .seconds(7), outcomes: 1))
+        let own = try await driver.outbox.figures(account: "a")
+        #expect(own == OutboxFigures(waiting: 1, bytes: 8, oldest: .seconds(7), outcomes: 0))
+    }
+
+    @Test
+    func `a line that failed can wait again in its place, and any row can be erased`() async throws {
+        let driver = self.driver()
+        for key in ["a", "b", "c"] { _ = driver.keep(delivery(key)) }
+        driver.end(delivery("a"), .failure(LinkspanError(.messageRefused, "odd")))
+        driver.end(delivery("b"), .success(.empty))
+        let (outbox, path) = (driver.outbox, self.folder.outbox)
+        #expect(try Outbox.entries(at: path).map(\.fate) == [.rejected, .delivered, nil])
+        #expect(try await outbox.retry(DeliveryReceipt(key: "a")))
+        // The server has it.
+        #expect(try await !outbox.retry(DeliveryReceipt(key: "b")))
+        #expect(try driver.waiting() == ["a", "c"])
+        #expect(try await outbox.erase(DeliveryReceipt(key: "c")))
+        #expect(try await !outbox.erase(DeliveryReceipt(key: "c")))
+        #expect(try await outbox.figures().waiting == 1)
+        #expect(try await outbox.entries().map(\.delivery.key) == ["a", "b"])
     }
 
     @Test

@@ -22,8 +22,38 @@ extension Outbox {
         }
     }
 
-    /// What the file holds.
+    /// Closes the file behind what was asked before, and has calls wait for ``resume()``.
     ///
+    /// For apps that are about to be suspended and have the file in the container of an app group, where the system ends an
+    /// app that is suspended with a lock on a file (0xdead10cc).
+    public func suspend() async {
+        await withCheckedContinuation { continuation in
+            self.executor.execute {
+                self.executor.execute {
+                    self.engine.value.suspend()
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
+    /// Goes on after ``suspend()``.
+    public func resume() {
+        self.executor.execute { if self.engine.value.resume() { self.performCalls() } }
+    }
+
+    /// What the file holds of one account.
+    ///
+    /// - Parameter account: whose; nil for connections without credentials.
+    /// - Returns: the figures.
+    /// - Throws: ``OutboxError``.
+    public func figures(account: String?) async throws(OutboxError) -> OutboxFigures {
+        try await self.ask { try $0.figures(account: account) }
+    }
+
+    /// What the file holds, all accounts together.
+    ///
+    /// - Returns: the figures.
     /// - Throws: ``OutboxError``.
     public func figures() async throws(OutboxError) -> OutboxFigures { try await self.ask { try $0.figures() } }
 }
@@ -45,17 +75,26 @@ extension Outbox {
     /// The sequence ends with its task, and fails with an ``OutboxError``.
     ///
     /// - Parameter account: whose outcomes; nil for connections without credentials.
+    /// - Returns: the sequence.
     public func outcomes(account: String? = nil) -> AsyncThrowingStream<OutboxEntry, any Error> {
-        let place = Lock<Int64>(0)
+        // Read in pages: the place of the last one that was brought, and the rest of its page.
+        let reader = Lock<(place: Int64, page: [OutboxEntry])>((0, []))
         return AsyncThrowingStream {
             while !Task.isCancelled {
-                let former = place.withLock { $0 }
-                let next = try await self.ask { try $0.outcomes(account: account, after: former, limit: 1) }.first
-                if let next {
-                    place.withLock { $0 = next.place }
-                    return next
+                let place = reader.withLock { reader in
+                    if reader.page.isEmpty { return Optional(reader.place) }
+                    return nil
                 }
-                await self.waitForEnd(after: former)
+                guard let place else {
+                    return reader.withLock { reader in
+                        let next = reader.page.removeFirst()
+                        reader.place = next.place
+                        return next
+                    }
+                }
+                let page = try await self.ask { try $0.outcomes(account: account, after: place, limit: 64) }
+                if page.isEmpty { await self.waitForEnd(after: place) }
+                reader.withLock { $0.page = page }
             }
             return nil
         }
@@ -127,5 +166,9 @@ extension Outbox {
     }
 
     /// Closes the file; called on the executor.
-    func closeFile() { self.engine.value.close() }
+    func closeFile() {
+        self.engine.value.close()
+        // Of a suspended outbox, calls are waiting.
+        if self.engine.value.resume() { self.performCalls() }
+    }
 }

@@ -55,7 +55,7 @@ public final class Outbox: DeliveryStore {
         if mustBegin { self.executor.execute { self.performCalls() } }
     }
 
-    private func performCalls() {
+    func performCalls() {
         guard !self.engine.value.performCalls() else { return }
         self.executor.schedule(after: .milliseconds(250)) { self.performCalls() }
     }

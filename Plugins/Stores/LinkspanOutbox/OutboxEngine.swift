@@ -8,8 +8,11 @@ final class OutboxEngine {
     private let path: String
     private let options: OutboxOptions
     private let clock: OutboxClock
+    private let meters = OutboxMeters()
     private var file: OutboxFile?
     private var isClosed = false
+    /// Whether calls wait, and the file is not open.
+    private var isSuspended = false
     private var calls: [OutboxCall] = []
     /// Outcomes that could not be recorded, and are tried again with each transaction.
     private var unrecorded: [StoredDelivery] = []
@@ -48,6 +51,8 @@ extension OutboxEngine {
     ///
     /// - Returns: false when they go on waiting for the file.
     func performCalls() -> Bool {
+        // They are performed when the outbox goes on.
+        guard !self.isSuspended else { return true }
         let calls = self.calls
         do {
             let file = try self.openFile()
@@ -57,7 +62,10 @@ extension OutboxEngine {
             return false
         } catch {
             self.calls = []
-            for call in calls { call.fail(error) }
+            for call in calls {
+                self.meters.failed()
+                call.fail(error)
+            }
         }
         return true
     }
@@ -65,7 +73,13 @@ extension OutboxEngine {
     private func openFile() throws(OutboxError) -> OutboxFile {
         guard !self.isClosed else { throw OutboxError(.closed, "'\(self.path)' was closed") }
         if let file = self.file {
-            if !file.isInPlace { try file.restore() }
+            guard !file.isInPlace else { return file }
+            do {
+                try file.restore()
+            } catch {
+                if file.isClosed { self.file = nil }
+                throw error
+            }
             return file
         }
         let file = try OutboxFile(path: self.path, options: self.options, clock: self.clock)
@@ -83,7 +97,10 @@ extension OutboxEngine {
             calls.removeAll { $0.kind == .keep }
         }
         do throws(OutboxError) {
-            for answer in try file.perform(calls) { answer() }
+            let begin = ContinuousClock.now
+            let answers = try file.perform(calls)
+            self.meters.committed(file.totals, in: ContinuousClock.now - begin)
+            for answer in answers { answer() }
             self.endWaits { file.totals.lastEnded > $0.place }
             file.checkpoint()
         } catch {
@@ -100,6 +117,7 @@ extension OutboxEngine {
             if !isSecondTry, self.hasMended(file, after: error, for: call) {
                 self.performAlone(call, in: file, isSecondTry: true)
             } else {
+                self.meters.failed()
                 call.fail(error)
             }
         }
@@ -109,7 +127,8 @@ extension OutboxEngine {
     private func hasMended(_ file: OutboxFile, after error: OutboxError, for call: OutboxCall) -> Bool {
         switch error.code {
         case .diskFull where call.kind != .keep:
-            return file.releaseReserve()
+            file.makeRoom()
+            return true
         case .corrupt:
             do throws(OutboxError) {
                 try file.startAnew(because: error)
@@ -207,6 +226,20 @@ extension OutboxEngine {
         opening.last = last
         self.openings[account] = opening
         next(.success(()))
+    }
+
+    /// Closes the file, and has calls wait.
+    func suspend() {
+        self.isSuspended = true
+        self.file = nil
+    }
+
+    /// Has calls performed again.
+    ///
+    /// - Returns: whether there are any.
+    func resume() -> Bool {
+        self.isSuspended = false
+        return !self.calls.isEmpty
     }
 
     /// Closes the file; calls fail from now on.

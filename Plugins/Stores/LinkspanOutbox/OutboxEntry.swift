@@ -14,7 +14,7 @@ public struct OutboxEntry: Sendable {
     var place: Int64
 }
 
-/// What an outbox holds at one moment, all accounts together.
+/// What an outbox holds at one moment.
 public struct OutboxFigures: Sendable, Hashable {
     /// Deliveries that wait.
     public var waiting: Int

@@ -16,8 +16,12 @@ public struct OutboxOptions: Sendable {
     public var maximumAge = Duration.seconds(7 * 86_400)
     /// Outcomes that are kept until they are confirmed; beyond that the oldest make room.
     ///
-    /// Default 10,000.
-    public var outcomes = 10_000
+    /// Default 100,000.
+    public var outcomes = 100_000
+    /// Seals payloads and replies; rows that were written without it are read all the same.
+    ///
+    /// Default nil: they are written as they are.
+    public var cipher: (any OutboxCipher)?
     /// What is done about a file that another process has open.
     ///
     /// Default ``Contention/fail``.

@@ -38,7 +38,7 @@ struct PlanReport: Encodable {
         let adapter = plan.explain("transport.adapter")
         self.transport = Item(key: "transport", value: plan.adapter, origin: adapter?.origin ?? "code")
         self.endpoint = Self.endpoint(of: plan)
-        self.options = ["transport.\(plan.adapter)", "connection"].flatMap { section in
+        self.options = ["transport.\(plan.adapter)", "connection", "outbox"].flatMap { section in
             plan.settings(in: section).filter { !$0.path.hasSuffix(".url") }.compactMap { Item(changed: $0) }
         }
         self.waves = plan.order.waves.map { $0.map { Service($0, in: plan) } }

@@ -6,6 +6,10 @@ enum ChatEvent: Sendable {
     case line(ChatVocabulary.Line)
     /// We say something; what becomes of it follows.
     case said(id: String, room: String, text: String)
+    /// A line of ours will be delivered; with an outbox, even if the chat is killed.
+    case kept(id: String, text: String)
+    /// A line of an earlier visit is in its room, or was refused: why.
+    case late(refusal: String?)
     /// A line of ours is in its room.
     case confirmed(id: String)
     /// A line of ours was refused or given up.

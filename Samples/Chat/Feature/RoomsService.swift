@@ -72,8 +72,13 @@ extension RoomsService {
             let channel = try self.live()
             let payload = try Payload(ChatVocabulary.Say(room: room, text: text, id: id))
             self.news.post(.said(id: id, room: room, text: text))
-            try channel.perform(
-                Command(.deliver(orderingKey: "say"), event: "say", payload: payload) { self.ended(id, text, $0) })
+            // The line's key is that of its delivery, too: an outbox knows it by the name that the server does.
+            let command = Command(.deliver(orderingKey: "say"), event: "say", payload: payload, key: id) {
+                self.ended(id, text, $0)
+            } accepted: { _ in
+                self.news.post(.kept(id: id, text: text))
+            }
+            try channel.perform(command)
         } catch {
             self.news.post(.rejected(id: id, text: text, why: error.message))
             self.tally.end()

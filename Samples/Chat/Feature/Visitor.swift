@@ -25,12 +25,15 @@ final class Visitor: Sendable {
 
     /// Tells this visit's lines from all others.
     let session = String(UInt64.random(in: .min ... .max), radix: 36)
+    /// Whose lines an outbox keeps: who it was that came, whatever name they take later.
+    let account: String
     private let state: Keeper
 
     init(name: String, room: String) {
         let state = Keeper(State(name: name, rooms: [room]))
         self.state = state
-        self.credentials = .provider { _ in
+        self.account = name
+        self.credentials = .provider(account: name) { _ in
             let entry = state.withLock { state in
                 ChatVocabulary.Entry(
                     name: state.name, rooms: state.rooms, seen: state.seen.filter { state.rooms.contains($0.key) })

@@ -41,6 +41,9 @@ protocol ChatFloor: Sendable {
     /// What the connection is doing and why, in some lines.
     func explain() async -> String
 
+    /// What waits in the outbox, in some lines.
+    func outbox() async throws(ChatRefusal) -> String
+
     /// Waits until every line is confirmed or rejected, or the time is up.
     ///
     /// - Returns: how many lines are still open.
@@ -65,6 +68,8 @@ enum ChatFloorEvent: Sendable {
     case members([String], room: String)
     /// What became of the connection; the sentence is nil when there is nothing to tell.
     case connection(ShownStatus, sentence: String?)
+    /// What became of a line of an earlier visit, in a sentence.
+    case late(String)
     /// How many lines are not confirmed yet.
     case waiting(Int)
     case roundTrip(Duration)

@@ -10,6 +10,7 @@ enum ChatInput: Hashable, Sendable {
     case offline
     case online
     case explain
+    case outbox
     case help
     case quit
     /// It cannot be done; the sentence says why.
@@ -24,6 +25,7 @@ enum ChatInput: Hashable, Sendable {
         /transport NAME   memory, socketio or websocket
         /offline /online  pull the plug; put it back in
         /explain          what the connection does, and why
+        /outbox           what waits in the outbox
         /quit             leave, like Ctrl-C and Ctrl-D
         //text            say "/text"
         Up, Down          what you typed before
@@ -52,6 +54,7 @@ enum ChatInput: Hashable, Sendable {
         case "/offline": .offline
         case "/online": .online
         case "/explain": .explain
+        case "/outbox": .outbox
         case "/help": .help
         case "/quit", "/exit": .quit
         default: .mistake("there is no \(name); /help tells what there is")

@@ -66,6 +66,7 @@ struct ChatView: Sendable {
         case .connection(let status, let sentence):
             self.status.connection = status
             if let sentence { self.list.add(.news(sentence)) }
+        case .late(let sentence): self.list.add(.news(sentence))
         case .waiting(let count): self.status.waiting = count
         case .roundTrip(let duration): self.status.roundTrip = duration
         }

@@ -81,6 +81,7 @@ struct RequestQueue: Sendable {
         case .offline: try await self.floor.goOffline()
         case .online: try await self.floor.goOnline()
         case .explain: return .answer(await self.floor.explain())
+        case .outbox: return .answer(try await self.floor.outbox())
         case .help: return .answer(ChatInput.manual)
         case .mistake(let sentence): throw ChatRefusal(sentence: sentence)
         case .say, .join, .leave, .who, .nick, .quit: ()

@@ -27,7 +27,7 @@ extension LoadedPlan {
             changes.insert(change, at: self.adapter == next.adapter ? 0 : 1)
         }
         return changes
-            + self.changes(next, in: "connection").map {
+            + ["connection", "outbox"].flatMap { self.changes(next, in: $0) }.map {
                 PlanChange(.connection, $0.path, old: $0.old, new: $0.new, PlanChange.Effect($0.reload))
             }
     }

@@ -24,6 +24,7 @@ struct Schema: Sendable {
             for option in factory.options { self.declare(option, in: "transport.\(name)") }
         }
         for option in ConnectionOptions.declared { self.declare(option, in: "connection") }
+        for option in catalog.outbox?.options ?? [] { self.declare(option, in: "outbox") }
         for option in Self.lists { self.declare(option, in: "services") }
         for name in self.services {
             guard let factory = catalog.services[name], self.accept(name, as: "service") else { continue }
@@ -127,6 +128,8 @@ struct Schema: Sendable {
     private static func reload(of option: PluginOption, in section: String) -> ReloadClass {
         switch section {
         case "connection": option.reload ?? .hot
+        // What waits is in the file that there is.
+        case "outbox": .restart
         // The lists of services start and stop what they name, and nothing else.
         case "services": .hot
         default: section.hasPrefix("services.") ? option.reload == .hot ? .hot : .restart : .reconnect

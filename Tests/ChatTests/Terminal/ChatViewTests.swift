@@ -368,7 +368,7 @@ struct ChatInputTests {
             ("/join attic", [.join("attic")]), ("/join  the attic ", [.join("the attic")]), ("/leave", [.leave(nil)]),
             ("/leave attic", [.leave("attic")]), ("/who", [.who]), ("/nick eve", [.nick("eve")]),
             ("/transport websocket", [.transport("websocket")]), ("/offline", [.offline]), ("/online", [.online]),
-            ("/explain", [.explain]), ("/help", [.help]), ("/quit", [.quit]),
+            ("/explain", [.explain]), ("/outbox", [.outbox]), ("/help", [.help]), ("/quit", [.quit]),
             ("one\ntwo\n\n", [.say("one"), .say("two")]), ("/quit\ntwo", [.say("/quit"), .say("two")]),
             ("/join", [.mistake("/join ROOM: what is missing is the name")]),
             ("/nick  ", [.mistake("/nick NAME: what is missing is the name")]),

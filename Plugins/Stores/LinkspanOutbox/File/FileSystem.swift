@@ -61,8 +61,10 @@ enum FileSystem {
     /// Deletes a file; nothing happens when there is none.
     static func remove(_ path: String) { unlink(path) }
 
-    /// Writes a file of zeros that takes up its size on the disk; nothing is left behind when that fails.
+    /// Makes sure that a file of zeros takes up its size on the disk; nothing is left behind when that fails.
     static func fill(_ path: String, size: Int) -> Bool {
+        var status = stat()
+        if stat(path, &status) == 0, Int(status.st_size) == size { return true }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

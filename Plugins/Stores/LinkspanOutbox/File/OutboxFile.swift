@@ -14,10 +14,12 @@ final class OutboxFile {
         var rescued: String { "\(self.path)-rescued" }
     }
 
-    /// How much of the disk is set aside for outcomes.
-    private static let reserveSize = 256 << 10
+    /// How much of the disk is set aside for outcomes: enough to write the log into the database, and then some.
+    private static let reserveSize = 1 << 20
     /// What is written to the log before it is written into the database.
-    private static let logSize = 4 << 20
+    private static let logSize = 1 << 20
+    /// About what a transaction writes to the log beside its rows.
+    private static let transactionSize = 4 * 4_096
 
     private let names: Names
     private let options: OutboxOptions
@@ -28,6 +30,8 @@ final class OutboxFile {
     private var identity: FileSystem.Identity?
     private var hasReserve: Bool
     private(set) var totals: OutboxTotals
+    /// Whether the database was closed and could not be opened again.
+    private(set) var isClosed = false
     /// What had been written when the log was written into the database.
     private var checkpointed = 0
 
@@ -68,6 +72,7 @@ extension OutboxFile {
                     return .commit
                 }
                 self.totals = table.totals
+                self.totals.writtenBytes += Self.transactionSize
                 return answers
             }
         } catch {
@@ -80,18 +85,24 @@ extension OutboxFile {
     /// - Returns: whether there is a reserve; without one no delivery is accepted.
     func ensureReserve() -> Bool {
         if !self.hasReserve { self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize) }
+        if !self.hasReserve {
+            // What has been erased may be enough.
+            try? self.database.writeWithoutTransaction {
+                try $0.execute(sql: "PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
+            }
+            self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize)
+        }
         return self.hasReserve
     }
 
-    /// Gives the reserve to the database.
-    ///
-    /// - Returns: whether there was any left.
-    func releaseReserve() -> Bool {
-        guard self.hasReserve else { return false }
-        FileSystem.remove(self.names.reserve)
-        self.hasReserve = false
-        self.options.onStep?(.releasingReserve)
-        return true
+    /// Makes room for outcomes on a full disk: gives up the reserve, and has the log begin anew, whose room is then free.
+    func makeRoom() {
+        if self.hasReserve {
+            FileSystem.remove(self.names.reserve)
+            self.hasReserve = false
+            self.options.onStep?(.releasingReserve)
+        }
+        try? self.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
     }
 
     /// Writes the log into the database when it has grown: behind a transaction's answers, so that nobody waits for it.
@@ -110,6 +121,7 @@ extension OutboxFile {
 extension OutboxFile {
     /// Moves the damaged file aside and goes on with a new one.
     func startAnew(because error: OutboxError) throws(OutboxError) {
+        self.isClosed = true
         try? self.database.close()
         try Self.moveAside(self.names, self.clock, self.options, because: error)
         try self.reopen()
@@ -119,33 +131,39 @@ extension OutboxFile {
     var isInPlace: Bool { FileSystem.identity(self.names.path) == self.identity }
 
     /// Puts the rows into a new file, because the open one was deleted and would be gone with the process.
+    ///
+    /// If another file is there, that one counts.
+    ///
+    /// - Throws: what keeps it from doing so; the open file goes on unless ``isClosed`` says otherwise.
     func restore() throws(OutboxError) {
         self.options.logger.error("The outbox's file was deleted or replaced", metadata: ["path": "\(self.names.path)"])
-        if FileSystem.identity(self.names.path) == nil {
-            FileSystem.remove(self.names.rescued)
-            do {
-                try self.database.writeWithoutTransaction { [names] in
-                    try $0.execute(sql: "VACUUM INTO ?", arguments: [names.rescued])
-                }
-            } catch {
-                throw OutboxError(error, path: self.names.path)
-            }
-            // A log that was left would be taken for that of the new file.
-            try? self.database.close()
-            FileSystem.remove(self.names.log)
-            FileSystem.remove(self.names.index)
-            try FileSystem.move(self.names.rescued, to: self.names.path)
-            try FileSystem.synchronizeFolder(of: self.names.path)
-        } else {
-            try? self.database.close()
-        }
+        if FileSystem.identity(self.names.path) == nil { try self.writeAnew() }
+        self.isClosed = true
+        try? self.database.close()
         try self.reopen()
+    }
+
+    private func writeAnew() throws(OutboxError) {
+        FileSystem.remove(self.names.rescued)
+        do {
+            try self.database.writeWithoutTransaction { [names] in
+                try $0.execute(sql: "VACUUM INTO ?", arguments: [names.rescued])
+            }
+        } catch {
+            throw OutboxError(error, path: self.names.path)
+        }
+        // A log that was left would be taken for that of the new file.
+        FileSystem.remove(self.names.log)
+        FileSystem.remove(self.names.index)
+        try FileSystem.move(self.names.rescued, to: self.names.path)
+        try FileSystem.synchronizeFolder(of: self.names.path)
     }
 
     private func reopen() throws(OutboxError) {
         (self.database, self.session, self.totals) = try Self.open(self.names, self.options, self.clock)
         self.identity = FileSystem.identity(self.names.path)
         self.checkpointed = 0
+        self.isClosed = false
     }
 
     private static func moveAside(
@@ -195,12 +213,13 @@ extension OutboxFile {
     private static func configure(_ database: Database) throws {
         try database.execute(
             sql: """
+                PRAGMA auto_vacuum = INCREMENTAL;
                 PRAGMA journal_mode = WAL;
                 PRAGMA synchronous = FULL;
                 PRAGMA fullfsync = ON;
                 PRAGMA checkpoint_fullfsync = ON;
                 PRAGMA wal_autocheckpoint = 8000;
-                PRAGMA journal_size_limit = 4194304;
+                PRAGMA journal_size_limit = 1048576;
                 PRAGMA cell_size_check = ON;
                 PRAGMA trusted_schema = OFF;
                 """)
@@ -215,6 +234,13 @@ struct OutboxSession {
     /// The names of the file and of this opening: what the keys made here begin with.
     let prefix: String
     let clock: OutboxClock
+
+    /// Looks at a file without opening it for deliveries.
+    init(reading clock: OutboxClock) {
+        self.number = 0
+        self.prefix = ""
+        self.clock = clock
+    }
 
     /// Begins an opening.
     init(beginning database: Database, clock: OutboxClock) throws {

@@ -16,8 +16,10 @@ struct OutboxTable {
         """
     private static let rows = "SELECT \(columns) FROM delivery LEFT JOIN session ON session.number = delivery.session"
 
-    /// What a change of a row writes to the log beside the row, when it is committed alone.
-    private static let writtenPages = 4 * 4_096
+    /// About what a change of a row writes to the log beside the payload.
+    private static let rowSize = 512
+
+    private var sealing: SealedPayload { SealedPayload(cipher: self.options.cipher) }
 
     /// Runs a statement that is prepared once.
     private func run(_ sql: String, _ arguments: StatementArguments) throws {
@@ -51,12 +53,14 @@ extension OutboxTable {
             """,
             [
                 Int64(row.number), Self.column(row.account), row.key, row.orderingKey, row.event,
-                PayloadCoding.encode(row.payload), size, row.timeout?.milliseconds, self.session.number, now.wall,
+                try self.sealing.encode(
+                    row.payload, .content, key: row.key, account: Self.column(row.account)), size,
+                row.timeout?.milliseconds, self.session.number, now.wall,
                 now.sinceStart,
             ])
         self.totals.lastNumber = row.number
         self.totals.waiting += 1
-        self.totals.writtenBytes += size + Self.writtenPages
+        self.totals.writtenBytes += size + Self.rowSize
         self.totals.waitingBytes += size
         return .success(row)
     }
@@ -69,7 +73,9 @@ extension OutboxTable {
             sql: "SELECT number, size FROM delivery WHERE account = ? AND key = ? AND ended IS NULL")
         guard let row = try Row.fetchOne(waiting, arguments: [account, delivery.key]) else { return }
         let (number, size): (Int64, Int) = (row[0], row[1])
-        let columns = OutcomeColumns(outcome)
+        let columns = try OutcomeColumns(outcome) { reply throws(OutboxError) in
+            try self.sealing.encode(reply, .reply, key: delivery.key, account: account)
+        }
         try self.run(
             """
             UPDATE delivery SET ended = ?, fate = ?, code = ?, certainty = ?, message = ?, reply = ?,
@@ -82,7 +88,7 @@ extension OutboxTable {
             ])
         self.totals.lastEnded += 1
         self.totals.waiting -= 1
-        self.totals.writtenBytes += Self.writtenPages
+        self.totals.writtenBytes += Self.rowSize
         self.totals.waitingBytes -= size
         self.totals.outcomes += 1
         try self.dropOldOutcomes()
@@ -172,6 +178,24 @@ extension OutboxTable {
             outcomes: self.totals.outcomes)
     }
 
+    /// What the file holds of one account.
+    func figures(account: String?) throws -> OutboxFigures {
+        let account = Self.column(account)
+        let waiting = try Row.fetchOne(
+            self.database,
+            sql: "SELECT count(*), coalesce(sum(size), 0) FROM delivery WHERE account = ? AND ended IS NULL",
+            arguments: [account])
+        let outcomes = try Int.fetchOne(
+            self.database, sql: "SELECT count(*) FROM delivery WHERE account = ? AND ended IS NOT NULL",
+            arguments: [account])
+        let oldest = try Row.fetchOne(
+            self.database, sql: "\(Self.rows) WHERE account = ? AND ended IS NULL ORDER BY delivery.number LIMIT 1",
+            arguments: [account])
+        return OutboxFigures(
+            waiting: waiting?[0] ?? 0, bytes: waiting?[1] ?? 0, oldest: try oldest.map { try self.entry($0).age },
+            outcomes: outcomes ?? 0)
+    }
+
     /// Rows of all accounts, in the order of their numbers.
     func entries(after number: UInt64, limit: Int) throws -> [OutboxEntry] {
         let statement = try self.database.cachedStatement(
@@ -180,6 +204,58 @@ extension OutboxTable {
         var entries: [OutboxEntry] = []
         while let row = try cursor.next() { entries.append(try self.entry(row)) }
         return entries
+    }
+
+    /// Has a delivery wait again.
+    ///
+    /// - Returns: whether there was one that has ended and not reached the server.
+    mutating func retry(key: String, account: String?) throws -> Bool {
+        let now = self.session.clock.now()
+        try self.run(
+            """
+            UPDATE delivery SET ended = NULL, fate = NULL, code = NULL, certainty = NULL, message = NULL, reply = NULL,
+                session = ?, kept_wall = ?, kept_start = ?
+            WHERE account = ? AND key = ? AND ended IS NOT NULL AND content IS NOT NULL
+            """,
+            [self.session.number, now.wall, now.sinceStart, Self.column(account), key])
+        guard self.database.changesCount > 0 else { return false }
+        try self.count()
+        return true
+    }
+
+    /// Erases a row.
+    ///
+    /// - Returns: whether there was one.
+    mutating func erase(key: String, account: String?) throws -> Bool {
+        try self.run("DELETE FROM delivery WHERE account = ? AND key = ?", [Self.column(account), key])
+        guard self.database.changesCount > 0 else { return false }
+        try self.count()
+        return true
+    }
+
+    /// Writes the payloads of some rows anew, as they are written now.
+    ///
+    /// - Returns: the number of the last row; nil when there are none behind `number`.
+    func reseal(after number: UInt64, limit: Int) throws -> UInt64? {
+        let rows = try Row.fetchAll(
+            self.database,
+            sql: "SELECT number, account, key, content, reply FROM delivery WHERE number > ? ORDER BY number LIMIT ?",
+            arguments: [Int64(clamping: number), limit])
+        for row in rows {
+            let (account, key): (String, String) = (row["account"], row["key"])
+            let (content, reply): (Data?, Data?) = (row["content"], row["reply"])
+            let renew = { (data: Data, role: SealedPayload.Role) throws(OutboxError) -> Data in
+                guard let payload = try self.sealing.decode(data, role, key: key, account: account) else { return data }
+                return try self.sealing.encode(payload, role, key: key, account: account)
+            }
+            try self.run(
+                "UPDATE delivery SET content = ?, reply = ? WHERE number = ?",
+                [
+                    try content.map { try renew($0, .content) }, try reply.map { try renew($0, .reply) },
+                    row["number"] as Int64,
+                ])
+        }
+        return rows.last.map { UInt64($0["number"] as Int64) }
     }
 
     /// Forgets the outcome of a delivery.
@@ -201,18 +277,23 @@ extension OutboxTable {
         let number: Int64 = row["number"]
         let account: String = row["account"]
         let content: Data? = row["content"]
-        guard let payload = content.map(PayloadCoding.decode) ?? .empty else {
-            throw OutboxError(.corrupt, "row \(number) has no payload that can be read")
+        let key: String = row["key"]
+        let decode = { (data: Data, role: SealedPayload.Role) throws(OutboxError) -> Payload in
+            guard let payload = try self.sealing.decode(data, role, key: key, account: account) else {
+                throw OutboxError(.corrupt, "row \(number) has a \(role.rawValue) that cannot be read")
+            }
+            return payload
         }
+        let payload = try content.map { try decode($0, .content) } ?? .empty
         var delivery = StoredDelivery(
-            key: row["key"], account: account.isEmpty ? nil : String(account.dropFirst()),
+            key: key, account: account.isEmpty ? nil : String(account.dropFirst()),
             orderingKey: row["ordering_key"], event: row["event"], payload: payload)
         delivery.number = UInt64(number)
         let age = self.session.clock.elapsed(
             since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")
         delivery.timeout = self.timeLeft(row["timeout"], age: age)
         let columns = OutcomeColumns(row)
-        delivery.outcome = try columns?.outcome(number: number)
+        delivery.outcome = try columns?.outcome { data throws(OutboxError) in try decode(data, .reply) }
         return OutboxEntry(delivery: delivery, fate: columns?.fate, age: .milliseconds(age), place: row["ended"] ?? 0)
     }
 

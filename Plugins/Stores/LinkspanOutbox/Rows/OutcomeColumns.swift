@@ -10,17 +10,20 @@ struct OutcomeColumns {
     let message: String?
     let reply: Data?
 
-    init(_ outcome: Result<Payload, LinkspanError>) {
+    /// The columns of an outcome.
+    init(
+        _ outcome: Result<Payload, LinkspanError>, encode: (Payload) throws(OutboxError) -> Data
+    ) throws(OutboxError) {
         self.fate = DeliveryFate(outcome)
         switch outcome {
         case .success(let reply):
             (self.code, self.certainty, self.message) = (nil, nil, nil)
-            self.reply = PayloadCoding.encode(reply)
+            self.reply = try encode(reply)
         case .failure(let error):
             self.code = error.code.rawValue
             self.certainty = error.certainty.map { $0 == .notSent ? 0 : 1 }
             self.message = error.message
-            self.reply = error.details.map(PayloadCoding.encode)
+            self.reply = try error.details.map(encode)
         }
     }
 
@@ -34,15 +37,14 @@ struct OutcomeColumns {
         self.reply = row["reply"]
     }
 
-    func outcome(number: Int64) throws -> Result<Payload, LinkspanError> {
-        let reply = self.reply.flatMap(PayloadCoding.decode)
+    func outcome(decode: (Data) throws(OutboxError) -> Payload) throws(OutboxError) -> Result<Payload, LinkspanError> {
+        let reply = try self.reply.map(decode)
         guard self.fate == .delivered else {
             let certainty = self.certainty.map { $0 == 0 ? LinkspanError.Certainty.notSent : .unknown }
             return .failure(
                 LinkspanError(
                     .init(rawValue: self.code ?? ""), self.message ?? "", certainty: certainty, details: reply))
         }
-        guard let reply else { throw OutboxError(.corrupt, "row \(number) has no reply that can be read") }
-        return .success(reply)
+        return .success(reply ?? .empty)
     }
 }

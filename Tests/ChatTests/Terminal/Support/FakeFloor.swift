@@ -51,6 +51,11 @@ actor FakeFloor: ChatFloor {
         return "it is up\nbecause it was asked to be"
     }
 
+    func outbox() async throws(ChatRefusal) -> String {
+        try self.note("outbox")
+        return "k waiting"
+    }
+
     func drain(within limit: Duration) async -> Int {
         try? self.note("drain")
         if self.isPatient { try? await Task.sleep(for: .seconds(3_600)) }

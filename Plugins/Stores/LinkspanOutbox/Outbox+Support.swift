@@ -1,0 +1,85 @@
+public import Linkspan
+internal import GRDB
+
+/// For whoever looks after an outbox: a support engineer, or a screen of the app that shows what waits.
+extension Outbox {
+    /// Rows of all accounts, those that wait and those with outcomes, in the order in which they were kept.
+    ///
+    /// - Parameters:
+    ///   - number: the rows wanted have higher numbers.
+    ///   - limit: how many at most.
+    /// - Returns: the rows.
+    /// - Throws: ``OutboxError``.
+    public func entries(after number: UInt64 = 0, limit: Int = 1_000) async throws(OutboxError) -> [OutboxEntry] {
+        try await self.ask { try $0.entries(after: number, limit: limit) }
+    }
+
+    /// The rows of a file, also while another process has it open; nothing is changed.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - number: the rows wanted have higher numbers.
+    ///   - limit: how many at most.
+    ///   - cipher: what payloads were sealed with.
+    /// - Returns: the rows, in the order in which they were kept.
+    /// - Throws: ``OutboxError``.
+    public static func entries(
+        at path: String, after number: UInt64 = 0, limit: Int = 1_000, cipher: (any OutboxCipher)? = nil
+    ) throws(OutboxError) -> [OutboxEntry] {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(2)
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            return try queue.read { database in
+                try OutboxSchema.check(database, path: path)
+                return try OutboxTable(
+                    database: database, session: OutboxSession(reading: .system),
+                    options: OutboxOptions { $0.cipher = cipher },
+                    totals: .init()
+                ).entries(after: number, limit: limit)
+            }
+        } catch {
+            throw OutboxError(error, path: path)
+        }
+    }
+
+    /// Has a delivery wait again that has ended without reaching the server, in its former place; its time begins anew.
+    ///
+    /// It is sent when its account is opened the next time.
+    ///
+    /// - Parameters:
+    ///   - receipt: names the delivery.
+    ///   - account: whose it is.
+    /// - Returns: whether there was one.
+    /// - Throws: ``OutboxError``.
+    @discardableResult
+    public func retry(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
+        try await self.ask { try $0.retry(key: receipt.key, account: account) }
+    }
+
+    /// Writes all payloads and replies anew with the present cipher, or without one: after a change of its key, or when it
+    /// was switched on or off.
+    ///
+    /// - Throws: ``OutboxError``.
+    public func reseal() async throws(OutboxError) {
+        var last: UInt64? = 0
+        while let number = last {
+            last = try await self.ask { try $0.reseal(after: number, limit: 100) }
+        }
+    }
+
+    /// Erases a row, whether it waits or not.
+    ///
+    /// A connection that has it already sends it all the same.
+    ///
+    /// - Parameters:
+    ///   - receipt: names the delivery.
+    ///   - account: whose it is.
+    /// - Returns: whether there was one.
+    /// - Throws: ``OutboxError``.
+    @discardableResult
+    public func erase(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
+        try await self.ask { try $0.erase(key: receipt.key, account: account) }
+    }
+}

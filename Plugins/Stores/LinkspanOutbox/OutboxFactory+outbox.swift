@@ -1,0 +1,54 @@
+internal import Linkspan
+public import LinkspanMessaging
+internal import LinkspanRuntime
+
+extension OutboxFactory {
+    /// An ``Outbox``, switched on by `outbox: { path: … }` in a configuration.
+    ///
+    /// Its options are `path`, the file; `rows` and `bytes`, how much may wait; `maximumAge` in seconds; `outcomes`, how many
+    /// are kept until they are confirmed; and `whenInUse`, `fail` or `wait`, for a file that another process has open. The
+    /// same options in the same catalog are one outbox.
+    public static var outbox: OutboxFactory {
+        let made = Lock<[OptionValues: Outbox]>([:])
+        return OutboxFactory(options: OutboxOptions.declared) { values throws(LinkspanError) in
+            guard let path: String = values["path"] else {
+                throw LinkspanError(.invalidConfiguration, "an outbox needs a path")
+            }
+            return made.withLock { made in
+                if let outbox = made[values] { return outbox }
+                let outbox = Outbox(path: path) { $0.take(values) }
+                made[values] = outbox
+                return outbox
+            }
+        }
+    }
+}
+
+extension OutboxOptions {
+    fileprivate static var declared: [PluginOption] {
+        let standard = OutboxOptions()
+        return [
+            PluginOption("path", .text, "The file in which deliveries survive the process."),
+            PluginOption(
+                "rows", .number(1...100_000_000), fallback: "\(standard.rows)", "How many deliveries may wait."),
+            PluginOption("bytes", .number(1...(1 << 40)), fallback: "\(standard.bytes)", "How many bytes of them."),
+            PluginOption(
+                "maximumAge", .seconds(1...315_360_000), fallback: "\(standard.maximumAge.components.seconds)",
+                "How long a delivery may wait, over all restarts."),
+            PluginOption(
+                "outcomes", .number(0...100_000_000), fallback: "\(standard.outcomes)",
+                "How many outcomes are kept until they are confirmed."),
+            PluginOption(
+                "whenInUse", .choice(Contention.allCases.map(\.rawValue)), fallback: standard.whenInUse.rawValue,
+                "What is done about a file that another process has open."),
+        ]
+    }
+
+    fileprivate mutating func take(_ values: OptionValues) {
+        if let rows: Int = values["rows"] { self.rows = rows }
+        if let bytes: Int = values["bytes"] { self.bytes = bytes }
+        if let age: Duration = values["maximumAge"] { self.maximumAge = age }
+        if let outcomes: Int = values["outcomes"] { self.outcomes = outcomes }
+        if let contention: Contention = values["whenInUse"] { self.whenInUse = contention }
+    }
+}

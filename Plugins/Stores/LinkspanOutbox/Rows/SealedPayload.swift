@@ -1,0 +1,56 @@
+internal import Foundation
+internal import Linkspan
+
+/// Payloads as they stand in rows: a byte that says whether they are sealed, and their encoding.
+struct SealedPayload {
+    /// What a payload is of its row.
+    enum Role: String {
+        case content, reply
+    }
+
+    private static let plain: UInt8 = 0
+    private static let sealed: UInt8 = 1
+
+    let cipher: (any OutboxCipher)?
+
+    /// A payload as it is written.
+    ///
+    /// - Throws: `cipherFailed`.
+    func encode(_ payload: Payload, _ role: Role, key: String, account: String) throws(OutboxError) -> Data {
+        let encoded = PayloadCoding.encode(payload)
+        guard let cipher = self.cipher else { return Data([Self.plain]) + encoded }
+        do {
+            let context = Self.context(role, key: key, account: account)
+            return try Data([Self.sealed]) + cipher.seal(Array(encoded), context: context)
+        } catch {
+            throw OutboxError(.cipherFailed, "'\(key)' cannot be sealed: \(error)")
+        }
+    }
+
+    /// The payload that was written; nil when it cannot be one.
+    ///
+    /// - Throws: `cipherFailed`.
+    func decode(_ data: Data, _ role: Role, key: String, account: String) throws(OutboxError) -> Payload? {
+        switch data.first {
+        case Self.plain: return PayloadCoding.decode(data.dropFirst())
+        case Self.sealed:
+            guard let cipher = self.cipher else {
+                throw OutboxError(.cipherFailed, "'\(key)' is sealed, and the outbox has no cipher")
+            }
+            let opened: [UInt8]
+            do {
+                opened = try cipher.open(
+                    Array(data.dropFirst()), context: Self.context(role, key: key, account: account))
+            } catch {
+                throw OutboxError(.cipherFailed, "'\(key)' cannot be opened: \(error)")
+            }
+            return PayloadCoding.decode(Data(opened))
+        default: return nil
+        }
+    }
+
+    /// A sealed payload is of no use in another row.
+    private static func context(_ role: Role, key: String, account: String) -> [UInt8] {
+        Array("\(role.rawValue)\0\(account)\0\(key)".utf8)
+    }
+}

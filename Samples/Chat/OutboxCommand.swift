@@ -1,0 +1,113 @@
+import ArgumentParser
+import Linkspan
+import LinkspanOutbox
+
+/// The command `chat outbox`: what is in a file of `--outbox`, for whoever looks after it.
+@available(macOS 15, *)
+struct OutboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "outbox", abstract: "Lists what is in an outbox, has it sent again, or erases it.",
+        subcommands: [List.self, Retry.self, Erase.self])
+
+    /// `chat outbox list FILE`.
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists all rows, the oldest first; also while a chat has the file open.")
+
+        @Argument(help: "The file.") var file: String
+
+        func run() throws {
+            try OutboxCommand.complaining { () throws(OutboxError) in
+                var last: UInt64 = 0
+                while true {
+                    let page = try Outbox.entries(at: self.file, after: last)
+                    guard let end = page.last else { return }
+                    for entry in page { LineOutput.show(entry.line) }
+                    last = end.delivery.number
+                }
+            }
+        }
+    }
+
+    /// `chat outbox retry FILE KEY …`.
+    struct Retry: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Has lines wait again that ended without reaching the server; the next chat sends them.")
+
+        @Argument(help: "The file.") var file: String
+        @Argument(help: "The keys of the lines, as listed.") var keys: [String]
+
+        func run() async throws {
+            try await OutboxCommand.change(self.file, self.keys) { outbox, receipt, account throws(OutboxError) in
+                try await outbox.retry(receipt, account: account)
+            }
+        }
+    }
+
+    /// `chat outbox erase FILE KEY …`.
+    struct Erase: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Erases lines, whether they wait or not.")
+
+        @Argument(help: "The file.") var file: String
+        @Argument(help: "The keys of the lines, as listed.") var keys: [String]
+
+        func run() async throws {
+            try await OutboxCommand.change(self.file, self.keys) { outbox, receipt, account throws(OutboxError) in
+                try await outbox.erase(receipt, account: account)
+            }
+        }
+    }
+
+    /// Changes the rows of some keys, of whatever account.
+    private static func change(
+        _ file: String, _ keys: [String],
+        _ change: (Outbox, DeliveryReceipt, String?) async throws(OutboxError) -> Bool
+    ) async throws {
+        var missing: [String] = []
+        do throws(OutboxError) {
+            let outbox = Outbox(path: file)
+            for key in keys {
+                let rows = try await outbox.entries(limit: .max).filter { $0.delivery.key == key }
+                var isDone = false
+                for row in rows {
+                    let receipt = DeliveryReceipt(key: key)
+                    if try await change(outbox, receipt, row.delivery.account) { isDone = true }
+                }
+                if !isDone { missing.append(key) }
+            }
+            await outbox.close()
+        } catch {
+            LineOutput.complain(error.message)
+            throw ExitCode.failure
+        }
+        guard missing.isEmpty else {
+            LineOutput.complain("nothing to do for \(missing.joined(separator: ", "))")
+            throw ExitCode.failure
+        }
+    }
+
+    fileprivate static func complaining(_ body: () throws(OutboxError) -> Void) throws {
+        do throws(OutboxError) {
+            try body()
+        } catch {
+            LineOutput.complain(error.message)
+            throw ExitCode.failure
+        }
+    }
+}
+
+extension OutboxFigures {
+    /// Whether nothing waits, neither for the server nor to be confirmed.
+    var isEmpty: Bool { self.waiting == 0 && self.outcomes == 0 }
+}
+
+extension OutboxEntry {
+    /// The row in one line: key, what became of it, account, age, event and size; no contents.
+    var line: String {
+        let state = self.fate.map { "\($0)" } ?? "waiting"
+        let account = self.delivery.account.map { VisibleText.name($0) } ?? "nobody"
+        let seconds = self.age.components.seconds
+        return "\(self.delivery.key) \(state) \(account) \(seconds)s \(self.delivery.event) "
+            + "\(self.delivery.payload.byteCount)B"
+    }
+}
