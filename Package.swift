@@ -357,8 +357,9 @@ if Context.environment["LINKSPAN_FUZZ"] == nil {
     ]
 } else {
     let names = [
-        "cookies", "engineio-packet", "envelope", "json", "polling-payload", "request", "socketio-decoder",
-        "socketio-packet", "socketio-session", "websocket-frames", "websocket-handshake", "websocket-inflate",
+        "cookies", "engineio-packet", "envelope", "json", "payload-coder", "polling-payload", "request",
+        "socketio-decoder", "socketio-packet", "socketio-session", "websocket-frames", "websocket-handshake",
+        "websocket-inflate",
     ]
     fuzzing =
         [.target(name: "FuzzOracles", dependencies: oracles, path: "Fuzz/Oracles", swiftSettings: settings)]

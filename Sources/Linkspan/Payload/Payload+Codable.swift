@@ -47,7 +47,7 @@ extension Payload {
         _ type: Value.Type = Value.self, at index: Int = 0, coder: PayloadCoder = .standard
     ) throws(LinkspanError) -> Value {
         // The first argument is scanned by the coder itself.
-        if index == 0, !self.elements.isEmpty, !PayloadValue.isQuick(type), !coder.rules.usesFoundation {
+        if index == 0, !self.elements.isEmpty, !PayloadValue.isQuick(type), !coder.usesFoundation {
             return try PayloadValue(text: self.elements, attachments: self.attachments)
                 .decode(type, isWhole: false, coder)
         }
@@ -73,7 +73,7 @@ extension PayloadValue {
         _ type: Value.Type, isWhole: Bool, _ coder: PayloadCoder
     ) throws(LinkspanError) -> Value {
         do {
-            guard !coder.rules.usesFoundation else {
+            guard !coder.usesFoundation else {
                 return try FoundationCoder.decode(
                     type, from: self.text, attachments: self.attachments, rules: coder.rules)
             }
@@ -199,7 +199,7 @@ struct PayloadWriter {
     mutating func encode<Value: Encodable>(_ value: Value) throws(LinkspanError) {
         self.separate()
         do {
-            guard !self.coder.rules.usesFoundation else {
+            guard !self.coder.usesFoundation else {
                 let written = try FoundationCoder.encode(value, behind: self.attachments, rules: self.coder.rules)
                 self.elements.append(contentsOf: written.text)
                 self.attachments = written.attachments

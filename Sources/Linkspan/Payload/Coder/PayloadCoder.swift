@@ -8,8 +8,13 @@
 ///
 /// A value, made once and used everywhere. Where none is named, ``standard`` is used.
 public struct PayloadCoder: Sendable {
-    /// Kept behind one reference, because a coder is passed along with every value.
-    let rules: CodingRules
+    /// Kept behind one reference, because a coder is passed along with every value; nil for the standard, which then costs
+    /// nothing where nothing is coded.
+    private let ownRules: CodingRules?
+
+    var rules: CodingRules { self.ownRules ?? .standard }
+
+    var usesFoundation: Bool { self.ownRules?.usesFoundation ?? false }
 
     /// Makes a coder.
     ///
@@ -25,13 +30,15 @@ public struct PayloadCoder: Sendable {
         nonConformingFloats: NonConformingFloats = .refused, userInfo: [CodingUserInfoKey: any Sendable] = [:],
         usesFoundation: Bool = false
     ) {
-        self.rules = CodingRules(
+        self.ownRules = CodingRules(
             dates: dates, keys: keys, blobs: blobs, floats: nonConformingFloats, userInfo: userInfo,
             usesFoundation: usesFoundation)
     }
 
     /// ISO 8601 dates, unchanged keys, `Data` as attachments.
-    public static let standard = Self()
+    public static var standard: Self { Self(ownRules: nil) }
+
+    private init(ownRules: CodingRules?) { self.ownRules = ownRules }
 
     /// Foundation's coders with their own form of dates, seconds since 2001, and `Data` as attachments.
     public static let foundation = Self(dates: .deferred, usesFoundation: true)
@@ -86,6 +93,9 @@ public struct PayloadCoder: Sendable {
 
 /// What a ``PayloadCoder`` was made with.
 final class CodingRules: Sendable {
+    static let standard = CodingRules(
+        dates: .iso8601, keys: .unchanged, blobs: .attachments, floats: .refused, userInfo: [:], usesFoundation: false)
+
     let dates: PayloadCoder.Dates
     let keys: PayloadCoder.Keys
     let blobs: PayloadCoder.Blobs

@@ -1,0 +1,188 @@
+internal import Foundation
+internal import Linkspan
+internal import Testing
+
+@Suite("Payload coder: members and limits")
+struct CoderMemberTests {
+    private static func text(_ payload: Payload) -> String { String(decoding: payload.elements, as: UTF8.self) }
+
+    private static func decode<Value: Decodable>(
+        _ type: Value.Type, _ json: String, _ coder: PayloadCoder = .standard
+    ) throws -> Value {
+        try Payload(checking: Array(json.utf8)[...]).decode(type, coder: coder)
+    }
+
+    private struct Pair: Codable, Equatable {
+        var a: Int
+        var b: Int?
+    }
+
+    @Test(
+        "members are found in any order, escaped, among others, the first of repeated ones",
+        arguments: [
+            #"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#, #"{"\u0061":1,"b":2,"a":3}"#,
+            #"{"c":[{"a":9}],"b":2,"d":{"a":8},"a":1,"a":7}"#,
+            #" { "a" : 1 , "b" : 2 } "#, #"{"a":1.0,"b":2e0}"#,
+        ])
+    func members(json: String) throws {
+        #expect(try Self.decode(Pair.self, json) == Pair(a: 1, b: 2))
+        #expect(try Self.decode(Pair.self, json, .foundation) == Pair(a: 1, b: 2))
+    }
+
+    @Test("a value that is the second argument is decoded by itself")
+    func secondArgument() throws {
+        let payload = try Payload(1, Pair(a: 2, b: nil), [Pair(a: 3, b: 4)])
+        #expect(try payload.decode(Pair.self, at: 1) == Pair(a: 2, b: nil))
+        #expect(try payload.decode([Pair].self, at: 2) == [Pair(a: 3, b: 4)])
+        #expect(throws: LinkspanError.self) { try payload.decode([Pair].self, at: 3) }
+    }
+
+    /// Fails to write one of its members, and goes on.
+    private struct Careless: Encodable {
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: PayloadTestKey.self)
+            try? container.encode([Double.nan], forKey: PayloadTestKey("a"))
+            try container.encode(Data([1]), forKey: PayloadTestKey("b"))
+        }
+    }
+
+    @Test("of a member that cannot be written nothing stays")
+    func rolledBack() throws {
+        let payload = try Payload(["x": Careless()])
+        #expect(Self.text(payload) == #"{"x":{"b":{"_placeholder":true,"num":0}}}"#)
+    }
+
+    private struct Many: Codable {
+        var repeated: Int
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: PayloadTestKey.self)
+            for round in 0..<self.repeated {
+                for number in 0..<40 {
+                    try container.encode(round * 100 + number, forKey: PayloadTestKey("key\(number)"))
+                }
+            }
+        }
+    }
+
+    @Test("of keys that are written twice the latter count, among few and among many")
+    func repeatedKeys() throws {
+        let payload = try Payload(Many(repeated: 3))
+        let members = try payload.decode([String: Int].self)
+        #expect(members.count == 40 && members["key0"] == 200 && members["key39"] == 239)
+        #expect(Self.text(payload).split(separator: ",").count == 40)
+    }
+
+    private struct Nesting: Encodable {
+        let witness: Witness
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: PayloadTestKey.self)
+            var nested = container.nestedUnkeyedContainer(forKey: PayloadTestKey("a", self.witness))
+            try nested.encode(self.witness)
+            try self.witness.encode(to: container.superEncoder())
+        }
+    }
+
+    @Test("what has encoded nothing is an empty object, and an error at the top")
+    func nothingEncoded() throws {
+        let payload = try Payload(Nesting(witness: Witness()))
+        #expect(Self.text(payload) == #"{"a":[{}],"super":{}}"#)
+        #expect(throws: LinkspanError.self) { try Payload(Witness()) }
+    }
+
+    @Test("nested containers keep nothing alive when the value is encoded")
+    func freed() throws {
+        weak var kept: Witness?
+        do {
+            let witness = Witness()
+            kept = witness
+            _ = try Payload(Nesting(witness: witness))
+        }
+        #expect(kept == nil)
+    }
+
+    @Test("JSON text is put in place unchanged inside a value too")
+    func rawText() throws {
+        #expect(Self.text(try Payload(["a": PayloadText(#"{"n": 1e2}"#)])) == #"{"a":{"n": 1e2}}"#)
+    }
+
+    // MARK: Limits
+
+    private final class Chain: Codable {
+        var next: Chain?
+
+        init(length: Int) { self.next = length > 1 ? Chain(length: length - 1) : nil }
+    }
+
+    @Test("64 levels are written and read, 65 are an error and no overflow of the stack", arguments: [64, 65, 20_000])
+    func depth(levels: Int) throws {
+        var chain = Chain(length: 1)
+        for _ in 1..<levels {
+            let outer = Chain(length: 1)
+            outer.next = chain
+            chain = outer
+        }
+        if levels == 64 {
+            let payload = try Payload(chain)
+            var count = 0
+            var last: Chain? = try payload.decode(Chain.self)
+            while let link = last { (last, count) = (link.next, count + 1) }
+            #expect(count == 64)
+        } else {
+            let error = #expect(throws: LinkspanError.self) { try Payload(chain) }
+            #expect(error?.code == .encodingFailed)
+            let opening = String(repeating: #"{"next":"#, count: levels)
+            let text = Array("\(opening)null\(String(repeating: "}", count: levels))".utf8)
+            #expect(throws: LinkspanError.self) { try Payload(trustedElements: text[...]).decode(Chain.self) }
+        }
+        // A class of 20,000 links would be freed by recursion.
+        while let next = chain.next { (chain.next, chain) = (nil, next) }
+    }
+
+    private struct Misused: Encodable {
+        var case_: Int
+
+        func encode(to encoder: any Encoder) throws {
+            switch self.case_ {
+            case 0:
+                _ = encoder.container(keyedBy: PayloadTestKey.self)
+                _ = encoder.unkeyedContainer()
+            case 1:
+                var container = encoder.singleValueContainer()
+                try container.encode(1)
+                try container.encode(2)
+            case 2:
+                var container = encoder.singleValueContainer()
+                try container.encode(1)
+                _ = encoder.container(keyedBy: PayloadTestKey.self)
+            default: break
+            }
+        }
+    }
+
+    @Test("a type that breaks the rules of containers is an error, where Foundation ends the process", arguments: 0..<4)
+    func misuse(case_: Int) throws {
+        #expect(throws: LinkspanError.self) { try Payload(Misused(case_: case_)) }
+        if case_ < 3 { #expect(throws: LinkspanError.self) { try Payload([Misused(case_: case_)]) } }
+    }
+}
+
+private final class Witness: Encodable, Sendable {
+    func encode(to encoder: any Encoder) throws {}
+}
+
+private struct PayloadTestKey: CodingKey {
+    let stringValue: String
+    let witness: Witness?
+    var intValue: Int? { nil }
+
+    init(_ name: String, _ witness: Witness? = nil) {
+        self.stringValue = name
+        self.witness = witness
+    }
+
+    init(stringValue: String) { self.init(stringValue) }
+
+    init?(intValue: Int) { nil }
+}
