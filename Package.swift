@@ -187,7 +187,7 @@ let tests: [Target] = [
     .executableTarget(
         name: "conformance-client",
         dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
-        path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
+        path: "Tests/Conformance/Client", swiftSettings: settings),
     test("LinkspanRuntime", ["LinkspanRuntime"]),
     test("LinkspanLifecycle", ["LinkspanLifecycle", "LinkspanRuntime", "LinkspanTesting"]),
     test(

@@ -104,7 +104,7 @@ final class WebSocketLink: Link {
 
     func setReadingPaused(_ isPaused: Bool) { self.openChannel?.setReadingPaused(isPaused) }
 
-    var resumption: Resumption? { nil }
+    var resumption: Secret? { nil }
 
     var openingStage: String? {
         guard case .opening(let channel) = self.state else { return nil }

@@ -128,7 +128,7 @@ extension ConnectionCore {
 
     /// Answers when commands have their outcomes.
     func awaitOutcomes(of ids: Set<Command.ID>, _ waiter: Promise<Void>) {
-        let alive = ids.intersection(self.commands.statuses.map(\.id))
+        let alive = ids.intersection(self.commands.listed.map(\.id))
         if alive.isEmpty { waiter.fulfill() } else { self.drains.add(waiter, ids: alive) }
     }
 }
