@@ -194,7 +194,7 @@ let tests: [Target] = [
     .executableTarget(
         name: "conformance-client",
         dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
-        path: "Tests/Conformance/Client", packageAccess: false, swiftSettings: settings),
+        path: "Tests/Conformance/Client", swiftSettings: settings),
     // A process that is over soon.
     .executableTarget(
         name: "quick-exit", dependencies: ["Linkspan", "LinkspanMessaging", "LinkspanNetwork", "LinkspanSocketIO"],

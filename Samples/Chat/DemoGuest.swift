@@ -25,7 +25,7 @@ struct DemoGuest {
         plan.credentials = visitor.credentials
         plan.services = [PlannedService(rooms)]
         // So that nobody has to watch for long.
-        plan.options.retry = .backoff(Backoff(initial: .milliseconds(200), earlyCap: .milliseconds(500)))
+        plan.options.retry = .backoff(initial: .milliseconds(200), earlyCap: .milliseconds(500))
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         let (changes, change) = AsyncStream<ConnectionState>.makeStream()

@@ -198,7 +198,7 @@ extension VisitFloor {
 
     func explain() async -> String {
         let settings = ["transport.adapter", "services.enabled"].compactMap { self.plan.explain($0)?.description }
-        return (self.visit.connection.status.sentences + settings).joined(separator: "\n")
+        return ([self.visit.connection.explain()] + settings).joined(separator: "\n")
     }
 
     func outbox() async throws(ChatRefusal) -> String {

@@ -70,14 +70,10 @@ extension LinkspanError.Code {
     /// This kind of connection does not offer the operation.
     public static let unsupported = Self(rawValue: "unsupported")
 
-    // MARK: Fates of streams
-
-    /// The stream was full, and its rule is to end rather than to drop a message.
-    public static let overflowed = Self(rawValue: "overflowed")
-
     // MARK: Fates of commands
 
-    /// The offline buffer is full, and its overflow rule refuses this command or dropped it.
+    /// There is no room: the overflow rule of the offline buffer refuses this command or dropped it, or a stream ended rather
+    /// than drop a message.
     public static let bufferFull = Self(rawValue: "bufferFull")
     /// The command's time ran out: no answer came, or it waited in the buffer for too long.
     public static let timedOut = Self(rawValue: "timedOut")
@@ -114,7 +110,7 @@ extension LinkspanError.Code {
     public static let heartbeatMissed = Self(rawValue: "heartbeatMissed")
     /// A full sequence had paused reading, and the link ended before it was read.
     ///
-    /// Only with ``EventStream/Overflow/pause``.
+    /// Only with ``StreamOverflow/pause``.
     public static let slowConsumer = Self(rawValue: "slowConsumer")
     /// The peer sent something that the protocol does not allow, or more than this side accepts: the message tells which.
     public static let protocolViolation = Self(rawValue: "protocolViolation")

@@ -1,4 +1,4 @@
-public import Linkspan
+internal import Linkspan
 public import LinkspanLifecycle
 public import LinkspanMessaging
 
@@ -46,8 +46,8 @@ public struct Setting: Sendable, Hashable {
     public let expectation: String
     /// What holds when nobody says otherwise; nil when it must be given.
     public let fallback: String?
-    /// What a change of the value does to what runs.
-    public let reload: ReloadClass
+    /// What a change of the value does to what runs: `hot`, `reconnect` or `restart`.
+    public let reload: String
 
     /// A value that lost to another.
     public struct Hidden: Sendable, Hashable {

@@ -67,7 +67,7 @@ extension Resolver {
                 path: ConfigurationPath.full(path),
                 value: winner.map { self.shown($0.value, path, option) } ?? option.fallback,
                 origin: winner?.origin ?? "default", hidden: hidden, summary: option.summary,
-                expectation: option.expectation, fallback: option.fallback, reload: option.reload ?? .restart))
+                expectation: option.expectation, fallback: option.fallback, reload: "\(option.reload ?? .restart)"))
         guard let winner else { return }
         self.winners[path] = winner
         // The names in these have their own messages.
@@ -112,7 +112,7 @@ extension Resolver {
         guard path.hasSuffix(".url") else { return Wording.shown(value.text) }
         // What is no URL could be anything, also something with a password in it.
         guard let url = try? ConnectionURL(value.text) else { return "(unreadable)" }
-        return url.redacted
+        return url.description
     }
 
     /// The checked values of a section.
@@ -168,7 +168,7 @@ extension Resolver {
             let url = try ConnectionURL(text)
             guard schemes.contains(url.scheme) else {
                 self.report(
-                    .wrongValue, path, "expected \(shape) for transport '\(adapter)', found \"\(url.redacted)\"")
+                    .wrongValue, path, "expected \(shape) for transport '\(adapter)', found \"\(url)\"")
                 return nil
             }
             return text

@@ -3,8 +3,7 @@ public import LinkspanLifecycle
 
 /// A service that takes over new values of its options while it runs.
 ///
-/// Only options that it has declared with ``/Linkspan/ReloadClass/hot`` come this way; a change of another one restarts
-/// it.
+/// Only options that it has declared with `isHot` come this way; a change of another one restarts it.
 ///
 /// ```swift
 /// extension CounterService: Reconfigurable {

@@ -1,10 +1,4 @@
 extension JobExecutor {
-    /// Runs `job` after `delay` or soon after it, in real time, unless it is cancelled.
-    @discardableResult
-    public func schedule(after delay: Duration, _ job: @escaping @Sendable () -> Void) -> any ScheduledWork {
-        self.schedule(at: .now + delay, job)
-    }
-
     /// Like ``execute(_:)``, for callers that are on the executor: the job may capture what is confined to it.
     ///
     /// This is how a callback is made after the present call instead of within it.
@@ -13,7 +7,8 @@ extension JobExecutor {
         self.execute { job.run() }
     }
 
-    /// Like ``schedule(after:_:)``, for callers that are on the executor: the job may capture what is confined to it.
+    /// Runs `job` after `delay` or soon after it, in real time, unless it is cancelled; for callers that are on the executor:
+    /// the job may capture what is confined to it.
     @discardableResult
     public func scheduleLocally(after delay: Duration, _ job: @escaping () -> Void) -> any ScheduledWork {
         let job = self.local(job)

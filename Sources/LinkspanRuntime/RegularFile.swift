@@ -10,14 +10,14 @@ private import Musl
 ///
 /// Opening a FIFO waits for a writer, and a device may have bytes without end. What is open is judged, so that it cannot be
 /// exchanged between a look and the reading.
-public enum RegularFile {
+package enum RegularFile {
     /// Why a file was not read.
-    public struct Failure: Error, Sendable, Hashable {
+    package struct Failure: Error, Sendable, Hashable {
         /// The reason, as the end of a sentence.
-        public var reason: String
+        package var reason: String
 
         /// Makes a failure with its reason.
-        public init(reason: String) { self.reason = reason }
+        package init(reason: String) { self.reason = reason }
     }
 
     /// The bytes of a file.
@@ -27,7 +27,7 @@ public enum RegularFile {
     ///   - limit: the most bytes that it may have.
     /// - Returns: its bytes.
     /// - Throws: ``Failure`` when it cannot be opened or read, is not a regular file, or is larger than `limit`.
-    public static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
+    package static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
         // Without O_NONBLOCK the opening of a FIFO would wait; on a regular file it means nothing.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.lastFailure() }
@@ -47,7 +47,7 @@ public enum RegularFile {
     }
 
     /// Throws unless there is a regular file, for those who have others read it.
-    public static func check(_ path: String) throws(Failure) {
+    package static func check(_ path: String) throws(Failure) {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.lastFailure() }
         defer { close(descriptor) }

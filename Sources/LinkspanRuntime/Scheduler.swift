@@ -5,21 +5,24 @@ public protocol Scheduler: Sendable {
     /// The present moment on a clock that never jumps and goes on during sleep.
     var now: ContinuousClock.Instant { get }
 
-    /// Calls `work` once at `instant` or soon after it, on any thread.
-    func schedule(at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void) -> any ScheduledWork
-
-    /// Calls `work` once at `instant` or soon after it, on `executor`.
+    /// Calls `work` once at `instant` or soon after it.
+    ///
+    /// - Parameters:
+    ///   - instant: when.
+    ///   - executor: where; nil for any thread.
+    ///   - work: what to call.
+    /// - Returns: the call, which can be cancelled.
     func schedule(
-        at instant: ContinuousClock.Instant, on executor: any JobExecutor, _ work: @escaping @Sendable () -> Void
+        at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork
 }
 
 extension Scheduler {
-    /// Hands `work` to `executor` when its time has come.
+    /// Calls `work` once at `instant` or soon after it, on any thread.
     public func schedule(
-        at instant: ContinuousClock.Instant, on executor: any JobExecutor, _ work: @escaping @Sendable () -> Void
+        at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        self.schedule(at: instant) { executor.execute(work) }
+        self.schedule(at: instant, on: nil, work)
     }
 }
 

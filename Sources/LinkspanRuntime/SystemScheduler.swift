@@ -1,7 +1,13 @@
-/// Real time.
+/// Real time and serial executors, of the system.
 public enum SystemScheduler {
     /// The scheduler of the process.
     public static let shared: any Scheduler = SystemTimers()
+
+    /// Makes a serial executor on a Dispatch queue, for transports and stores without an event loop of their own.
+    ///
+    /// - Parameter label: the queue's name, for debuggers.
+    /// - Returns: the executor.
+    public static func makeExecutor(label: String) -> any JobExecutor { DispatchExecutor(label: label) }
 }
 
 /// Real time: calls work on a thread of its own, which the process shares.
@@ -29,10 +35,11 @@ final class SystemTimers: Scheduler {
     /// How many calls are due, now or later.
     var pendingCount: Int { self.state.withLock { $0.deadlines.count } }
 
-    /// Calls `work` once at `instant` or soon after it, on the scheduler's thread.
+    /// Calls `work` by the executor's own timers, which are in real time as well, or on the scheduler's thread.
     func schedule(
-        at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
+        at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
+        if let executor { return executor.schedule(at: instant, work) }
         let (key, unstarted) = self.state.withLock { state -> (DeadlineHeap<@Sendable () -> Void>.Key, SystemTimer?) in
             let key = state.deadlines.insert(work, at: instant)
             let isFirst = state.timer == nil
@@ -50,13 +57,6 @@ final class SystemTimers: Scheduler {
             precondition(isStarted, "the system has no thread left for timers")
         }
         return SystemWork(key: key, scheduler: self)
-    }
-
-    /// Calls `work` by the executor's own timers, which are in real time as well.
-    func schedule(
-        at instant: ContinuousClock.Instant, on executor: any JobExecutor, _ work: @escaping @Sendable () -> Void
-    ) -> any ScheduledWork {
-        executor.schedule(at: instant, work)
     }
 
     private func serve(_ timer: SystemTimer) {

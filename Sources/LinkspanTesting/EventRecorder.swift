@@ -124,7 +124,7 @@ extension EventRecorder.Entry {
     public var summary: String {
         switch self {
         case .state(let change):
-            "\(change.from.rawValue) -> \(change.to.rawValue)" + (change.reason.error.map { " (\($0))" } ?? "")
+            "\(change.from) -> \(change.to)" + (change.reason.error.map { " (\($0))" } ?? "")
         case .message(let message): "message '\(message.event)'"
         case .outcome(let label, .success): "outcome \(label): success"
         case .outcome(let label, .failure(let error)): "outcome \(label): \(error)"

@@ -47,7 +47,8 @@ public final class MemoryDeliveryStore: DeliveryStore {
     ///     deterministic.
     ///   - former: whose committed rows it begins with, as the next process does.
     public init(
-        executor: any JobExecutor = DispatchExecutor(label: "linkspan.store"), rowsOf former: MemoryDeliveryStore? = nil
+        executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.store"),
+        rowsOf former: MemoryDeliveryStore? = nil
     ) {
         self.executor = executor
         self.state = Confined(State(former?.rows ?? []), to: executor)

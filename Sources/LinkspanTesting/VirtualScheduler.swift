@@ -25,13 +25,26 @@ public final class VirtualScheduler: Scheduler {
     /// How many pieces of work are due, now or later.
     public var pendingCount: Int { self.executor.withClock { $0.deadlines.count } }
 
-    /// Calls `work` when the clock has come to `instant`, on the thread that moves it.
+    /// Calls `work` when the clock has come to `instant`, on the thread that moves the clock.
     @discardableResult
     public func schedule(
         at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
+        self.schedule(at: instant, on: nil, work)
+    }
+
+    /// Calls `work` when the clock has come to `instant`, on an executor or, without one, on the thread that moves the clock.
+    public func schedule(
+        at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void
+    ) -> any ScheduledWork {
+        let due: @Sendable () -> Void
+        if let executor {
+            due = { executor.execute(work) }
+        } else {
+            due = work
+        }
         let (key, watchers) = self.executor.withClock { clock in
-            (clock.deadlines.insert(work, at: max(instant, clock.now)), clock.takeWatchers())
+            (clock.deadlines.insert(due, at: max(instant, clock.now)), clock.takeWatchers())
         }
         for watcher in watchers { watcher.fulfill() }
         return VirtualWork(key: key, scheduler: self)

@@ -8,6 +8,7 @@ internal import Testing
 /// Says yes to everything, and says what a test says.
 final class FakeConnection: Connection {
     let status: ConnectionStatus
+    let scheduler: any Scheduler = SystemScheduler.shared
     let commands = Lock<[Command]>([])
     private let listeners = Lock<[(event: String?, handler: @Sendable (Message) -> Void)]>([])
 

@@ -50,7 +50,7 @@ struct ListeningExample {
             .options { $0.trace = 64 }
             .connect()
         print(connection.explain())
-        print(connection.status.report)
+        print(connection.status.description)
         return connection
     }
 
@@ -81,7 +81,7 @@ struct ListeningExample {
     }
 
     private func listenElsewhere(_ connection: ConnectionHandler) throws {
-        let queue = DispatchExecutor(label: "quotes")
+        let queue = SystemScheduler.makeExecutor(label: "quotes")
         try connection.events("quote", capacity: 100).items.onEach(on: queue) { item in
             if case .message(let message) = item { store(message) }
         }
@@ -125,7 +125,7 @@ struct ListeningExample {
         try self.quote(4)
         try connection.send("order", 1)
         #expect(self.recorder.notes == ["remembered 1", "shown 3", "decodingFailed", "<- quote", "-> order"])
-        #expect(connection.status.report.contains("-> order, 1 byte"))
+        #expect(connection.status.description.contains("-> order, 1 byte"))
         connection.release()
     }
 

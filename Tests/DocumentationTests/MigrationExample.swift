@@ -8,6 +8,8 @@ internal import Testing
 func feature(_ connection: any Connection, _ handler: ConnectionHandler, _ manager: ConnectionManager) async throws {
     let status = connection.status
     print(status.url, status.state, status.progress, status.waitingCommands, status.resumption as Any)
+    print(connection.explain(), status.description, status.url.description)
+    try connection.send("cursor", 3, volatile: true)
     try connection.on("line") { print($0.event) }
     let attempts = connection.onStatusChange { change in
         if case .progress(.waiting(let until, let attempt)) = change { print("attempt \(attempt) at \(until)") }
@@ -20,19 +22,20 @@ func feature(_ connection: any Connection, _ handler: ConnectionHandler, _ manag
     let source = CredentialSource.provider(account: "ann") { request in
         Credentials(auth: try Payload(request.url.host), headers: [Credentials.Field("X-Client", "7")])
     }
-    let kept = status.resumption?.state.exposed
+    let kept = status.resumption?.exposed
     let next = try ConnectionBuilder("ws://chat.example.com").transport(.webSocket).credentials(source)
-        .resuming(kept.map { Resumption(state: Secret($0)) })
+        .resuming(kept.map { Secret($0) })
         .options {
             $0.idleTimeout = .seconds(5)
             $0.buffer.commands = 100
+            $0.deliveries.appendsKey = true
             $0.retry = RetryPolicy { $0.failures < 3 ? .seconds(1) : nil }
         }
         .build()
     try manager.move(handler, to: next)
     await manager.logOut(source)
     let commands = await handler.commands
-    print(commands.count)
+    print(commands.map(\.stage), RetryPolicy.backoff(cap: .seconds(60)))
     for subscription in [attempts, outgoing] { subscription.cancel() }
     handler.off("line")
 }

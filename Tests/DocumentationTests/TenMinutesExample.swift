@@ -66,7 +66,7 @@ struct TenMinutesExample {
         let receipt = try await connection.deliver(.say, Line(text: "hello"))
         #expect(members == ["ann"])
         #expect(receipt == Receipt(number: 1))
-        for await change in connection.stateChanges.prefix(1) { note(change.to.rawValue) }
+        for await change in connection.stateChanges.prefix(1) { note("\(change.to)") }
         note(connection.explain())
         #expect(self.recorder.notes.first == "connected")
         #expect(self.recorder.notes.last?.contains("is up") == true)

@@ -10,7 +10,7 @@ internal import Testing
 struct LoopbackTransport: Transport {
     let name = "loopback"
     let schemes: Set<String> = ["loopback"]
-    let executor: any JobExecutor = DispatchExecutor(label: "loopback")
+    let executor: any JobExecutor = SystemScheduler.makeExecutor(label: "loopback")
     private let server: any LoopbackServer
 
     init(server: any LoopbackServer) { self.server = server }

@@ -44,7 +44,7 @@ extension Interop {
 
         /// Everything that can be read of what happened.
         private static func text(of client: Client, _ error: LinkspanError) -> String {
-            var text = "\(error) \(String(reflecting: error)) \(error.message) \(client.handler.url.redacted)"
+            var text = "\(error) \(String(reflecting: error)) \(error.message) \(client.handler.status.url)"
             dump(client.states.entries, to: &text)
             return text
         }

@@ -13,6 +13,8 @@ final class CountingConnection: Connection {
 
     var status: ConnectionStatus { self.base.status }
 
+    var scheduler: any Scheduler { self.base.scheduler }
+
     func perform(_ command: Command) throws(LinkspanError) { try self.base.perform(command) }
 
     func cancel(_ id: Command.ID) { self.base.cancel(id) }

@@ -78,7 +78,7 @@ struct ApplyTests {
             #expect(stage.journal.isEmpty)
             // Whoever comes later comes to the same place.
             let another = try messaging.connect()
-            #expect(another.url == channel.url)
+            #expect(another.status.url == channel.status.url)
             #expect(stage.connects(to: "second") == 1)
         }
     }
@@ -96,7 +96,7 @@ struct ApplyTests {
             ])
             try await messaging.apply(paced.difference(to: moved))
             try channel.send("say", 1)
-            #expect(try messaging.connect().url.text.hasPrefix("first://attic"))
+            #expect(try messaging.connect().status.url.text.hasPrefix("first://attic"))
             #expect(await channel.drain(within: .seconds(20)).isEmpty)
             #expect(stage.heard(by: "first") == [1] && stage.connects(to: "first") == 3)
         }
@@ -227,12 +227,12 @@ struct RollbackTests {
                 ])
             #expect(messaging.services.state(of: "services.presence") == .ready)
             #expect(messaging.services.state(of: "services.metrics") == nil)
-            #expect(channel.url.text.hasPrefix("first://") && stage.connects(to: "second") == 0)
+            #expect(channel.status.url.text.hasPrefix("first://") && stage.connects(to: "second") == 0)
             // What was taken back can be tried again.
             stage.fail()
             try await messaging.apply(plan.difference(to: try stage.load(Self.everything)))
             #expect(messaging.services.state(of: "services.metrics") == .ready)
-            #expect(channel.url.text.hasPrefix("second://"))
+            #expect(channel.status.url.text.hasPrefix("second://"))
         }
     }
 
@@ -267,7 +267,7 @@ struct RollbackTests {
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
             let next = try stage.load([
-                "LINKSPAN_CONNECTION_DELIVERY_KEY": "lastArgument", "LINKSPAN_SERVICES_ROOMS_SIZE": "9",
+                "LINKSPAN_CONNECTION_DELIVERY_APPENDS_KEY": "true", "LINKSPAN_SERVICES_ROOMS_SIZE": "9",
             ])
             let error = await #expect(throws: LinkspanError.self) {
                 try await messaging.apply(plan.difference(to: next))

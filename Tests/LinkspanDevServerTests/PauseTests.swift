@@ -87,8 +87,8 @@ struct PauseTests {
 
     @Test(
         "holds up a request that is awaited between its elements only when it pauses reading",
-        arguments: Place.allCases, EventStream.Overflow.allCases)
-    func request(_ place: Place, _ overflow: EventStream.Overflow) async throws {
+        arguments: Place.allCases, StreamOverflow.allCases)
+    func request(_ place: Place, _ overflow: StreamOverflow) async throws {
         try await Self.run(place) { handler in
             let numbers = try handler.events("number", capacity: 10, overflow: overflow)
             try handler.send("count")
@@ -108,7 +108,8 @@ struct PauseTests {
     @Test("no longer pauses reading when its reader has gone", arguments: Place.allCases)
     func gone(_ place: Place) async throws {
         try await Self.run(place) { handler in
-            var numbers: EventStream? = try handler.events("number", capacity: 10, overflow: .pause)
+            var numbers: EventStream<(message: Message, missed: Int)>? = try handler.events(
+                "number", capacity: 10, overflow: .pause)
             let others = EventRecorder()
             try handler.on("number") { if $0.payload[0]?.int == Self.count - 1 { others.note("last") } }
             try handler.send("count")

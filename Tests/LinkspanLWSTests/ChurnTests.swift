@@ -61,10 +61,10 @@ struct ChurnTests {
         case .finishedAtOnce: stream.finish()
         case .afterHop: loop.execute { stream.abort() }
         case .afterWhile:
-            loop.schedule(after: .microseconds(number % 97 * 40)) { stream.abort() }
+            loop.schedule(at: .now + .microseconds(number % 97 * 40)) { stream.abort() }
         case .opened, .received, .drained, .finishedOpen, .paused, .byPeer:
             // A peer that goes on talking must not hold it up for long.
-            loop.schedule(after: .milliseconds(30)) { stream.abort() }
+            loop.schedule(at: .now + .milliseconds(30)) { stream.abort() }
         }
         return recorder
     }

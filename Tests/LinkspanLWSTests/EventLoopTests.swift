@@ -95,8 +95,8 @@ struct EventLoopTests {
     func nestedTimers() async throws {
         try await withLoop { loop in
             await withCheckedContinuation { continuation in
-                loop.schedule(after: .milliseconds(1)) {
-                    loop.schedule(after: .milliseconds(1)) { continuation.resume() }
+                loop.schedule(at: .now + .milliseconds(1)) {
+                    loop.schedule(at: .now + .milliseconds(1)) { continuation.resume() }
                 }
             }
         }
@@ -152,7 +152,7 @@ struct EventLoopTests {
         #expect(stream.write { $0.append(1) } == nil)
         stream.abort()
         stream.finish()
-        loop.schedule(after: .zero) { Issue.record("a timer ran after the end") }
+        loop.schedule(at: .now) { Issue.record("a timer ran after the end") }
         await hop(loop)
     }
 
@@ -177,7 +177,7 @@ struct EventLoopTests {
                         for _ in 0..<100 {
                             stream.write { $0 += [1, 2, 3] }
                             loop.execute {}
-                            loop.schedule(after: .milliseconds(1)) {}
+                            loop.schedule(at: .now + .milliseconds(1)) {}
                         }
                     }
                     #expect(isStarted)
@@ -239,7 +239,7 @@ struct EventLoopTests {
                 // The library destroys a connection a turn after its end was reported.
                 for _ in 0..<10 where left.contains(where: { !$0.isGone }) {
                     await withCheckedContinuation { continuation in
-                        loop.schedule(after: .milliseconds(20)) { continuation.resume() }
+                        loop.schedule(at: .now + .milliseconds(20)) { continuation.resume() }
                     }
                 }
                 #expect(left.filter { !$0.isGone }.isEmpty)

@@ -48,11 +48,11 @@ struct IdleLoopTests {
     func timers() async throws {
         let loop = EventLoop(name: Self.name, idleLimit: .milliseconds(1))
         let (fired, fire) = AsyncStream.makeStream(of: Void.self)
-        loop.schedule(after: .milliseconds(60)) { fire.yield() }
+        loop.schedule(at: .now + .milliseconds(60)) { fire.yield() }
         #expect(await fired.first { true } != nil)
         try await self.rest()
         loop.execute {
-            loop.schedule(after: .seconds(3_000)) { Issue.record("a cancelled timer ran") }.cancel()
+            loop.schedule(at: .now + .seconds(3_000)) { Issue.record("a cancelled timer ran") }.cancel()
         }
         try await self.rest()
         loop.shutdown()

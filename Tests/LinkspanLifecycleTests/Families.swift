@@ -16,8 +16,9 @@ struct ConnectionEvent: Sendable, Hashable {
 }
 
 extension ConnectionEvent: LifecycleEvent {
-    static var familyName: String { "connection" }
-    static var delivery: EventDelivery { .states }
+    static var family: EventFamily<Self, any ConnectionObserving> {
+        .states("connection", retention: { $0.retention }) { try await $0.on($1, $2) }
+    }
 
     var retention: Retention {
         switch self.kind {
@@ -25,12 +26,6 @@ extension ConnectionEvent: LifecycleEvent {
             .keep(subject: "connection \(self.connection)")
         case .released: .forgetAll(subject: "connection \(self.connection)")
         }
-    }
-
-    static func deliver(
-        _ event: Stamped<Self>, to observer: any ConnectionObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
     }
 }
 
@@ -45,18 +40,13 @@ struct QueueEvent: Sendable, Hashable {
 }
 
 extension QueueEvent: LifecycleEvent {
-    static var familyName: String { "queue" }
-    static var delivery: EventDelivery { .states }
+    static var family: EventFamily<Self, any QueueObserving> {
+        .states("queue", retention: { $0.retention }) { try await $0.on($1, $2) }
+    }
 
     var retention: Retention {
         let subject = "connection \(self.connection)"
         return self.isFull ? .keep(subject: subject, aspect: "queue") : .forget(subject: subject, aspect: "queue")
-    }
-
-    static func deliver(
-        _ event: Stamped<Self>, to observer: any QueueObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
     }
 }
 
@@ -78,13 +68,8 @@ struct MessageEvent: Sendable, Hashable {
 }
 
 extension MessageEvent: LifecycleEvent {
-    static var familyName: String { "message" }
-    static var delivery: EventDelivery { .batches }
-
-    static func deliver(
-        _ event: Stamped<Self>, to observer: any MessageObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    static var family: EventFamily<Self, any MessageObserving> {
+        .batches("message") { try await $0.on($1, $2) }
     }
 }
 

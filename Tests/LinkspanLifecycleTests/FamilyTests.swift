@@ -20,11 +20,7 @@ struct FamilyTests {
     }
 
     private struct SecondQueueEvent: LifecycleEvent {
-        static var familyName: String { "queue" }
-
-        static func deliver(
-            _ event: Stamped<Self>, to observer: any QueueObserving, _ scope: ServiceScope
-        ) async throws {}
+        static var family: EventFamily<Self, any QueueObserving> { .news("queue") { _, _, _ in } }
     }
 
     @Test("a family that is first emitted after a service was registered reaches it")
@@ -58,9 +54,9 @@ struct FamilyTests {
 
     @Test("two types are two families, even with one name")
     func identity() {
-        #expect(QueueEvent.family != SecondQueueEvent.family)
-        #expect(QueueEvent.family == QueueEvent(connection: 1, isFull: true).family)
-        #expect("\(SecondQueueEvent.family)" == "queue")
+        #expect(QueueEvent.familyID != SecondQueueEvent.familyID)
+        #expect(QueueEvent.familyID == QueueEvent(connection: 1, isFull: true).familyID)
+        #expect("\(SecondQueueEvent.familyID)" == "queue")
     }
 
     @Test("news has an audience while somebody observes, states always")

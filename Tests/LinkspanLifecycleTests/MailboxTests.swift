@@ -66,7 +66,7 @@ struct MailboxTests {
             id: .make(), path: "a", interest: .service(Probe("a")), capacity: 2, limit: .seconds(1)
         ) { _, _ in true }
         func letter(_ event: any LifecycleEvent, _ seq: UInt64) -> Mailbox.Letter {
-            .init(stamped: Stamped(event, seq: seq, time: .now), retention: event.retention, receipt: nil)
+            .init(stamped: Stamped(event, seq: seq, time: .now), retention: event.kept, receipt: nil)
         }
         mailbox.open()
         let begins = (0..<4).map { mailbox.post(letter(message("m"), $0)).beginsOverflow }
@@ -266,7 +266,7 @@ struct MailboxTests {
         func batch(_ numbers: ClosedRange<UInt64>) throws -> EventBatch {
             let collector = EventCollector<MessageEvent>()
             for number in numbers { _ = collector.add(message("\(number)"), time: .now, cause: nil) }
-            return EventBatch(MessageEvent.family, try #require(collector.takeAll()), first: numbers.lowerBound)
+            return EventBatch(MessageEvent.familyID, try #require(collector.takeAll()), first: numbers.lowerBound)
         }
         let letter = Stamped<any LifecycleEvent>(connection(1, .created), seq: 4, time: .now)
         _ = mailbox.post(try batch(1...3))

@@ -17,10 +17,10 @@ struct ManualScheduler: Scheduler {
     var pending: Int { self.clock.pendingCount }
 
     func schedule(
-        at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
+        at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        guard instant <= self.clock.now else { return self.clock.schedule(at: instant, work) }
-        work()
+        guard instant <= self.clock.now else { return self.clock.schedule(at: instant, on: executor, work) }
+        if let executor { executor.execute(work) } else { work() }
         return Done()
     }
 

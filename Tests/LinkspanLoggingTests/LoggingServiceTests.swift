@@ -37,13 +37,16 @@ struct LoggingServiceTests {
                     .connected(attempt: 1, handshake: .milliseconds(5), resumed: false, transport: "websocket")))
             registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
             registry.emit(self.connection(.reconnecting(attempt: 2, delay: .seconds(1))))
+            registry.emit(self.connection(.disconnected(reason: "no", code: "credentialsRefused", willRetry: false)))
+            registry.emit(self.connection(.disconnected(reason: "requested", code: nil, willRetry: false)))
             registry.emit(self.connection(.released))
         }
         #expect(
             lines.map { $0.sentence } == [
-                "connection created", "connecting", "connected", "disconnected", "reconnecting", "connection released",
+                "connection created", "connecting", "connected", "disconnected", "reconnecting", "disconnected",
+                "disconnected", "connection released",
             ])
-        #expect(lines.map { $0.level } == [.debug, .debug, .info, .notice, .info, .info])
+        #expect(lines.map { $0.level } == [.debug, .debug, .info, .notice, .info, .warning, .info, .info])
         #expect(lines.allSatisfy { $0.metadata["connection"] == "7" })
         #expect(lines.allSatisfy { $0.metadata["endpoint"] == "ws://chat.example/lobby" })
         let lost = try #require(lines.first { $0.sentence == "disconnected" })

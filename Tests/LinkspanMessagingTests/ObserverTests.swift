@@ -23,7 +23,7 @@ struct ObserverTests {
 
             func moved(to connection: ObservedConnection) { self.connection = connection }
             func attempting(_ attempt: Int) { self.note("attempt \(attempt) \(self.connection.endpoint)") }
-            func changed(_ change: StateChange) { self.note("\(change.to.rawValue)") }
+            func changed(_ change: StateChange) { self.note("\(change.to)") }
             func queueChanged(depth: Int, limit: Int) { self.note("queue \(depth)") }
             func leaving(_ command: Command) { self.note("leaving \(command.event)") }
             func sent(_ command: Command) { self.note("sent \(command.event)") }

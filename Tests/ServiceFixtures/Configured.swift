@@ -51,7 +51,7 @@ public struct NoTransport: Transport {
     /// The one scheme that it claims to carry.
     public let schemes: Set<String> = ["none"]
     /// An executor of its own.
-    public let executor: any JobExecutor = DispatchExecutor(label: "none")
+    public let executor: any JobExecutor = SystemScheduler.makeExecutor(label: "none")
 
     /// Makes the transport.
     public init() {}

@@ -75,7 +75,7 @@ extension HTTPRequest {
     func linkRequest(auth: Payload?, path: String, run: ServerRun) -> LinkRequest? {
         guard let url = run.url(path: path) else { return nil }
         let ofTheProtocol: Set<String> = ["EIO", "transport", "sid", "t", "b64"]
-        var credentials = Credentials.none
+        var credentials = Credentials()
         credentials.auth = auth
         credentials.headers = self.fields.map { Credentials.Field($0.name, Secret($0.value)) }
         credentials.query = self.query.filter { !ofTheProtocol.contains($0.name) }

@@ -9,7 +9,7 @@ extension ServiceFactory {
         "journal",
         options: [
             PluginOption(
-                "capacity", .number(1...100_000), fallback: "256", reload: .hot,
+                "capacity", .number(1...100_000), fallback: "256", isHot: true,
                 "How many of the latest events are kept.")
         ]
     ) { values throws(LinkspanError) in

@@ -30,8 +30,10 @@ extension LogLine {
                     "transport": "\(transport)",
                 ])
         case .disconnected(let reason, let code, let willRetry):
+            // Without a code it was asked for; with one and without another attempt it stays down.
             self.init(
-                willRetry ? .notice : .info, "disconnected", ["reason": "\(reason)", "willRetry": "\(willRetry)"])
+                code == nil ? .info : willRetry ? .notice : .warning, "disconnected",
+                ["reason": "\(reason)", "willRetry": "\(willRetry)"])
             if let code { self.metadata["code"] = "\(code)" }
         case .reconnecting(let attempt, let delay):
             self.init(.info, "reconnecting", ["attempt": "\(attempt)", "delay": "\(delay)"])

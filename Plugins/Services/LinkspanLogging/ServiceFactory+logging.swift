@@ -16,10 +16,10 @@ extension ServiceFactory {
 
     private static let loggingOptions = [
         PluginOption(
-            "level", .choice(Logger.Level.allCases.map { $0.rawValue }), fallback: "info", reload: .hot,
+            "level", .choice(Logger.Level.allCases.map { $0.rawValue }), fallback: "info", isHot: true,
             "The lowest level that is written."),
         PluginOption(
-            "families", .list, fallback: "connection, fault, registry", reload: .hot,
+            "families", .list, fallback: "connection, fault, registry", isHot: true,
             "What is written: connection, fault, registry, authentication, buffer."),
     ]
 }

@@ -10,10 +10,10 @@ extension ServiceFactory {
         "presence",
         options: [
             PluginOption(
-                "awayAfter", .seconds(1...86_400), fallback: "300", reload: .hot,
+                "awayAfter", .seconds(1...86_400), fallback: "300", isHot: true,
                 "How long the user may do nothing before being away."),
             PluginOption(
-                "event", .text, fallback: "presence", reload: .hot, "The name of the event that announces the status."),
+                "event", .text, fallback: "presence", isHot: true, "The name of the event that announces the status."),
         ]
     ) { values throws(LinkspanError) in
         PresenceService(options: PresenceService.Options(values))

@@ -17,12 +17,12 @@ extension ServiceFactory {
 
     private static let tokenRefreshOptions = [
         PluginOption(
-            "lead", .seconds(0...86_400), fallback: "60", reload: .hot, "How long before its end a token is renewed."),
+            "lead", .seconds(0...86_400), fallback: "60", isHot: true, "How long before its end a token is renewed."),
         PluginOption(
-            "jitter", .seconds(0...3_600), fallback: "15", reload: .hot,
+            "jitter", .seconds(0...3_600), fallback: "15", isHot: true,
             "How much earlier than that chance may have it."),
         PluginOption(
-            "maxAttempts", .number(1...1_000), fallback: "5", reload: .hot,
+            "maxAttempts", .number(1...1_000), fallback: "5", isHot: true,
             "How many fetches in a row may fail before a connection has to ask."),
     ]
 }

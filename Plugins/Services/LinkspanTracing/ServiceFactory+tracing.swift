@@ -17,7 +17,7 @@ extension ServiceFactory {
 
     private static let tracingOptions = [
         PluginOption(
-            "spans", .list, fallback: "connect, send, request", reload: .hot,
+            "spans", .list, fallback: "connect, send, request", isHot: true,
             "What spans are made of: connect, send, request.")
     ]
 }

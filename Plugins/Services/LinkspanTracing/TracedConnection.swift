@@ -34,7 +34,7 @@ public final class TracedConnection: Connection {
         let span = self.tracer.startSpan("linkspan \(command.kind.word)", ofKind: .client)
         span.updateAttributes {
             $0.merge(
-                .message(command.event, bytes: command.payload.byteCount, endpoint: self.base.url.redacted))
+                .message(command.event, bytes: command.payload.byteCount, endpoint: self.base.status.url.description))
         }
         let traced = command.observed { outcome in
             if case .failure(let error) = outcome { span.fail(error.code.rawValue) }

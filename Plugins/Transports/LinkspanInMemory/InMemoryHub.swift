@@ -40,7 +40,7 @@ public final class InMemoryHub: Sendable {
     /// Makes a hub without clients.
     ///
     /// - Parameter executor: where it lives; one of its own by default.
-    public init(executor: any JobExecutor = DispatchExecutor(label: "linkspan.memory")) {
+    public init(executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.memory")) {
         self.executor = executor
         self.work = HubWork(executor: executor)
     }

@@ -141,7 +141,7 @@ final class SocketIOLink: Link {
 
     func setReadingPaused(_ isPaused: Bool) { self.openEngine?.setReadingPaused(isPaused, for: self) }
 
-    var resumption: Resumption? {
+    var resumption: Secret? {
         guard case .kept(let kept) = self.recovery else { return nil }
         guard let engine = self.openEngine else { return kept?.exported }
         return engine.recovery(of: self)?.exported

@@ -109,7 +109,7 @@ final class WebSocketLink: Link {
 
     func setReadingPaused(_ isPaused: Bool) { self.openChannel?.setReadingPaused(isPaused) }
 
-    var resumption: Resumption? { nil }
+    var resumption: Secret? { nil }
 
     var hasPendingBytes: Bool { self.openChannel.map { $0.pendingBytes > 0 } ?? false }
 

@@ -46,7 +46,7 @@ struct PlanReport: Encodable {
 
     /// The chosen endpoint without its query; of the transport's own and the common one, the one that won.
     private static func endpoint(of plan: LoadedPlan) -> Item {
-        let url = (try? ConnectionURL(plan.plan.url))?.redacted ?? "(unreadable)"
+        let url = (try? ConnectionURL(plan.plan.url))?.description ?? "(unreadable)"
         let settings = ["transport.\(plan.adapter).url", "transport.url"].compactMap { plan.explain($0) }
         let origin = settings.first { $0.value == url }?.origin ?? "code"
         return Item(key: "endpoint", value: url, origin: origin)

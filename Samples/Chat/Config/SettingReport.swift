@@ -28,7 +28,7 @@ struct SettingReport: Encodable {
         self.hides = setting.hidden.map { Hidden(value: $0.value, origin: $0.origin) }
         self.takes = setting.expectation
         self.fallback = setting.fallback
-        self.reload = "\(setting.reload)"
+        self.reload = setting.reload
         self.variable = reference.first { $0.path == setting.path }?.variable
         self.summary = setting.summary
     }

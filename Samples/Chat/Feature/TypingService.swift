@@ -43,6 +43,6 @@ final class TypingService: ConnectionUsing {
             return state.channel
         }
         // A sign that cannot be sent is left out.
-        try? channel?.sendVolatile("typing", ChatVocabulary.Place(room: room))
+        try? channel?.send("typing", ChatVocabulary.Place(room: room), volatile: true)
     }
 }

@@ -3,7 +3,7 @@ internal import LinkspanRuntime
 /// Something to be sent, as a value that can wait, expire and be cancelled.
 public struct Command: Sendable {
     /// Identifies a command in its process.
-    public struct ID: Sendable, Hashable, Comparable {
+    public struct ID: Sendable, Hashable {
         let number: UInt64
 
         /// The identity of a command that nobody can refer to, until it has to wait.
@@ -11,8 +11,8 @@ public struct Command: Sendable {
 
         static func next() -> Self { Self(number: ProcessNumber.next()) }
 
-        /// The earlier made is the smaller.
-        public static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
+        /// Whether one was made before another.
+        static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
     }
 
     /// What is promised about a command.
@@ -25,6 +25,16 @@ public struct Command: Sendable {
         case deliver(orderingKey: String)
         /// Sends nothing; done when the delivery with the same ``Command/key`` is.
         case outcome
+    }
+
+    /// Where a command is.
+    public enum Stage: Sendable, Hashable {
+        /// It waits and has not been sent.
+        case waiting
+        /// It was sent, over a link that is gone, and waits to be sent again.
+        case interrupted
+        /// It was sent, and its reply is awaited.
+        case underWay
     }
 
     private enum Form: UInt8, Sendable {
@@ -45,6 +55,7 @@ public struct Command: Sendable {
         var orderingKey = ""
         var timeout: Duration?
         var key: String?
+        var stage: Stage?
         var isRestored = false
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
         var accepted: (@Sendable (DeliveryReceipt) -> Void)?
@@ -182,12 +193,27 @@ extension Command {
         set { self.message.isVolatile = newValue }
     }
 
-    /// What a server recognises a delivery by that it has had before; see ``DeliveryOptions/key``.
+    /// What a server recognises a delivery by that it has had before; see ``DeliveryOptions/appendsKey``.
     ///
     /// Nil for one that the SDK makes.
     public var key: String? {
         get { self.box?.rest.key }
         set { self.rest.key = newValue }
+    }
+
+    /// Where it is, as its connection says (``ManagedConnection/commands``); nil for one that no connection has listed.
+    public var stage: Stage? {
+        get { self.box?.rest.stage }
+        set { self.rest.stage = newValue }
+    }
+
+    /// The command as it is listed: with its stage, and without its callbacks, which only its connection calls.
+    func listed(_ stage: Stage) -> Self {
+        var listed = self
+        var rest = self.rest
+        (rest.stage, rest.completion, rest.accepted) = (stage, nil, nil)
+        listed.rest = rest
+        return listed
     }
 
     /// Whether an earlier process left it, and may have sent it.

@@ -26,7 +26,7 @@ public struct BufferLimits: Sendable, Hashable {
     /// What happens when there is no room.
     ///
     /// Whoever loses a command learns it from the command's outcome.
-    public enum Overflow: String, Sendable, Hashable {
+    public enum Overflow: Sendable, Hashable {
         /// The new command is refused: the call throws.
         case refuse
         /// The oldest waiting commands are dropped.

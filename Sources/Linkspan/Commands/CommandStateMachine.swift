@@ -362,7 +362,7 @@ extension CommandStateMachine {
     }
 
     private func payload(of delivery: Command) -> Payload {
-        guard case .lastArgument = self.delivery.key, let key = delivery.key else { return delivery.payload }
+        guard self.delivery.appendsKey, let key = delivery.key else { return delivery.payload }
         return delivery.payload.appending(key)
     }
 
@@ -474,13 +474,13 @@ extension CommandStateMachine {
     }
 
     /// The commands that have no outcome yet, in the order in which they were made.
-    var statuses: [CommandStatus] {
-        var statuses = self.buffer.all.map { CommandStatus($0, .waiting) }
-        statuses += self.awaited.values.filter { $0.kind == .request }.map { CommandStatus($0, .underWay) }
-        statuses += self.queues.all.map { command, isUnderWay, wasSent in
-            CommandStatus(command, isUnderWay ? .underWay : wasSent ? .interrupted : .waiting)
+    var listed: [Command] {
+        var listed = self.buffer.all.map { $0.listed(.waiting) }
+        listed += self.awaited.values.filter { $0.isRequest }.map { $0.listed(.underWay) }
+        listed += self.queues.all.map { command, isUnderWay, wasSent in
+            command.listed(isUnderWay ? .underWay : wasSent ? .interrupted : .waiting)
         }
-        return statuses.sorted { $0.id < $1.id }
+        return listed.sorted { $0.id < $1.id }
     }
 
     /// Cancels commands.

@@ -16,10 +16,11 @@ public struct DeliveryOptions: Sendable, Hashable {
     ///
     /// Default nil. Attempts that no link took do not count.
     public var attempts: Int?
-    /// Where a delivery's key goes on the wire.
+    /// Whether a delivery's key is sent as a string behind its other arguments, for a server that recognises by it a
+    /// delivery that it has had before.
     ///
-    /// Default ``KeyPlacement/none``.
-    public var key = KeyPlacement.none
+    /// Default false: the payload has a key of the app's own, or the server does not mind.
+    public var appendsKey = false
     /// Whether deliveries wait for the app to connect again when the connection has failed for good, for instance because
     /// the credentials were refused.
     ///
@@ -29,12 +30,4 @@ public struct DeliveryOptions: Sendable, Hashable {
 
     /// What may wait for replies.
     var limits: BufferLimits { BufferLimits(commands: self.commands, bytes: self.bytes) }
-
-    /// Where the key goes by which a server recognises a delivery that it has had before.
-    public enum KeyPlacement: String, Sendable, Hashable {
-        /// Nowhere: the payload has one of the app's own, or the server does not mind.
-        case none
-        /// A string behind the other arguments.
-        case lastArgument
-    }
 }

@@ -9,7 +9,7 @@ public protocol Connection: AnyObject, Sendable {
     /// State, progress and figures of the connection at this moment.
     var status: ConnectionStatus { get }
 
-    /// The clock by which waits are timed; real time by default.
+    /// The clock by which waits are timed, such as `SystemScheduler.shared`.
     var scheduler: any Scheduler { get }
 
     /// Takes a command: sends it now or keeps it until the connection is up. Its outcome goes to its completion.
@@ -60,11 +60,6 @@ public protocol Connection: AnyObject, Sendable {
 }
 
 extension Connection {
-    /// Real time.
-    public var scheduler: any Scheduler { SystemScheduler.shared }
-
-    /// The endpoint.
-    public var url: ConnectionURL { self.status.url }
     /// The present state.
     public var state: ConnectionState { self.status.state }
 
@@ -82,26 +77,18 @@ extension Connection {
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - arguments: its arguments; `Data` inside them travels as binary.
+    ///   - volatile: whether it is dropped, without an error, when it cannot leave at once: for values that are useless when
+    ///     late, such as the position of a cursor.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
     @inlinable
     public func send<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument, compress: Bool = true
-    ) throws(LinkspanError) {
-        try self.perform(
-            Command(sending: event, payload: Payload(repeat each arguments), isCompressible: compress))
-    }
-
-    /// Sends an event now or not at all: for what is worth nothing later, such as a cursor's place.
-    ///
-    /// - Throws: ``LinkspanError``: `encodingFailed`, `released`. That it was left out is not an error.
-    @inlinable
-    public func sendVolatile<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument, compress: Bool = true
+        _ event: String, _ arguments: repeat each Argument, volatile: Bool = false, compress: Bool = true
     ) throws(LinkspanError) {
         try self.perform(
             Command(
-                sending: event, payload: Payload(repeat each arguments), isVolatile: true, isCompressible: compress))
+                sending: event, payload: Payload(repeat each arguments), isVolatile: volatile, isCompressible: compress)
+        )
     }
 
     /// Sends an event and waits for the server's reply.
@@ -139,7 +126,7 @@ extension Connection {
     ///   - arguments: its arguments.
     ///   - orderingKey: what is kept in order with what; the event's name when nil.
     ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
-    ///     ``DeliveryOptions/key``. A call with the key of a delivery that waits is a wait for that one.
+    ///     ``DeliveryOptions/appendsKey``. A call with the key of a delivery that waits is a wait for that one.
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the arguments of the reply.

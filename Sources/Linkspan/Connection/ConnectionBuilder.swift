@@ -26,7 +26,7 @@ public struct ConnectionBuilder: Sendable {
         private let transport: any Transport
         private var options = ConnectionOptions()
         private var source = CredentialSource.none
-        private var resumption: Resumption?
+        private var resumption: Secret?
 
         init(url: String, transport: any Transport) {
             self.url = url
@@ -42,11 +42,21 @@ public struct ConnectionBuilder: Sendable {
             return next
         }
 
-        /// Has the first link go on where a former process left the session, if the server still can.
+        /// Has the first link resume the session of a former process, if the server still can.
         ///
-        /// - Parameter resumption: its ``Connection/resumption``; nil to begin anew.
+        /// ```swift
+        /// let kept = connection.status.resumption?.exposed  // before the process ends
+        /// …
+        /// let connection = try ConnectionBuilder("https://chat.example")
+        ///     .transport(.socketIO)
+        ///     .resuming(kept.map { Secret($0) })
+        ///     .connect()
+        /// ```
+        ///
+        /// - Parameter resumption: the ``ConnectionStatus/resumption`` of that process; nil for a new session. Whoever has it
+        ///   can take the session over: keep it as you would a token.
         /// - Returns: the next step.
-        public func resuming(_ resumption: Resumption?) -> Self {
+        public func resuming(_ resumption: Secret?) -> Self {
             var next = self
             next.resumption = resumption
             return next

@@ -11,13 +11,13 @@ public struct ConnectionConfiguration: Sendable {
     /// Where credentials come from.
     public let credentials: CredentialSource
     /// What a former process left to resume its session from; for a connection that is not in the pool yet.
-    public let resumption: Resumption?
+    public let resumption: Secret?
     /// Who the connection is to the server: with the URL, what the pool knows it by.
     public let identity: ConnectionIdentity
 
     init(
         url: ConnectionURL, transport: any Transport, options: ConnectionOptions, credentials: CredentialSource,
-        resumption: Resumption? = nil
+        resumption: Secret? = nil
     ) {
         self.resumption = resumption
         self.url = url

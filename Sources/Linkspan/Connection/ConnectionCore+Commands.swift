@@ -143,7 +143,7 @@ extension ConnectionCore {
 
     /// Answers when commands have their outcomes, and what the link was given has left.
     func awaitOutcomes(of ids: Set<Command.ID>, _ waiter: Promise<Void>) {
-        let alive = ids.intersection(self.commands.statuses.map(\.id))
+        let alive = ids.intersection(self.commands.listed.map(\.id))
         if alive.isEmpty { self.awaitFlush(waiter) } else { self.drains.add(waiter, ids: alive) }
     }
 

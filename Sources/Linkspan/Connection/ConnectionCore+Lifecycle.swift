@@ -38,7 +38,7 @@ extension ConnectionCore {
             self.effects.append(.provideCredentials(epoch: epoch, reason: reason))
         case .openLink(let epoch, let attempt):
             self.effects.append(.openLink(epoch: epoch, attempt: attempt, self.attemptCredentials))
-            self.attemptCredentials = .none
+            self.attemptCredentials = Credentials()
         case .endLink(_, let politely):
             self.stopWaitingForCredentials()
             if let link = self.link.take() {
@@ -83,8 +83,8 @@ extension ConnectionCore {
         self.environment.logger.debug(
             "Connection changed state",
             metadata: [
-                "url": "\(self.destination.url.redacted)", "from": "\(change.from.rawValue)",
-                "to": "\(change.to.rawValue)", "error": "\(change.reason.error.map(\.description) ?? "none")",
+                "url": "\(self.destination.url)", "from": "\(change.from)",
+                "to": "\(change.to)", "error": "\(change.reason.error.map(\.description) ?? "none")",
             ])
         if change.to == .connected {
             self.credentials.linkOpened(self)
@@ -229,7 +229,7 @@ extension ConnectionCore {
     }
 
     /// What the next link resumes from.
-    var resumption: Resumption? {
+    var resumption: Secret? {
         guard self.machine.state != .released else { return nil }
         guard let latest = self.latestLink else { return self.destination.resumption }
         return self.machine.isLeft ? nil : latest.resumption

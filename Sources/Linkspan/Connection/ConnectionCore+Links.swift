@@ -71,7 +71,7 @@ extension ConnectionCore {
         self.environment.logger.warning(
             "A listener took long; all connections of the executor had to wait. Listen by a sequence instead, or hand work over",
             metadata: [
-                "url": "\(self.destination.url.redacted)", "event": "\(ForeignText.line(event))", "time": "\(time)",
+                "url": "\(self.destination.url)", "event": "\(ForeignText.line(event))", "time": "\(time)",
             ])
     }
 

@@ -25,7 +25,7 @@ extension ConnectionCore {
     func retryStore(session: UInt64, _ error: any Error) {
         self.environment.logger.warning(
             "Deliveries wait: the store cannot be read",
-            metadata: ["url": "\(self.destination.url.redacted)", "error": "\(error)"])
+            metadata: ["url": "\(self.destination.url)", "error": "\(error)"])
         _ = self.later(at: self.now + .seconds(5)) { core in
             core.commands.retryStore(session: session, effects: &core.effects)
         }

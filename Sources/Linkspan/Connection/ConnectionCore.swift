@@ -47,7 +47,7 @@ final class ConnectionCore {
     /// The latest link, which knows how the next one resumes its session.
     var latestLink: (any Link)?
     /// The credentials of the attempt that is under way.
-    var attemptCredentials = Credentials.none
+    var attemptCredentials = Credentials()
     var credentialWait: CredentialWait?
     var greetingTask: Task<Void, Never>?
     /// Links that were told to end and have not ended yet.
@@ -62,7 +62,7 @@ final class ConnectionCore {
     private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
     private var publishedLoad: ConnectionLoad
     private var publishedOpen = false
-    private(set) var publishedResumption: Resumption?
+    private(set) var publishedResumption: Secret?
     private var isPerforming = false
     /// Whether items were taken in the midst of the turn.
     private var hasTaken = false
@@ -102,7 +102,7 @@ final class ConnectionCore {
     }
 
     static func observed(_ id: UInt64, _ destination: Destination) -> ObservedConnection {
-        ObservedConnection(id: id, endpoint: destination.url.redacted, transport: destination.transport.name)
+        ObservedConnection(id: id, endpoint: destination.url.description, transport: destination.transport.name)
     }
 
     var link: (any Link)? {

@@ -53,7 +53,7 @@ final class ConnectionInbox: Sendable {
         var greeting: UInt64?
         var destination: Destination
         /// What the next link would resume from.
-        var resumption: Resumption?
+        var resumption: Secret?
         var trace: FrameTrace
         /// The newest changes of state, the oldest first.
         fileprivate(set) var history: [StateChange] = []

@@ -52,7 +52,7 @@ public struct ConnectionOptions: Sendable {
     /// Default 100 ms. An executor is shared: over the network by all connections of the transport's
     /// loop, which neither read nor send meanwhile. A sequence has a task of its own and holds up nobody.
     public var slowListener = Duration.milliseconds(100)
-    /// How many of the latest frames are remembered for ``ConnectionStatus/report``: names, sizes and times, never
+    /// How many of the latest frames are remembered for ``ConnectionStatus/description``: names, sizes and times, never
     /// contents.
     ///
     /// Default 0, none: it costs about a tenth of what a message costs. 64 is a good number to find a fault with.
@@ -64,12 +64,12 @@ public struct ConnectionOptions: Sendable {
     /// The options as text, for comparing and explaining.
     var described: [String: String] {
         [
-            "buffer": "\(self.buffer.commands)/\(self.buffer.bytes)/\(self.buffer.overflow.rawValue)",
+            "buffer": "\(self.buffer.commands)/\(self.buffer.bytes)/\(self.buffer.overflow)",
             "bufferMaxAge": "\(self.buffer.maxAge.map { "\($0)" } ?? "unlimited")",
             "deliveries": "\(self.deliveries.commands)/\(self.deliveries.bytes)",
             "repeat":
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
-                + "\(self.deliveries.key.rawValue)/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
+                + "\(self.deliveries.appendsKey ? "appends" : "none")/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
             "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
             "greeting": self.greeting?.comparison ?? "none",
             "store": self.store.map(Self.describe) ?? "none",

@@ -1,7 +1,7 @@
 /// Where a connection is in its life.
 ///
 /// Five states; progress inside one is a detail of it (``ConnectionProgress``).
-public enum ConnectionState: String, Sendable, Hashable, CaseIterable {
+public enum ConnectionState: Sendable, Hashable, CaseIterable {
     /// Made, and never yet connected; its first attempt may be under way.
     case created
     /// Messages flow.
@@ -25,7 +25,7 @@ public enum ConnectionState: String, Sendable, Hashable, CaseIterable {
     }
 
     func wrongState(_ operation: String) -> LinkspanError {
-        LinkspanError(.wrongState, "\(operation) is not allowed while the connection is \(self.rawValue)")
+        LinkspanError(.wrongState, "\(operation) is not allowed while the connection is \(self)")
     }
 }
 

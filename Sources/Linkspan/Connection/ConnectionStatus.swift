@@ -1,7 +1,7 @@
 /// What a connection is, does and waits for, at one moment.
 ///
-/// For a status line, a bug report or a decision. It holds no payload and no credential; ``description`` and ``report``
-/// leave out the query of the URL, too.
+/// For a status line, a bug report or a decision. It holds no payload and no credential; ``description`` leaves out the
+/// query of the URL, too.
 public struct ConnectionStatus: Sendable {
     /// The endpoint.
     public var url: ConnectionURL
@@ -15,7 +15,7 @@ public struct ConnectionStatus: Sendable {
     public var waitingCommands = 0
     /// What a later process has to give to ``ConnectionBuilder/WithTransport/resuming(_:)`` to go on where this
     /// connection is now; nil when its server does not resume sessions, or has nothing to resume.
-    public var resumption: Resumption?
+    public var resumption: Secret?
     /// The newest failure since the connection was last up.
     public var lastError: LinkspanError?
     /// How often the server has refused the credentials of a provider since it last accepted some; after the second
@@ -41,20 +41,20 @@ public struct ConnectionStatus: Sendable {
     }
 
     /// One sentence on what is, one on why, one on what happens next.
-    public var sentences: [String] {
+    var sentences: [String] {
         [self.whatIs, self.why, self.whatNext].compactMap { $0 }
     }
 
     private var whatIs: String {
         switch self.state {
         case .created where self.progress == .idle:
-            "The connection to \(self.url.redacted) has not been asked to connect."
-        case .created: "The connection to \(self.url.redacted) is being made for the first time."
-        case .connected: "The connection to \(self.url.redacted) is up."
-        case .disconnected where self.progress == .suspended: "The connection to \(self.url.redacted) is suspended."
-        case .disconnected: "The connection to \(self.url.redacted) is down and stays so."
-        case .reconnecting: "The connection to \(self.url.redacted) is down and being brought back."
-        case .released: "The connection to \(self.url.redacted) was released and cannot be used any more."
+            "The connection to \(self.url) has not been asked to connect."
+        case .created: "The connection to \(self.url) is being made for the first time."
+        case .connected: "The connection to \(self.url) is up."
+        case .disconnected where self.progress == .suspended: "The connection to \(self.url) is suspended."
+        case .disconnected: "The connection to \(self.url) is down and stays so."
+        case .reconnecting: "The connection to \(self.url) is down and being brought back."
+        case .released: "The connection to \(self.url) was released and cannot be used any more."
         }
     }
 
@@ -110,17 +110,12 @@ public struct ConnectionStatus: Sendable {
 }
 
 extension ConnectionStatus: CustomStringConvertible {
-    /// The sentences, and the history with a line for each change.
-    public var description: String {
-        ([self.sentences.joined(separator: " ")] + self.historyLines).joined(separator: "\n")
-    }
-
     /// All that is known, as text for a bug report: the sentences, the changes of state and the latest frames.
     ///
     /// It holds names, sizes and times, and no payload, credential or query.
-    public var report: String {
+    public var description: String {
         var lines = [
-            self.sentences.joined(separator: " "), "State: \(self.state.rawValue)", "Changes, the newest last:",
+            self.sentences.joined(separator: " "), "State: \(self.state)", "Changes, the newest last:",
         ]
         lines += self.history.isEmpty ? ["  none"] : self.historyLines
         lines.append("Frames, the newest last:")
@@ -139,7 +134,7 @@ extension ConnectionStatus: CustomStringConvertible {
                 case .gap: ", session new"
                 case nil: nil
                 }
-            return "  \(self.age(of: change.time)): \(change.from.rawValue) -> \(change.to.rawValue)"
+            return "  \(self.age(of: change.time)): \(change.from) -> \(change.to)"
                 + "\(error ?? mark ?? "")"
         }
     }

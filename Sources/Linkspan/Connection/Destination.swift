@@ -8,7 +8,7 @@ final class Destination: Sendable {
     let source: CredentialSource
     let identity: ConnectionIdentity
     /// What a former process left to resume its session from.
-    let resumption: Resumption?
+    let resumption: Secret?
 
     init(_ configuration: ConnectionConfiguration) {
         self.url = configuration.url

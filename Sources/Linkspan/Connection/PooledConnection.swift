@@ -27,7 +27,7 @@ final class PooledConnection: ManagedConnection {
                 id: id, inbox: self.inbox,
                 configuration: ConnectionCore.Prepared(
                     environment: environment, destination: destination, machine: machine, commands: commands)))
-        let hasKeys = options.deliveries.key != .none || options.store != nil
+        let hasKeys = options.deliveries.appendsKey || options.store != nil
         self.keyPrefix = hasKeys ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
         if options.store != nil { self.inbox.post({ $0.openStore() }, to: self.core) }
     }
@@ -190,7 +190,7 @@ extension ConnectionOptions {
     fileprivate func checkFixed(_ next: ConnectionOptions) throws(LinkspanError) {
         try next.validate()
         var names: [String] = []
-        if self.deliveries.key != next.deliveries.key { names.append("deliveries.key") }
+        if self.deliveries.appendsKey != next.deliveries.appendsKey { names.append("deliveries.appendsKey") }
         if self.greeting?.comparison != next.greeting?.comparison { names.append("greeting") }
         if self.store !== next.store { names.append("store") }
         guard names.isEmpty else {
@@ -219,12 +219,12 @@ extension PooledConnection {
         try self.inbox.submit(command, made: isTimed ? self.scheduler.now : nil, to: self.core)
     }
 
-    var commands: [CommandStatus] { get async { await self.ask { $0.commands.statuses } } }
+    var commands: [Command] { get async { await self.ask { $0.commands.listed } } }
 
     func cancel(_ id: Command.ID) { self.call { $0.cancel([id]) } }
 
-    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {
-        self.call { $0.cancel(Set($0.commands.statuses.filter(isMeant).map(\.id))) }
+    func cancelCommands(where isMeant: @escaping @Sendable (Command) -> Bool) {
+        self.call { $0.cancel(Set($0.commands.listed.filter(isMeant).map(\.id))) }
     }
 }
 

@@ -149,15 +149,15 @@ extension ConnectionCredentials {
             core.probe?.credentials(.renewed(validFor: issued.credentials.validFor, isShown: isShown))
             core.environment.logger.debug(
                 "Credentials renewed ahead of their expiry",
-                metadata: ["url": "\(self.url.redacted)", "pushed": "\(isShown)"])
+                metadata: ["url": "\(self.url)", "pushed": "\(isShown)"])
         case .failure(let error):
             let now = core.now
             self.schedule.failed(now: now, random: core.environment.random())
             let retryAfter = self.schedule.deadline.map { now.duration(to: $0) }
             core.probe?.credentials(.failed(.expiring, error, retryAfter: retryAfter))
-            core.environment.logger.info(
+            core.environment.logger.warning(
                 "Credentials not renewed",
-                metadata: ["url": "\(self.url.redacted)", "error": "\(error.code.rawValue): \(error.message)"])
+                metadata: ["url": "\(self.url)", "error": "\(error.code.rawValue): \(error.message)"])
         }
         self.arm(core)
     }

@@ -21,7 +21,7 @@ public struct CredentialRequest: Sendable, Hashable {
         case refused
         /// The credentials of a connection that is up expire soon; see ``Credentials/validFor``.
         ///
-        /// Asked after 75 to 80 % of their time, and until it ends again on the schedule of ``Backoff`` as long as the
+        /// Asked after 75 to 80 % of their time, and until it ends again on the schedule of ``RetryPolicy/standard`` as long as the
         /// provider fails. The connection stays up whatever the answer.
         case expiring
 

@@ -26,7 +26,7 @@ public struct CredentialSource: Sendable, Hashable {
     /// when nobody needs it.
     ///
     /// Not a secret. Sources with different accounts are different.
-    public let account: String?
+    package let account: String?
 
     enum Kind: Sendable, Hashable {
         case fixed(Credentials)
@@ -34,7 +34,7 @@ public struct CredentialSource: Sendable, Hashable {
     }
 
     /// No credentials.
-    public static let none = Self(kind: .fixed(.none), account: nil)
+    public static let none = Self(kind: .fixed(Credentials()), account: nil)
 
     /// The same credentials for every attempt.
     public static func fixed(_ credentials: Credentials, account: String? = nil) -> Self {

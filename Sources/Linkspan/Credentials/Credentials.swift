@@ -26,10 +26,7 @@ public struct Credentials: Sendable, Hashable {
     /// ``CredentialRequest/Reason/expiring``.
     public var validFor: Duration?
 
-    /// Nothing to show.
-    public static let none = Self()
-
-    /// Makes credentials.
+    /// Makes credentials; without arguments there is nothing to show.
     public init(
         auth: Payload? = nil, headers: [Field] = [], query: [Field] = [], url: ConnectionURL? = nil,
         validFor: Duration? = nil
@@ -73,31 +70,26 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     /// Which kinds there are, never what they are.
     public var description: String {
         "credentials(auth: \(self.auth == nil ? "none" : "<redacted>"), headers: \(self.headers.map(\.name)), "
-            + "query: \(self.query.map(\.name))\(self.url.map { ", url: \($0.redacted)" } ?? "")"
+            + "query: \(self.query.map(\.name))\(self.url.map { ", url: \($0.description)" } ?? "")"
             + "\(self.validFor.map { ", valid for: \($0)" } ?? ""))"
     }
 }
 
 /// A text that never prints.
+///
+/// Two secrets are equal when all their bytes are; texts that merely look the same are different secrets.
 public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible, CustomReflectable {
+    private let bytes: [UInt8]
+
     /// The text itself.
     ///
     /// Whoever takes it answers for where it goes.
-    public let exposed: String
+    public var exposed: String { String(decoding: self.bytes, as: UTF8.self) }
 
     /// Hides a text.
-    public init(_ text: String) { self.exposed = text }
+    public init(_ text: String) { self.bytes = Array(text.utf8) }
     /// Hides a text.
-    public init(stringLiteral value: String) { self.exposed = value }
-
-    /// Two secrets are equal when all their bytes are; texts that merely look the same are different secrets.
-    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.exposed.utf8.elementsEqual(rhs.exposed.utf8) }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        for byte in self.exposed.utf8 { hasher.combine(byte) }
-        hasher.combine(0xFF as UInt8)
-    }
+    public init(stringLiteral value: String) { self.init(value) }
 
     /// Always `<redacted>`.
     public var description: String { "<redacted>" }

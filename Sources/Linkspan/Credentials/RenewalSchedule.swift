@@ -20,8 +20,10 @@ package struct RenewalSchedule: Sendable {
         package init(lead: Duration, spread: Duration, maxFailures: Int) {
             self.lead = (lead, spread)
             self.maxFailures = maxFailures
-            self.backoff = Backoff(
-                firstSpread: .seconds(1), initial: .seconds(2), earlyCap: .seconds(60), cap: .seconds(60))
+            self.backoff.firstSpread = .seconds(1)
+            self.backoff.initial = .seconds(2)
+            self.backoff.earlyCap = .seconds(60)
+            self.backoff.cap = .seconds(60)
         }
 
         fileprivate func renewal(of issued: IssuedCredentials, random: Double) -> ContinuousClock.Instant? {

@@ -33,7 +33,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         return Subscription { task.cancel() }
     }
 
-    /// Calls `handler` with each element, in order, on an executor such as a `DispatchExecutor`.
+    /// Calls `handler` with each element, in order, on an executor such as that of `SystemScheduler.makeExecutor(label:)`.
     ///
     /// Otherwise like ``onEach(_:)``.
     ///

@@ -51,16 +51,6 @@ extension Connection {
         }
     }
 
-    /// Calls `handler` with the messages of one event, or of all when `event` is nil, and with the marks between them.
-    ///
-    /// - Throws: ``LinkspanError`` with code `released`.
-    @discardableResult
-    public func onItems(
-        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
-    ) throws(LinkspanError) -> Subscription {
-        try self.subscribe(to: event, once: false, onMark: { handler(.continuity($0)) }, { handler(.message($0)) })
-    }
-
     /// Calls `handler` with one message of an event, the oldest that is held or the next to come, and then never again:
     /// not even when several threads bring messages at once.
     ///
@@ -86,8 +76,8 @@ extension Connection {
     /// - Throws: ``LinkspanError`` with code `released`.
     public func events(
         _ event: String?, capacity: Int = 1_024, bytes: Int = 16 << 20,
-        overflow: EventStream.Overflow = .dropOldest
-    ) throws(LinkspanError) -> EventStream {
+        overflow: StreamOverflow = .dropOldest
+    ) throws(LinkspanError) -> EventStream<(message: Message, missed: Int)> {
         let queue = EventQueue(capacity: capacity, bytes: bytes, overflow: overflow)
         let messages = try self.subscribe(to: event, once: false) { [weak queue] in
             queue?.push($0)

@@ -34,13 +34,10 @@ public struct Event<Value: Codable & Sendable, Reply: Codable & Sendable>: Senda
 }
 
 /// The reply of an event that nobody answers, or whose answer does not matter.
-public struct NoReply: Codable, Sendable, Hashable {
-    /// Makes one.
-    public init() {}
-}
+public struct NoReply: Codable, Sendable, Hashable {}
 
 extension Connection {
-    /// Sends an event at most once; see ``send(_:_:compress:)``.
+    /// Sends an event at most once; see ``send(_:_:volatile:compress:)``.
     ///
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
     public func send<Value, Reply>(
@@ -128,10 +125,10 @@ extension Connection {
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     public func values<Value, Reply>(
-        _ event: Event<Value, Reply>, capacity: Int = 1_024, overflow: EventStream.Overflow = .dropOldest
-    ) throws(LinkspanError) -> EventStream.Items<Result<Value, LinkspanError>> {
+        _ event: Event<Value, Reply>, capacity: Int = 1_024, overflow: StreamOverflow = .dropOldest
+    ) throws(LinkspanError) -> EventStream<Result<Value, LinkspanError>> {
         let stream = try self.events(event.name, capacity: capacity, overflow: overflow)
-        return EventStream.Items(queue: stream.queue) { entry in
+        return EventStream(queue: stream.queue) { entry in
             Result { () throws(LinkspanError) in try entry.message.decode(Value.self, coder: event.coder) }
         }
     }

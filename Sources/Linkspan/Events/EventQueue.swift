@@ -45,11 +45,11 @@ final class EventQueue: Sendable {
 
     private let capacity: Int
     private let bytes: Int
-    private let overflow: EventStream.Overflow
+    private let overflow: StreamOverflow
     /// Between the connection's executor, which pushes, and the task that iterates.
     private let state = Lock(State())
 
-    init(capacity: Int, bytes: Int = 16 << 20, overflow: EventStream.Overflow = .dropOldest) {
+    init(capacity: Int, bytes: Int = 16 << 20, overflow: StreamOverflow = .dropOldest) {
         self.capacity = max(1, capacity)
         self.bytes = max(1, bytes)
         self.overflow = overflow
@@ -100,7 +100,7 @@ final class EventQueue: Sendable {
             case .end:
                 state.waiting.miss()
                 state.error = LinkspanError(
-                    .overflowed,
+                    .bufferFull,
                     "the stream was to end rather than to drop a message, and \(state.waiting.entries.count) were waiting"
                 )
                 return .end

@@ -1,8 +1,10 @@
 internal import DequeModule
 
-/// Messages as an asynchronous sequence, in the order of the wire.
+/// The messages of an event as an asynchronous sequence, in the order of the wire.
 ///
-/// Plain iteration yields the messages. ``items`` yields the marks between them as well:
+/// An element of ``Connection/events(_:capacity:bytes:overflow:)`` is a message and how many were dropped between the former
+/// one and it; ``items`` yields the marks between messages as well, and ``Connection/values(_:capacity:overflow:)`` decoded
+/// values:
 ///
 /// ```swift
 /// for await item in try connection.events("message").items {
@@ -15,109 +17,95 @@ internal import DequeModule
 /// ```
 ///
 /// Elements wait in a queue that is bounded in count and in bytes; what happens when it is full is the caller's choice
-/// (``Overflow``). Unless it is ``Overflow/pause``, a slow reader never slows the peer, which would hold up replies,
+/// (``StreamOverflow``). Unless it is ``StreamOverflow/pause``, a slow reader never slows the peer, which would hold up replies,
 /// heartbeats and everybody else's messages too.
 ///
 /// The stream ends when the connection is released, the listening ends, or the iterating task is cancelled. One
 /// iterator at a time.
-public struct EventStream: AsyncSequence, Sendable {
-    /// A message, and how many were lost just before it.
-    public struct Element: Sendable {
-        /// The message.
-        public let message: Message
-        /// Messages that were dropped between the former element and this one, because there was no room for them.
-        public let missed: Int
-    }
-
-    /// What a full stream does with the next message.
-    ///
-    /// Whatever is dropped shows as a gap at its place.
-    public enum Overflow: Sendable, Hashable, CaseIterable {
-        /// The oldest waiting message goes: for what is soon out of date.
-        case dropOldest
-        /// The next message goes: for what has to be read from its beginning.
-        case dropNewest
-        /// No message goes: the connection reads no further until the stream has been read, so that the server is slowed
-        /// down. For a bulk transfer over a connection of its own.
-        ///
-        /// Everything that the server sends over this connection waits as well: replies, heartbeats and the messages of
-        /// all other listeners. So a `request` that is awaited between two elements may end with `timedOut`. If the pause
-        /// outlives the heartbeat, the link ends with code `slowConsumer` and the connection reconnects.
-        ///
-        /// What had been read before the pause still comes, so the bounds are exceeded by what one read brings. Over a
-        /// transport that cannot pause, the oldest messages go when the stream is 65,536 messages or 16 MiB beyond them.
-        case pause
-        /// The stream ends behind what waits, and ``EventStream/error`` says so: for those who cannot go on with a gap.
-        case end
-    }
-
+public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
     let queue: EventQueue
+    let element: @Sendable (EventBacklog.Entry) -> Element
+    /// Nil when marks are left out.
+    var mark: (@Sendable (Continuity) -> Element)?
 
-    /// Why the stream ended, when it did so because it was full (``Overflow/end``): code `overflowed`.
+    /// Why the stream ended, when it did so because it was full (``StreamOverflow/end``): code `bufferFull`.
     public var error: LinkspanError? { self.queue.error }
 
-    /// The messages and the marks between them.
-    public var items: Items<EventItem> {
-        Items(queue: self.queue, element: { .message($0.message) }, mark: EventItem.continuity)
-    }
-
     /// Makes an iterator.
-    public func makeAsyncIterator() -> Items<Element>.Iterator {
-        Items(queue: self.queue) { Element(message: $0.message, missed: $0.hole.missed) }.makeAsyncIterator()
-    }
+    public func makeAsyncIterator() -> Iterator { Iterator(stream: self) }
 
-    /// What a stream holds as elements of another type: with the marks between the messages, or decoded.
+    /// Iterates over the elements, taking all that wait at once.
+    public struct Iterator: AsyncIteratorProtocol {
+        let stream: EventStream
+        private var batch = EventBacklog()
+        /// Told before the batch.
+        private var marks: Deque<Continuity> = []
+        private var entry: EventBacklog.Entry?
+
+        init(stream: EventStream) { self.stream = stream }
+
+        /// The next element, or nil at the end.
+        public mutating func next() async -> Element? {
+            await self.next(isolation: #isolation)
+        }
+
+        /// The next element, or nil at the end, without leaving the caller's isolation while elements wait.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            if let element = self.popFirst() { return element }
+            let withEnd = self.stream.mark != nil
+            guard let batch = await self.stream.queue.take(withEnd: withEnd, isolation: actor) else { return nil }
+            self.batch = batch
+            return self.popFirst()
+        }
+
+        private mutating func popFirst() -> Element? {
+            guard let mark = self.stream.mark else {
+                return self.batch.popFirst().map(self.stream.element)
+            }
+            if let next = self.marks.popFirst() { return mark(next) }
+            if let entry = self.entry.take() { return self.stream.element(entry) }
+            if let entry = self.batch.popFirst() {
+                guard !entry.hole.isEmpty else { return self.stream.element(entry) }
+                self.marks = Deque(entry.hole.marks)
+                self.entry = entry
+            } else {
+                self.marks = Deque(self.batch.takeEnd().marks)
+            }
+            return self.marks.popFirst().map { mark($0) }
+        }
+    }
+}
+
+extension EventStream where Element == (message: Message, missed: Int) {
+    init(queue: EventQueue) { self.init(queue: queue) { ($0.message, $0.hole.missed) } }
+
+    /// The messages and the marks between them.
     ///
     /// Several marks at one place become one of each kind: how many messages were dropped, and what the worst of the
     /// reconnects was.
-    public struct Items<Element: Sendable>: AsyncSequence, Sendable {
-        let queue: EventQueue
-        let element: @Sendable (EventBacklog.Entry) -> Element
-        /// Nil when marks are left out.
-        var mark: (@Sendable (Continuity) -> Element)?
-
-        /// Makes an iterator.
-        public func makeAsyncIterator() -> Iterator { Iterator(items: self) }
-
-        /// Iterates over the elements, taking all that wait at once.
-        public struct Iterator: AsyncIteratorProtocol {
-            let items: Items
-            private var batch = EventBacklog()
-            /// Told before the batch.
-            private var marks: Deque<Continuity> = []
-            private var entry: EventBacklog.Entry?
-
-            init(items: Items) { self.items = items }
-
-            /// The next element, or nil at the end.
-            public mutating func next() async -> Element? {
-                await self.next(isolation: #isolation)
-            }
-
-            /// The next element, or nil at the end, without leaving the caller's isolation while elements wait.
-            public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-                if let element = self.popFirst() { return element }
-                let withEnd = self.items.mark != nil
-                guard let batch = await self.items.queue.take(withEnd: withEnd, isolation: actor) else { return nil }
-                self.batch = batch
-                return self.popFirst()
-            }
-
-            private mutating func popFirst() -> Element? {
-                guard let mark = self.items.mark else {
-                    return self.batch.popFirst().map(self.items.element)
-                }
-                if let next = self.marks.popFirst() { return mark(next) }
-                if let entry = self.entry.take() { return self.items.element(entry) }
-                if let entry = self.batch.popFirst() {
-                    guard !entry.hole.isEmpty else { return self.items.element(entry) }
-                    self.marks = Deque(entry.hole.marks)
-                    self.entry = entry
-                } else {
-                    self.marks = Deque(self.batch.takeEnd().marks)
-                }
-                return self.marks.popFirst().map { mark($0) }
-            }
-        }
+    public var items: EventStream<EventItem> {
+        EventStream<EventItem>(queue: self.queue, element: { .message($0.message) }, mark: EventItem.continuity)
     }
+}
+
+/// What a full stream does with the next message.
+///
+/// Whatever is dropped shows as a gap at its place.
+public enum StreamOverflow: Sendable, Hashable, CaseIterable {
+    /// The oldest waiting message goes: for what is soon out of date.
+    case dropOldest
+    /// The next message goes: for what has to be read from its beginning.
+    case dropNewest
+    /// No message goes: the connection reads no further until the stream has been read, so that the server is slowed
+    /// down. For a bulk transfer over a connection of its own.
+    ///
+    /// Everything that the server sends over this connection waits as well: replies, heartbeats and the messages of
+    /// all other listeners. So a `request` that is awaited between two elements may end with `timedOut`. If the pause
+    /// outlives the heartbeat, the link ends with code `slowConsumer` and the connection reconnects.
+    ///
+    /// What had been read before the pause still comes, so the bounds are exceeded by what one read brings. Over a
+    /// transport that cannot pause, the oldest messages go when the stream is 65,536 messages or 16 MiB beyond them.
+    case pause
+    /// The stream ends behind what waits, and ``EventStream/error`` says so: for those who cannot go on with a gap.
+    case end
 }

@@ -71,6 +71,6 @@ extension ConnectionCore {
     /// Nobody waits for the outcome of a reply, so that the log alone can tell.
     private func warn(ofReply error: LinkspanError) {
         self.environment.logger.warning(
-            "A reply was not sent", metadata: ["url": "\(self.destination.url.redacted)", "error": "\(error)"])
+            "A reply was not sent", metadata: ["url": "\(self.destination.url)", "error": "\(error)"])
     }
 }

@@ -67,7 +67,7 @@ public final class ConnectionHandler: Connection {
     /// - Parameter limit: how long to wait for the outcomes of all commands there are now, those of other holders included.
     /// - Returns: the commands that still have none. Sends and requests among them end with the connection's other holders,
     ///   or with the connection.
-    public func drain(within limit: Duration) async -> [CommandStatus] {
+    public func drain(within limit: Duration) async -> [Command] {
         self.takesNoMore.raise()
         let ids = Set(await self.commands.map(\.id))
         await self.connection.awaitOutcomes(of: ids, within: limit)
@@ -115,12 +115,12 @@ public final class ConnectionHandler: Connection {
     public func cancel(_ id: Command.ID) { self.connection.cancel(id) }
 
     /// The commands that have not had their outcome, of all holders.
-    public var commands: [CommandStatus] { get async { await self.connection.commands } }
+    public var commands: [Command] { get async { await self.connection.commands } }
 
     /// Cancels the commands of all holders for which `isMeant` returns true; they end with code `cancelled`.
     ///
     /// - Parameter isMeant: called for each of ``commands``, on the connection's executor.
-    public func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {
+    public func cancelCommands(where isMeant: @escaping @Sendable (Command) -> Bool) {
         self.connection.cancelCommands(where: isMeant)
     }
 

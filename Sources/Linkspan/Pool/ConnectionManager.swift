@@ -36,7 +36,7 @@ public final class ConnectionManager: Sendable {
         public var scheduler: any Scheduler = SystemScheduler.shared
         /// Random numbers from 0 up to 1, for jitter.
         public var random: @Sendable () -> Double = { .random(in: 0..<1) }
-        /// The keeper's chain.
+        /// The keeper's chain: by default rules that reconnect, disconnect, release, suspend and resume.
         public var rules = ConnectionManager.standardRules
         /// How often the keeper looks at the pool.
         ///
@@ -59,8 +59,8 @@ public final class ConnectionManager: Sendable {
         public init(_ configure: (inout Options) -> Void = { _ in }) { configure(&self) }
     }
 
-    /// The keeper's chain unless told otherwise: reconnect, disconnect, release, suspend, resume.
-    public static let standardRules: [any KeeperRule] = [
+    /// The keeper's chain unless told otherwise.
+    static let standardRules: [any KeeperRule] = [
         ReconnectRule(), DisconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule(),
     ]
 
@@ -103,7 +103,7 @@ public final class ConnectionManager: Sendable {
         if key.identity.isAnonymous, self.pool.withLock({ $0.hasAuthenticated(key.url) }) {
             self.options.logger.notice(
                 "Connecting without credentials where there is a connection with credentials",
-                metadata: ["url": "\(key.url.redacted)"])
+                metadata: ["url": "\(key.url)"])
         }
         while true {
             if let former = try self.pool.withLock({ pool throws(LinkspanError) in try pool.occupy(key, described) }) {

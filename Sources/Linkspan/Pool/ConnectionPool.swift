@@ -129,7 +129,7 @@ extension ConnectionPool {
         guard let other else { return }
         throw LinkspanError(
             .conflictingOptions,
-            "the store serves the connection to \(other.key.url.redacted) of the same account: give each its own")
+            "the store serves the connection to \(other.key.url) of the same account: give each its own")
     }
 
     /// One holder less.
@@ -148,7 +148,7 @@ extension ConnectionPool {
             let list = names.map { "\($0) (\(old[$0] ?? "unset"), wanted \(new[$0] ?? "unset"))" }
             throw LinkspanError(
                 .conflictingOptions,
-                "a connection to \(url.redacted) exists with other options: \(list.joined(separator: ", "))")
+                "a connection to \(url) exists with other options: \(list.joined(separator: ", "))")
         }
     }
 }
@@ -222,10 +222,10 @@ extension ConnectionPool {
         let id = ObjectIdentifier(connection)
         guard let entry = self.entries[id] else { return false }
         guard entry.next == nil else {
-            throw LinkspanError(.wrongState, "the connection to \(entry.key.url.redacted) is being moved already")
+            throw LinkspanError(.wrongState, "the connection to \(entry.key.url) is being moved already")
         }
         if let other = self.index[next], other != id {
-            throw LinkspanError(.conflictingOptions, "there is a connection to \(next.url.redacted) already")
+            throw LinkspanError(.conflictingOptions, "there is a connection to \(next.url) already")
         }
         if self.index[entry.key] == id { self.index[entry.key] = nil }
         self.entries[id]?.next = next

@@ -17,8 +17,7 @@ public protocol ManagedConnection: Connection {
 
     /// Drops its link, because the path is gone or the app is out of sight; see ``KeeperSignal``.
     ///
-    /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so. By default
-    /// nothing happens at all.
+    /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so.
     ///
     /// - Parameters:
     ///   - reason: why, of code `pathLost` or `suspended`.
@@ -27,22 +26,16 @@ public protocol ManagedConnection: Connection {
 
     /// Ends a ``suspend(_:patience:)``, and tries soon where an attempt would follow later; see ``KeeperSignal``.
     ///
-    /// By default nothing happens.
-    ///
     /// - Parameter spread: the span over which connections spread their attempts.
     func resume(within spread: Duration)
 
     /// Goes by other options from now on, on the link it has; see ``ConnectionManager/adjust(_:_:)``.
-    ///
-    /// By default it is refused.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func adjust(_ options: ConnectionOptions) throws(LinkspanError)
 
     /// Leaves for another endpoint or transport with its listeners and all that waits; see
     /// ``ConnectionManager/move(_:to:)``.
-    ///
-    /// By default it is refused.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func move(to configuration: ConnectionConfiguration) throws(LinkspanError)
@@ -53,20 +46,14 @@ public protocol ManagedConnection: Connection {
     func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async
 
     /// The commands that have not had their outcome, in the order in which they were made.
-    ///
-    /// By default there are none.
-    var commands: [CommandStatus] { get async }
+    var commands: [Command] { get async }
 
     /// Cancels the commands for which `isMeant` returns true; they end with code `cancelled`.
     ///
-    /// By default nothing happens.
-    ///
     /// - Parameter isMeant: called for each of ``commands``, on the connection's executor.
-    func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool)
+    func cancelCommands(where isMeant: @escaping @Sendable (Command) -> Bool)
 
     /// Calls `handler` with every command that a link takes, in the order of the wire, and again when it is repeated.
-    ///
-    /// By default it is refused.
     ///
     /// - Throws: ``LinkspanError`` with code `released` or `unsupported`.
     func onAnyOutgoing(
@@ -75,38 +62,4 @@ public protocol ManagedConnection: Connection {
 
     /// Returns when the peer has been told of a former disconnect and nothing is left on the network, or after `limit`.
     func settle(within limit: Duration) async
-}
-
-extension ManagedConnection {
-    /// Does nothing.
-    public func suspend(_ reason: LinkspanError, patience: Duration?) {}
-
-    /// Does nothing.
-    public func resume(within spread: Duration) {}
-
-    /// Throws code `unsupported`.
-    public func adjust(_ options: ConnectionOptions) throws(LinkspanError) {
-        throw LinkspanError(.unsupported, "this kind of connection does not change its options")
-    }
-
-    /// Throws code `unsupported`.
-    public func move(to configuration: ConnectionConfiguration) throws(LinkspanError) {
-        throw LinkspanError(.unsupported, "this kind of connection does not move")
-    }
-
-    /// None.
-    public var commands: [CommandStatus] { get async { [] } }
-
-    /// Does nothing.
-    public func cancelCommands(where isMeant: @escaping @Sendable (CommandStatus) -> Bool) {}
-
-    /// Throws code `unsupported`.
-    public func onAnyOutgoing(
-        _ handler: @escaping @Sendable (Command) -> Void
-    ) throws(LinkspanError) -> Subscription {
-        throw LinkspanError(.unsupported, "this kind of connection does not tell what it sends")
-    }
-
-    /// Returns at once.
-    public func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {}
 }

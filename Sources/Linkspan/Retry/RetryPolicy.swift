@@ -25,16 +25,43 @@ public struct RetryPolicy: Sendable, CustomStringConvertible {
     /// Never tries again by itself.
     public static let never = Self("never") { _ in nil }
 
-    /// Tries again for ever with ``Backoff``'s defaults, unless the cause is permanent.
+    /// Tries again for ever, unless the cause is permanent: ``backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)``
+    /// with its defaults.
     public static let standard = Self.backoff(Backoff())
 
-    /// Tries again on the schedule of `backoff`, unless the cause is permanent.
+    /// Tries again, ever more seldom and at times that spread a herd of clients, unless the cause is permanent.
+    ///
+    /// The first attempt falls anywhere in `firstSpread`, so that clients that lost their server together do not return
+    /// together. Later ones wait `v/2 + U(0, v/2)`, where `v` doubles from `initial` up to a cap; the jitter stays at the
+    /// cap.
     ///
     /// - Parameters:
-    ///   - backoff: the schedule.
+    ///   - firstSpread: the span over which first attempts are spread.
+    ///   - initial: the longest second wait, which doubles from then on. Shorter ones than by default would fall among the
+    ///     first attempts of others, and double the load of a server that comes back.
+    ///   - earlyCap: the cap while the outage is younger than `earlyPeriod`.
+    ///   - earlyPeriod: how long an outage counts as young.
+    ///   - cap: the cap afterwards.
+    ///   - retryAfterCap: the most of what a server asks for by `Retry-After` that is waited.
     ///   - limit: attempts in a row after which it stops; nil for no limit.
     /// - Returns: the policy.
-    public static func backoff(_ backoff: Backoff, limit: Int? = nil) -> Self {
+    public static func backoff(
+        firstSpread: Duration = .seconds(2), initial: Duration = .seconds(4), earlyCap: Duration = .seconds(5),
+        earlyPeriod: Duration = .seconds(60), cap: Duration = .seconds(30), retryAfterCap: Duration = .seconds(300),
+        limit: Int? = nil
+    ) -> Self {
+        var backoff = Backoff()
+        backoff.firstSpread = firstSpread
+        backoff.initial = initial
+        backoff.earlyCap = earlyCap
+        backoff.earlyPeriod = earlyPeriod
+        backoff.cap = cap
+        backoff.retryAfterCap = retryAfterCap
+        return .backoff(backoff, limit: limit)
+    }
+
+    /// Tries again on a schedule, unless the cause is permanent.
+    package static func backoff(_ backoff: Backoff, limit: Int? = nil) -> Self {
         let values =
             "backoff \(backoff.firstSpread) \(backoff.initial) \(backoff.earlyCap)/\(backoff.earlyPeriod) "
             + "\(backoff.cap) retry after \(backoff.retryAfterCap) limit \(limit.map(String.init) ?? "none")"
@@ -74,50 +101,17 @@ public struct RetryQuestion: Sendable {
     }
 }
 
-/// A back-off schedule that spreads a herd of clients.
-///
-/// The first attempt falls anywhere in ``firstSpread``, so that clients that lost their server together do not return
-/// together. Later ones wait `v/2 + U(0, v/2)`, where `v` doubles from ``initial`` up to a cap; the jitter stays at the
-/// cap.
-public struct Backoff: Sendable, Hashable {
-    /// The span over which first attempts are spread.
-    ///
-    /// Default 2 s.
-    public var firstSpread: Duration
-    /// The longest second wait, which doubles from then on.
-    ///
-    /// Default 4 s: shorter ones would fall among the first attempts of others, and double the load of a server that
-    /// comes back.
-    public var initial: Duration
-    /// The cap while the outage is younger than ``earlyPeriod``.
-    ///
-    /// Default 5 s.
-    public var earlyCap: Duration
-    /// How long an outage counts as young.
-    ///
-    /// Default 60 s.
-    public var earlyPeriod: Duration
-    /// The cap afterwards.
-    ///
-    /// Default 30 s.
-    public var cap: Duration
-    /// The most of what a server asks for by `Retry-After` that is waited.
-    ///
-    /// Default five minutes.
-    public var retryAfterCap: Duration
+/// The schedule of ``RetryPolicy/backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)``.
+package struct Backoff: Sendable, Hashable {
+    package var firstSpread = Duration.seconds(2)
+    package var initial = Duration.seconds(4)
+    package var earlyCap = Duration.seconds(5)
+    package var earlyPeriod = Duration.seconds(60)
+    package var cap = Duration.seconds(30)
+    package var retryAfterCap = Duration.seconds(300)
 
-    /// Makes a schedule; the defaults are those named at the properties.
-    public init(
-        firstSpread: Duration = .seconds(2), initial: Duration = .seconds(4), earlyCap: Duration = .seconds(5),
-        earlyPeriod: Duration = .seconds(60), cap: Duration = .seconds(30), retryAfterCap: Duration = .seconds(300)
-    ) {
-        self.retryAfterCap = retryAfterCap
-        self.firstSpread = firstSpread
-        self.initial = initial
-        self.earlyCap = earlyCap
-        self.earlyPeriod = earlyPeriod
-        self.cap = cap
-    }
+    /// The schedule of ``RetryPolicy/standard``.
+    package init() {}
 
     /// The wait before the next attempt, or, of a server that comes and goes, how it is spread.
     func delay(for question: RetryQuestion) -> Duration {

@@ -2,7 +2,7 @@
 ///
 /// Scheme and host are lower case, the scheme's default port is left out, an empty path is `/`, percent-escapes are
 /// upper case and unreserved characters are unescaped (RFC 3986 §6.2.2). The order of the query is left alone.
-public struct ConnectionURL: Sendable, Hashable {
+public struct ConnectionURL: Sendable, Hashable, CustomStringConvertible {
     /// The scheme, lower case.
     public let scheme: String
     /// The host, lower case; an IPv6 address without its brackets.
@@ -13,8 +13,11 @@ public struct ConnectionURL: Sendable, Hashable {
     public let port: Int
     /// The path, beginning with `/`.
     public let path: String
+    /// The query, which often holds tokens, so that reflection does not show it.
+    private let hiddenQuery: Secret?
+
     /// The query without the question mark, or nil.
-    public let query: String?
+    public var query: String? { self.hiddenQuery?.exposed }
 
     /// Reads a URL.
     ///
@@ -39,8 +42,8 @@ public struct ConnectionURL: Sendable, Hashable {
         let question = rest.firstIndex(of: "?")
         let path = try Self.normalise(rest[..<(question ?? rest.endIndex)])
         self.path = path.isEmpty ? "/" : path
-        self.query = try question.map { question throws(LinkspanError) in
-            try Self.normalise(rest[rest.index(after: question)...])
+        self.hiddenQuery = try question.map { question throws(LinkspanError) in
+            Secret(try Self.normalise(rest[rest.index(after: question)...]))
         }
     }
 
@@ -49,11 +52,11 @@ public struct ConnectionURL: Sendable, Hashable {
 
     /// The URL in canonical form, query included.
     ///
-    /// Use ``redacted`` for logs.
-    public var text: String { self.redacted + (self.query.map { "?\($0)" } ?? "") }
+    /// Use ``description`` for logs.
+    public var text: String { self.description + (self.query.map { "?\($0)" } ?? "") }
 
-    /// The URL without its query, which often holds tokens.
-    public var redacted: String {
+    /// The URL without its query, which often holds tokens: safe for logs.
+    public var description: String {
         let host = self.host.contains(":") ? "[\(self.host)]" : self.host
         let hasDefaultPort = self.port == 0 || self.port == Self.defaultPort(of: self.scheme)
         return "\(self.scheme)://\(host)\(hasDefaultPort ? "" : ":\(self.port)")\(self.path)"
@@ -142,14 +145,6 @@ extension ConnectionURL {
     private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
     private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
     private static func isHexDigit(_ byte: UInt8) -> Bool { JSONScanner.hexValue(byte) != nil }
-}
-
-extension ConnectionURL: CustomStringConvertible, CustomReflectable {
-    /// Nothing to look into, because the query often holds tokens.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-
-    /// The URL without its query.
-    public var description: String { self.redacted }
 }
 
 extension String {

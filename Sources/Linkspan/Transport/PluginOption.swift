@@ -10,16 +10,30 @@ public struct PluginOption: Sendable, Hashable {
     package var summary: String
     /// Whether it must be kept out of files and logs.
     package var isSecret: Bool
-    /// What a change of the value does to what runs.
-    ///
-    /// Counts for services, whose options restart them unless they are ``ReloadClass/hot``. A transport's always
-    /// reconnect.
+    /// What a change of the value does to what runs; nil where the section of the configuration decides.
     package var reload: ReloadClass?
 
     /// Declares an option.
+    ///
+    /// - Parameters:
+    ///   - name: the name in configuration files: lower camel case.
+    ///   - kind: what values look like.
+    ///   - fallback: what happens without it, in words or as a value; nil when it must be given.
+    ///   - isSecret: whether it must be kept out of files and logs.
+    ///   - isHot: whether a running service takes a change over; any other change restarts the service. A transport's
+    ///     options always move the connection to a new link.
+    ///   - summary: one sentence for a person.
     public init(
-        _ name: String, _ kind: Kind, fallback: String? = nil, isSecret: Bool = false, reload: ReloadClass? = nil,
+        _ name: String, _ kind: Kind, fallback: String? = nil, isSecret: Bool = false, isHot: Bool = false,
         _ summary: String
+    ) {
+        self.init(
+            name, kind, fallback: fallback, isSecret: isSecret, reload: isHot ? .hot : nil, summary)
+    }
+
+    /// Declares an option of any reload class.
+    package init(
+        _ name: String, _ kind: Kind, fallback: String?, isSecret: Bool = false, reload: ReloadClass?, _ summary: String
     ) {
         self.name = name
         self.kind = kind
@@ -101,7 +115,7 @@ package enum OptionValue: Sendable, Hashable {
 }
 
 /// What a changed option does to what runs.
-public enum ReloadClass: Sendable, Hashable {
+package enum ReloadClass: Sendable, Hashable {
     /// It is taken over while everything runs on.
     case hot
     /// The connection moves to a new link; what waits and who listens stays.

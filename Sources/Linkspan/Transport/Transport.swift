@@ -14,7 +14,7 @@ public protocol Transport: Sendable {
 
     /// Where its links live: they are called there, and call their receivers there.
     ///
-    /// An event loop of its own, that of the transport it wraps, or a `DispatchExecutor`. Always the same one.
+    /// An event loop of its own, that of the transport it wraps, or one of `SystemScheduler.makeExecutor(label:)`. Always the same one.
     var executor: any JobExecutor { get }
 
     /// The URL schemes it carries, lower case.
@@ -69,8 +69,8 @@ public struct LinkRequest: Sendable {
     ///
     /// The core enforces it by ``Link/abort()``; a transport may use it for finer errors.
     public var deadline: Duration
-    /// What the former link left for a server to resume its session from.
-    public var resumption: Resumption?
+    /// What the former link left for a server to resume its session from: ``Link/resumption``, in the transport's own format.
+    public var resumption: Secret?
     /// Whose link it is: a transport whose links share anything shares it only between links of one identity.
     ///
     /// The same for every attempt of a connection, whatever its credentials are at that moment.
@@ -86,8 +86,9 @@ public struct LinkRequest: Sendable {
     ///   - resumption: what the former link left.
     ///   - identity: the connection's; nil for that of these credentials alone.
     public init(
-        url: ConnectionURL, credentials: Credentials = .none, attempt: Int = 1, deadline: Duration = .seconds(10),
-        resumption: Resumption? = nil, identity: ConnectionIdentity? = nil
+        url: ConnectionURL, credentials: Credentials = Credentials(), attempt: Int = 1,
+        deadline: Duration = .seconds(10),
+        resumption: Secret? = nil, identity: ConnectionIdentity? = nil
     ) {
         self.resumption = resumption
         self.identity = identity ?? ConnectionIdentity(credentials)
@@ -141,9 +142,9 @@ public protocol Link: AnyObject {
 
     /// What the next link has to show to the server for the session to go on where this link has left it.
     ///
-    /// Asked for at any time, also after the end. Nil when there is no session to resume: it was left on purpose, or
-    /// the server does not offer it.
-    var resumption: Resumption? { get }
+    /// Understood by this kind of transport alone. Asked for at any time, also after the end. Nil when there is no session
+    /// to resume: it was left on purpose, or the server does not offer it.
+    var resumption: Secret? { get }
 
     /// Whether anything that was taken is still here: the system, or over long polling the server, does not have it yet.
     ///
@@ -162,7 +163,7 @@ extension Link {
     /// Returns false: for transports that show credentials only when they open.
     public func renewCredentials(_ credentials: Credentials) -> Bool { false }
     /// Nil: for transports whose servers do not resume sessions.
-    public var resumption: Resumption? { nil }
+    public var resumption: Secret? { nil }
     /// False: for transports that keep nothing.
     public var hasPendingBytes: Bool { false }
     /// Nil: for transports that cannot tell.
@@ -170,7 +171,7 @@ extension Link {
 }
 
 /// What became of a message that was given to a link.
-public enum SendAcceptance: Sendable, Hashable {
+public enum SendAcceptance: Sendable, Equatable {
     /// It will be sent, unless the link is lost first.
     case accepted
     /// Like `accepted`, but the link is full: send no more until ``LinkEvent/writable``.
@@ -184,8 +185,6 @@ public enum SendAcceptance: Sendable, Hashable {
 
     /// Two acceptances are equal when they are of the same kind.
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.kind == rhs.kind }
-    /// Hashes the kind.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.kind) }
 
     private var kind: Int {
         switch self {

@@ -103,6 +103,6 @@ extension LoadedPlan {
 
     private static func redacted(_ url: String) -> String {
         // It has been read once, or there would be no plan.
-        (try? ConnectionURL(url))?.redacted ?? "(unreadable)"
+        (try? ConnectionURL(url))?.description ?? "(unreadable)"
     }
 }

@@ -57,17 +57,19 @@ struct ConnectionKey: Sendable {
         }
     }
 
-    private static func flag(_ name: String, _ property: Property<Bool>, _ summary: String) -> Self {
-        Self(name, .flag, "\(Draft()[keyPath: property])", summary) {
+    private static func flag(
+        _ name: String, _ property: Property<Bool>, reload: ReloadClass? = nil, _ summary: String
+    ) -> Self {
+        Self(name, .flag, "\(Draft()[keyPath: property])", reload: reload, summary) {
             if case .flag(let flag) = $1 { $0[keyPath: property] = flag }
         }
     }
 
-    private static func choice<Value: RawRepresentable<String> & SendableMetatype>(
-        _ name: String, _ choices: [Value], _ property: Property<Value>, reload: ReloadClass? = nil, _ summary: String
+    private static func choice<Value: Sendable>(
+        _ name: String, _ choices: [Value], _ property: Property<Value>, _ summary: String
     ) -> Self {
-        Self(name, .choice(choices.map(\.rawValue)), Draft()[keyPath: property].rawValue, reload: reload, summary) {
-            guard case .text(let text) = $1, let value = Value(rawValue: text) else { return }
+        Self(name, .choice(choices.map { "\($0)" }), "\(Draft()[keyPath: property])", summary) {
+            guard case .text(let text) = $1, let value = choices.first(where: { "\($0)" == text }) else { return }
             $0[keyPath: property] = value
         }
     }
@@ -114,9 +116,9 @@ extension ConnectionKey {
         .number(
             "deliveryAttempts", 1...1_000_000, limit: \.options.deliveries.attempts,
             "How often a delivery is sent before it fails."),
-        .choice(
-            "deliveryKey", [.none, .lastArgument], \.options.deliveries.key, reload: .restart,
-            "Where the key goes by which a server recognises a delivery."),
+        .flag(
+            "deliveryAppendsKey", \.options.deliveries.appendsKey, reload: .restart,
+            "Whether the key by which a server recognises a delivery is sent as its last argument."),
         .flag(
             "deliveryWaitsAfterFailure", \.options.deliveries.waitsAfterFailure,
             "Whether deliveries wait for the app to connect again when the connection has failed for good."),

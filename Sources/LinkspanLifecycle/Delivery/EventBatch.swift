@@ -3,13 +3,13 @@
 /// There may be very many of them, made on the path of every message: handing each over to each receiver would take
 /// that path as long as there are receivers.
 struct EventBatch: Sendable {
-    let family: EventFamily
+    let family: FamilyID
     private let contents: any BatchContents
     private let first: UInt64
     private var next = 0
 
     /// Makes a batch whose first event has the number `first`.
-    init(_ family: EventFamily, _ contents: any BatchContents, first: UInt64) {
+    init(_ family: FamilyID, _ contents: any BatchContents, first: UInt64) {
         self.family = family
         self.contents = contents
         self.first = first

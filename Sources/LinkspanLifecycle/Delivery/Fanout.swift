@@ -9,7 +9,7 @@ struct Fanout: Sendable {
     private var slots: [Mailbox?] = []
     private var free: [Int] = []
     private var index: [ServiceID: Int] = [:]
-    private var families: [EventFamily: Family] = [:]
+    private var families: [FamilyID: Family] = [:]
     private var current: [RetentionKey: Stamped<any LifecycleEvent>] = [:]
     // Consumers whose mailbox is gone while they still handle a letter, and who waits for them to end.
     private var departing: [ServiceID: Departing] = [:]
@@ -59,7 +59,7 @@ extension Fanout {
     }
 
     /// The collector of a family that is handed over in batches; nil before the first event.
-    func collector(of family: EventFamily) -> (any EventCollecting)? { self.families[family]?.collector }
+    func collector(of family: FamilyID) -> (any EventCollecting)? { self.families[family]?.collector }
 
     /// The collector of a family that is handed over in batches; `new` if it has none.
     mutating func collector(
@@ -172,13 +172,13 @@ extension Fanout {
             self.slots.append(nil)
         }
         var mailbox = mailbox
-        var heard: Set<EventFamily> = []
+        var heard: Set<FamilyID> = []
         for (name, family) in self.families where family.traits.includes(mailbox.interest) {
             heard.insert(name)
             self.families[name]?.receivers.append(slot)
         }
         for (key, stamped) in self.current.sorted(by: { $0.value.seq < $1.value.seq })
-        where heard.contains(stamped.event.family) {
+        where heard.contains(stamped.event.familyID) {
             _ = mailbox.post(Mailbox.Letter(stamped: stamped, retention: key.kept, receipt: nil))
         }
         self.slots[slot] = mailbox
@@ -359,7 +359,7 @@ extension Fanout {
 
     enum OnCheck: Sendable {
         case late(
-            path: String, family: EventFamily, limit: Duration, task: Task<Void, Never>?,
+            path: String, family: FamilyID, limit: Duration, task: Task<Void, Never>?,
             again: ContinuousClock.Instant)
         case again(at: ContinuousClock.Instant)
         case done

@@ -3,12 +3,12 @@ enum Interest: Sendable {
     /// Those whose observer protocol the service adopts, or all.
     case service(any LifecycleService)
     /// One.
-    case family(EventFamily)
+    case family(FamilyID)
 
     func includes<Event: LifecycleEvent>(_ type: Event.Type) -> Bool {
         switch self {
         case .service(let service): service is any AnyEventObserving || (service as? Event.Observer) != nil
-        case .family(let family): family.type == ObjectIdentifier(type)
+        case .family(let family): family == Event.familyID
         }
     }
 
@@ -17,7 +17,7 @@ enum Interest: Sendable {
         _ event: Event, of stamped: Stamped<any LifecycleEvent>, to service: any LifecycleService, _ scope: ServiceScope
     ) async throws {
         if let observer = service as? Event.Observer {
-            try await Event.deliver(stamped.with(event), to: observer, scope)
+            try await Event.family.deliver(observer, stamped.with(event), scope)
         } else if let observer = service as? any AnyEventObserving {
             try await observer.on(stamped, scope)
         }
@@ -26,13 +26,13 @@ enum Interest: Sendable {
 
 /// What the registry has to know of a family, asked of the type outside of any lock.
 struct FamilyTraits: Sendable {
-    let family: EventFamily
+    let family: FamilyID
     let delivery: EventDelivery
     let includes: @Sendable (Interest) -> Bool
 
     init<Event: LifecycleEvent>(_ type: Event.Type) {
-        self.family = Event.family
-        self.delivery = Event.delivery
+        self.family = Event.familyID
+        self.delivery = Event.family.delivery
         self.includes = { $0.includes(Event.self) }
     }
 }
@@ -46,6 +46,6 @@ struct Posting: Sendable {
     init<Event: LifecycleEvent>(_ event: Event) {
         self.event = event
         self.traits = FamilyTraits(Event.self)
-        self.retention = self.traits.delivery == .states ? event.retention : .none
+        self.retention = event.kept
     }
 }

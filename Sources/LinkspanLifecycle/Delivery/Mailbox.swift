@@ -52,7 +52,7 @@ struct Mailbox: Sendable {
     private var batches: Deque<EventBatch> = []
     /// How many events are left in the batches.
     private var batched = 0
-    private var missed: [EventFamily: Int] = [:]
+    private var missed: [FamilyID: Int] = [:]
     private var isOverflowing = false
 
     init(
@@ -120,7 +120,7 @@ extension Mailbox {
                 excess -= dropped
             } else {
                 guard let letter = self.letters.popFirst() else { break }
-                self.missed[letter.stamped.event.family, default: 0] += 1
+                self.missed[letter.stamped.event.familyID, default: 0] += 1
                 if let receipt = letter.receipt { result.receipts.append(receipt) }
                 excess -= 1
             }
@@ -165,7 +165,7 @@ extension Mailbox {
         if self.waiting == 0 {
             self.isOverflowing = false
         }
-        let family = letter.stamped.event.family
+        let family = letter.stamped.event.familyID
         if let missed = self.missed.removeValue(forKey: family) {
             letter.stamped.gap = missed
         }
@@ -212,7 +212,7 @@ extension Mailbox {
     mutating func discard() -> [Receipt] {
         let letters = self.popAll()
         for letter in letters {
-            self.missed[letter.stamped.event.family, default: 0] += 1
+            self.missed[letter.stamped.event.familyID, default: 0] += 1
         }
         self.lost += letters.count
         return letters.compactMap { $0.receipt }

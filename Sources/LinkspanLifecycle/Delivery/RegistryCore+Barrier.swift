@@ -27,12 +27,12 @@ struct Barrier: Sendable {
 
 extension RegistryCore {
     func barrier<Event: LifecycleEvent>(_ event: Event, within limit: Duration?) async -> BarrierReport {
-        guard !BarrierContext.families.contains(Event.family) else {
+        guard !BarrierContext.families.contains(Event.familyID) else {
             // Waiting for a service from inside its own handler would never end.
             let seq = self.post(Posting(event), cause: nil)
             self.fault(
                 "registry", .reentrantBarrier,
-                "an event of family \(Event.family) was awaited from inside the handling of another; it was not awaited"
+                "an event of family \(Event.familyID) was awaited from inside the handling of another; it was not awaited"
             )
             return BarrierReport(seq: seq, fates: [:])
         }

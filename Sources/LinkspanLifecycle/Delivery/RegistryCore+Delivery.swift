@@ -2,7 +2,7 @@ internal import LinkspanRuntime
 
 /// The families of barriers that the present code is being called for.
 enum BarrierContext {
-    @TaskLocal static var families: Set<EventFamily> = []
+    @TaskLocal static var families: Set<FamilyID> = []
 }
 
 // MARK: - Emitting
@@ -152,7 +152,7 @@ extension RegistryCore {
     }
 
     private func handle(_ letter: Mailbox.Letter, _ scope: ServiceScope, _ deliver: Mailbox.Deliver) async {
-        let family = letter.stamped.event.family
+        let family = letter.stamped.event.familyID
         do {
             let isThere: Bool
             if letter.receipt == nil {
@@ -169,7 +169,7 @@ extension RegistryCore {
         } catch {
             letter.receipt?(.failed("\(error)"))
             // A fault about the handling of a fault would go round in circles.
-            if family != FaultEvent.family {
+            if family != FaultEvent.familyID {
                 self.emit(
                     FaultEvent(path: scope.path, code: .handlerFailed, message: "handler threw: \(error)"),
                     cause: letter.stamped.seq)
@@ -191,7 +191,7 @@ extension RegistryCore {
                 if let task {
                     self.threads.submit { task.cancel() }
                 }
-                if family != FaultEvent.family {
+                if family != FaultEvent.familyID {
                     self.fault(
                         path, .limitHit, "handling an event of family \(family) takes longer than \(limit)",
                         hint: "budgets.handle is \(limit)")

@@ -11,22 +11,11 @@ public enum AppEvent: Sendable, Hashable {
     case didEnterBackground(grace: Duration?)
     /// The application is about to end; the reason is text such as `user`, `system`, `SIGTERM`.
     case willTerminate(reason: String, grace: Duration?)
-
-    /// The application's phase.
-    public var retention: Retention { .keep(subject: "app") }
 }
 
 extension AppEvent: LifecycleEvent {
-    /// `app`.
-    public static var familyName: String { "app" }
-
-    /// The latest of each state is kept.
-    public static var delivery: EventDelivery { .states }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any AppObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `app`; the latest of each state is kept.
+    public static var family: EventFamily<Self, any AppObserving> {
+        .states("app", retention: { _ in .keep(subject: "app") }) { try await $0.on($1, $2) }
     }
 }

@@ -47,13 +47,8 @@ public struct FaultEvent: Sendable, Hashable {
 }
 
 extension FaultEvent: LifecycleEvent {
-    /// `fault`.
-    public static var familyName: String { "fault" }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any FaultObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `fault`.
+    public static var family: EventFamily<Self, any FaultObserving> {
+        .news("fault") { try await $0.on($1, $2) }
     }
 }

@@ -4,15 +4,9 @@
 ///
 /// ```swift
 /// struct UploadEvent: LifecycleEvent {
-///     static let familyName = "upload"
+///     static var family: EventFamily<Self, any UploadObserving> { .news("upload") { try await $0.on($1, $2) } }
 ///     var file: String
 ///     var isComplete: Bool
-///
-///     static func deliver(
-///         _ event: Stamped<Self>, to observer: any UploadObserving, _ scope: ServiceScope
-///     ) async throws {
-///         try await observer.on(event, scope)
-///     }
 /// }
 ///
 /// protocol UploadObserving: LifecycleService {
@@ -23,57 +17,90 @@ public protocol LifecycleEvent: Sendable, Hashable {
     /// The protocol of the services that hear of these events, as an existential type such as `any UploadObserving`.
     associatedtype Observer: Sendable
 
-    /// What the family is called in logs, metrics and faults.
-    static var familyName: String { get }
-
-    /// How events of the family reach services.
-    static var delivery: EventDelivery { get }
-
-    /// What the event means for services that start later; counts for families with ``EventDelivery/states``.
-    var retention: Retention { get }
-
-    /// Hands an event to an observer.
-    static func deliver(_ event: Stamped<Self>, to observer: Observer, _ scope: ServiceScope) async throws
+    /// The family's name, how its events reach services, and which method takes them.
+    static var family: EventFamily<Self, Observer> { get }
 }
 
 extension LifecycleEvent {
-    /// News.
-    public static var delivery: EventDelivery { .news }
+    /// What the family is called in logs, metrics and faults.
+    public static var familyName: String { Self.family.name }
 
-    /// Nothing is kept.
-    public var retention: Retention { .none }
+    /// Tells the family from others.
+    static var familyID: FamilyID { FamilyID(type: Self.self) }
 
-    /// The family that the type forms.
-    static var family: EventFamily { EventFamily(type: ObjectIdentifier(Self.self), name: Self.familyName) }
+    /// Tells the event's family from others.
+    var familyID: FamilyID { Self.familyID }
 
-    /// The family of the event.
-    var family: EventFamily { Self.family }
+    /// What the event means for services that start later.
+    var kept: Retention { Self.family.retention?(self) ?? .none }
 }
 
-/// A family of events: all events of one type.
-struct EventFamily: Sendable, Hashable, CustomStringConvertible {
-    let type: ObjectIdentifier
+/// A family of events: its name, how its events reach services, and which method takes them.
+public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     let name: String
+    let delivery: EventDelivery
+    /// Nil for a family without states.
+    let retention: (@Sendable (Event) -> Retention)?
+    let deliver: @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
 
-    var description: String { self.name }
+    /// Events that are delivered one by one, to the services that are there; without any, events are not made.
+    ///
+    /// - Parameters:
+    ///   - name: what the family is called in logs, metrics and faults.
+    ///   - deliver: hands an event to an observer.
+    /// - Returns: the family.
+    public static func news(
+        _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
+    ) -> Self {
+        Self(name: name, delivery: .news, retention: nil, deliver: deliver)
+    }
 
-    static func == (left: Self, right: Self) -> Bool { left.type == right.type }
+    /// Events that are delivered one by one, and the latest of each state kept for services that start later.
+    ///
+    /// - Parameters:
+    ///   - name: what the family is called in logs, metrics and faults.
+    ///   - retention: what an event means for services that start later.
+    ///   - deliver: hands an event to an observer.
+    /// - Returns: the family.
+    public static func states(
+        _ name: String, retention: @escaping @Sendable (Event) -> Retention,
+        deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
+    ) -> Self {
+        Self(name: name, delivery: .states, retention: retention, deliver: deliver)
+    }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(self.type) }
+    /// Events that are collected for ``ServiceRegistry/Options/batchDelay`` and then handed over together, to the services
+    /// that are there.
+    ///
+    /// For events on the path of every message: emitting one costs no more than appending it.
+    ///
+    /// - Parameters:
+    ///   - name: what the family is called in logs, metrics and faults.
+    ///   - deliver: hands an event to an observer.
+    /// - Returns: the family.
+    public static func batches(
+        _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
+    ) -> Self {
+        Self(name: name, delivery: .batches, retention: nil, deliver: deliver)
+    }
 }
 
 /// How the events of a family reach services.
-public enum EventDelivery: Sendable, Hashable {
-    /// One by one, to the services that are there; without any, events are not made.
+enum EventDelivery: Sendable, Hashable {
     case news
-    /// One by one; the latest of each state is kept for services that start later, as ``LifecycleEvent/retention``
-    /// says.
     case states
-    /// Collected for ``ServiceRegistry/Options/batchDelay`` and then handed over together, to the services that are
-    /// there.
-    ///
-    /// For events on the path of every message: emitting one costs no more than appending it.
     case batches
+}
+
+/// Tells families apart: a family is all events of one type.
+struct FamilyID: Sendable, Hashable, CustomStringConvertible {
+    let type: any LifecycleEvent.Type
+
+    var description: String { self.type.familyName }
+
+    static func == (left: Self, right: Self) -> Bool { left.type == right.type }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self.type)) }
 }
 
 /// What a registry keeps of an event for services that start later.

@@ -41,22 +41,11 @@ public struct NetworkEvent: Sendable, Hashable {
         self.isExpensive = isExpensive
         self.isConstrained = isConstrained
     }
-
-    /// The path of the machine.
-    public var retention: Retention { .keep(subject: "network") }
 }
 
 extension NetworkEvent: LifecycleEvent {
-    /// `network`.
-    public static var familyName: String { "network" }
-
-    /// The latest of each state is kept.
-    public static var delivery: EventDelivery { .states }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any NetworkObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `network`; the latest of each state is kept.
+    public static var family: EventFamily<Self, any NetworkObserving> {
+        .states("network", retention: { _ in .keep(subject: "network") }) { try await $0.on($1, $2) }
     }
 }

@@ -16,13 +16,8 @@ public enum PressureEvent: Sendable, Hashable {
 }
 
 extension PressureEvent: LifecycleEvent {
-    /// `pressure`.
-    public static var familyName: String { "pressure" }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any PressureObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `pressure`.
+    public static var family: EventFamily<Self, any PressureObserving> {
+        .news("pressure") { try await $0.on($1, $2) }
     }
 }

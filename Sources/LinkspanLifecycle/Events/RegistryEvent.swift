@@ -13,7 +13,7 @@ public enum RegistryEvent: Sendable, Hashable {
     case willStop(budget: Duration)
 
     /// The state of the registry.
-    public var retention: Retention {
+    var retention: Retention {
         switch self {
         case .willStart, .started, .degraded, .willStop: .keep(subject: "registry")
         case .serviceChanged: .none
@@ -22,16 +22,8 @@ public enum RegistryEvent: Sendable, Hashable {
 }
 
 extension RegistryEvent: LifecycleEvent {
-    /// `registry`.
-    public static var familyName: String { "registry" }
-
-    /// The latest of each state is kept.
-    public static var delivery: EventDelivery { .states }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any RegistryObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `registry`; the latest of each state is kept.
+    public static var family: EventFamily<Self, any RegistryObserving> {
+        .states("registry", retention: { $0.retention }) { try await $0.on($1, $2) }
     }
 }

@@ -25,7 +25,7 @@ final class ServiceCall: Sendable {
         var letters: Deque<Mailbox.Letter> = []
         /// When the handling of the present event began; nil between events.
         var since: ContinuousClock.Instant?
-        var family: EventFamily?
+        var family: FamilyID?
         var isLate = false
         var isClosed = false
     }
@@ -87,7 +87,7 @@ extension ServiceCall {
                 return nil
             }
             state.since = now
-            state.family = letter.stamped.event.family
+            state.family = letter.stamped.event.familyID
             return letter
         }
     }
@@ -117,7 +117,7 @@ extension ServiceCall {
     var isHandling: Bool { self.state.withLock { $0.since != nil } }
 
     enum OnCheck: Sendable {
-        case late(EventFamily)
+        case late(FamilyID)
         case again(at: ContinuousClock.Instant)
     }
 

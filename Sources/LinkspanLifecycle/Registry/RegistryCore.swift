@@ -20,7 +20,7 @@ final class RegistryCore: Sendable {
     /// The threads for services of urgency `utility`.
     let watchers: ServiceThreads
     // Guards members, mailboxes and calls under way. Threads that emit contend with those that start, stop and feed
-    // services; emitters of families with `EventDelivery.batches` do not, since they have a collector.
+    // services; emitters of families of `EventFamily.batches` do not, since they have a collector.
     private let state: Lock<State>
 
     init(root: Group, options: ServiceRegistry.Options) {

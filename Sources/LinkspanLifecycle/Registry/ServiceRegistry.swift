@@ -53,7 +53,7 @@ extension ServiceRegistry {
         public var shutdownBudget: Duration = .seconds(8)
         /// How long a start may go on after it was cancelled, before it is abandoned.
         public var grace: Duration = .seconds(1)
-        /// How long events of families with ``EventDelivery/batches`` are collected before services get them; zero
+        /// How long events of families of ``EventFamily/batches(_:deliver:)`` are collected before services get them; zero
         /// hands over each at once, on the emitter's thread.
         public var batchDelay: Duration = .milliseconds(5)
         /// The threads for calls to services, for each ``Urgency``; they start with the first call.
@@ -171,7 +171,7 @@ extension ServiceRegistry {
         core.fanout { fanout in
             fanout.add(
                 Mailbox(
-                    id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.family),
+                    id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.familyID),
                     capacity: mailbox, limit: .seconds(1), deliver: deliver))
         }
         core.open(id)
@@ -185,7 +185,7 @@ extension ServiceRegistry {
     /// Emits an event to all observers, without waiting; from any thread.
     ///
     /// The event is only made if it is needed. Returns its number; `nil` without observers, and for an event of a
-    /// family with ``EventDelivery/batches``, which gets its number when the batch is delivered.
+    /// family of ``EventFamily/batches(_:deliver:)``, which gets its number when the batch is delivered.
     @discardableResult
     public func emit<Event: LifecycleEvent>(_ event: @autoclosure () -> Event, cause: UInt64? = nil) -> UInt64? {
         self.core.emit(event(), cause: cause)

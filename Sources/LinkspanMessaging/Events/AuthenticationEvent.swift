@@ -27,22 +27,14 @@ public struct AuthenticationEvent: Sendable, Hashable {
     }
 
     /// Where the credentials stand.
-    public var retention: Retention {
+    var retention: Retention {
         .keep(subject: self.connection.map(ConnectionEvent.subject) ?? "credentials", aspect: "credentials")
     }
 }
 
 extension AuthenticationEvent: LifecycleEvent {
-    /// `authentication`.
-    public static var familyName: String { "authentication" }
-
-    /// The latest of each state is kept.
-    public static var delivery: EventDelivery { .states }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any AuthenticationObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `authentication`; the latest of each state is kept.
+    public static var family: EventFamily<Self, any AuthenticationObserving> {
+        .states("authentication", retention: { $0.retention }) { try await $0.on($1, $2) }
     }
 }

@@ -33,7 +33,7 @@ public struct BufferEvent: Sendable, Hashable {
     }
 
     /// Whether the queue is nearly full.
-    public var retention: Retention {
+    var retention: Retention {
         let subject = ConnectionEvent.subject(self.connection)
         return switch self.kind {
         case .highWater: .keep(subject: subject, aspect: "queue")
@@ -44,16 +44,8 @@ public struct BufferEvent: Sendable, Hashable {
 }
 
 extension BufferEvent: LifecycleEvent {
-    /// `buffer`.
-    public static var familyName: String { "buffer" }
-
-    /// The latest of each state is kept.
-    public static var delivery: EventDelivery { .states }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any BufferObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `buffer`; the latest of each state is kept.
+    public static var family: EventFamily<Self, any BufferObserving> {
+        .states("buffer", retention: { $0.retention }) { try await $0.on($1, $2) }
     }
 }

@@ -36,7 +36,7 @@ public struct ConnectionEvent: Sendable, Hashable {
     }
 
     /// The connection's state, until it is released.
-    public var retention: Retention {
+    var retention: Retention {
         switch self.kind {
         case .created, .connecting, .connected, .disconnected, .reconnecting:
             .keep(subject: Self.subject(self.connection))
@@ -49,16 +49,8 @@ public struct ConnectionEvent: Sendable, Hashable {
 }
 
 extension ConnectionEvent: LifecycleEvent {
-    /// `connection`.
-    public static var familyName: String { "connection" }
-
-    /// The latest of each state is kept.
-    public static var delivery: EventDelivery { .states }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any ConnectionObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `connection`; the latest of each state is kept.
+    public static var family: EventFamily<Self, any ConnectionObserving> {
+        .states("connection", retention: { $0.retention }) { try await $0.on($1, $2) }
     }
 }

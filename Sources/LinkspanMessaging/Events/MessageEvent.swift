@@ -38,16 +38,8 @@ public struct MessageEvent: Sendable, Hashable {
 }
 
 extension MessageEvent: LifecycleEvent {
-    /// `message`.
-    public static var familyName: String { "message" }
-
-    /// Collected, because there is one for every message.
-    public static var delivery: EventDelivery { .batches }
-
-    /// Hands an event to an observer.
-    public static func deliver(
-        _ event: Stamped<Self>, to observer: any MessageObserving, _ scope: ServiceScope
-    ) async throws {
-        try await observer.on(event, scope)
+    /// Family `message`, collected, because there is one for every message.
+    public static var family: EventFamily<Self, any MessageObserving> {
+        .batches("message") { try await $0.on($1, $2) }
     }
 }

@@ -90,7 +90,7 @@ final class Conversation: WebSocketChannelHandler, Sendable {
 
     /// Connects, and waits for the end.
     func run(_ target: String, _ runner: Runner) async -> WebSocketEnd {
-        let timer = self.loop.schedule(after: Self.deadline) { self.channel.value?.abort() }
+        let timer = self.loop.schedule(at: .now + Self.deadline) { self.channel.value?.abort() }
         let end = await withCheckedContinuation { waiter in
             self.loop.execute { self.open(runner.request(target), waiter) }
         }

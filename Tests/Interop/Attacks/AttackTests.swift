@@ -136,7 +136,7 @@ extension Interop {
             let end = changes.first { $0.to == .disconnected }?.reason.error?.code.rawValue ?? "none"
             func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
             print(
-                "attack | \(victim.attack.name) | \(victim.attack.wire)\(victim.client.handler.url.isSecure ? " + TLS" : "")"
+                "attack | \(victim.attack.name) | \(victim.attack.wire)\(victim.client.handler.status.url.isSecure ? " + TLS" : "")"
                     + " | \(end) | \(victim.delay.map { "\(milliseconds($0)) ms" } ?? "–") | +\(memory >> 10) KiB"
                     + " | \(milliseconds(slowest)) ms | \(changes.count { $0.to == .disconnected }) links")
         }

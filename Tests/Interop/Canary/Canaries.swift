@@ -45,8 +45,8 @@ struct Canaries: Sendable {
     }
 
     /// What another process is said to have left.
-    func resumption() throws -> Resumption {
-        Resumption(state: Secret(String(decoding: try Payload(self.session, "0").elements, as: UTF8.self)))
+    func resumption() throws -> Secret {
+        Secret(String(decoding: try Payload(self.session, "0").elements, as: UTF8.self))
     }
 
     func credentials(adding name: String? = nil, _ value: String = "") throws -> Credentials {

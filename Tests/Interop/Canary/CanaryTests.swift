@@ -159,7 +159,7 @@ extension Interop {
                 .credentials(.fixed(credentials))
                 .resuming(resumption)
                 .options {
-                    $0.retry = .backoff(.quick)
+                    $0.retry = .quick
                     Self.options(&$0)
                 }
                 .build()
@@ -174,7 +174,7 @@ extension Interop {
             try client.handler.send("cut", 2, 0)
             evidence.add(describing: try await client.lost())
             try await client.connected(times: 2)
-            let exported = try #require(client.handler.status.resumption?.state.exposed)
+            let exported = try #require(client.handler.status.resumption?.exposed)
             await evidence.add(client)
             let text = evidence.text
             // What the server gave in its place is as secret.

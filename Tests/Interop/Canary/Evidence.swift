@@ -30,10 +30,10 @@ final class Evidence: Sendable {
     /// Adds what a connection says about itself.
     func add(_ client: Client) async {
         let diagnosis = client.handler.status
-        self.add(diagnosis.report)
+        self.add(diagnosis.description)
         self.add(client.handler.explain())
         self.add(describing: diagnosis)
-        self.add(client.handler.url.redacted)
+        self.add(client.handler.status.url.description)
         for change in client.states.entries {
             self.add(describing: change)
             if let error = change.reason.error { self.add(error) }

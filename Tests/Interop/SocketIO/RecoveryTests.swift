@@ -87,13 +87,13 @@ extension Interop {
                 let first = try await client.connected()
                 try client.handler.send("say", 1)
                 try await client.received("said")
-                let exported = try #require(client.handler.status.resumption?.state.exposed)
+                let exported = try #require(client.handler.status.resumption?.exposed)
                 // The first process dies: its link is given up without a word.
                 try await Bench.use { other in
                     try client.handler.send("cut", 2, 2)
                     try await client.lost()
                     try client.handler.disconnect()
-                    let resumption = Resumption(state: Secret(exported))
+                    let resumption = Secret(exported)
                     let second = try await other.socketIO(server, resuming: resumption)
                     let info = try await second.connected()
                     #expect(info.isContinuous)

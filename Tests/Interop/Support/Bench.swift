@@ -34,7 +34,7 @@ final class Bench: Sendable {
     func socketIO(
         _ server: PythonServer, _ namespace: String = "/", scheme: String? = nil,
         credentials: CredentialSource = .none, configuration: SocketIOTransport.Configuration = .init(),
-        resuming resumption: Resumption? = nil, options: (inout ConnectionOptions) -> Void = { _ in }
+        resuming resumption: Secret? = nil, options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
         var configuration = configuration
         configuration.carriers = Wire.current.carriers
@@ -67,14 +67,14 @@ final class Bench: Sendable {
     /// Connects to a URL.
     func client(
         _ url: String, _ transport: some Transport, _ credentials: CredentialSource = .none,
-        resuming resumption: Resumption? = nil, _ options: (inout ConnectionOptions) -> Void = { _ in }
+        resuming resumption: Secret? = nil, _ options: (inout ConnectionOptions) -> Void = { _ in }
     ) async throws -> Client {
         let configuration = try ConnectionBuilder(url)
             .transport(transport)
             .credentials(credentials)
             .resuming(resumption)
             .options {
-                $0.retry = .backoff(.quick)
+                $0.retry = .quick
                 options(&$0)
             }
             .build()
@@ -104,9 +104,9 @@ extension ConnectionManager {
     }
 }
 
-extension Backoff {
+extension RetryPolicy {
     /// Comes back at once, for tests.
-    static let quick = Self(
+    static let quick = Self.backoff(
         firstSpread: .milliseconds(50), initial: .milliseconds(50), earlyCap: .milliseconds(200),
         cap: .milliseconds(200))
 }

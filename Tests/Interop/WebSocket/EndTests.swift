@@ -64,7 +64,7 @@ extension Interop {
                     server,
                     credentials: .provider { request in
                         requests.append(request.reason)
-                        return .none
+                        return Credentials()
                     })
                 try await client.connected()
                 try client.handler.send("close", ["code": 4401])

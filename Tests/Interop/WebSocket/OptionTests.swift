@@ -104,7 +104,7 @@ extension Interop {
                     server,
                     credentials: .provider { request in
                         requests.append(request.reason)
-                        return .none
+                        return Credentials()
                     }, configuration: .init { $0.closeMeanings[4001] = .credentialsRefused })
                 try await client.connected()
                 try client.handler.send("close", Order(code: 4001))

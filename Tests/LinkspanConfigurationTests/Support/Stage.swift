@@ -60,7 +60,7 @@ extension Stage {
         var catalog = Catalog()
         for (name, hub) in self.hubs {
             // A transport cannot be told of a change, whatever it says.
-            let option = PluginOption("pace", .number(1...9), fallback: "1", reload: .hot, "How fast.")
+            let option = PluginOption("pace", .number(1...9), fallback: "1", isHot: true, "How fast.")
             catalog.add(
                 TransportFactory(name, schemes: [name], options: [option]) { values in
                     HubTransport(name: name, pace: values["pace"] ?? 1, transport: InMemoryTransport(hub: hub))
@@ -68,8 +68,8 @@ extension Stage {
         }
         let options = [
             PluginOption(
-                "size", .number(1...99), fallback: "1", reload: .reconnect, "Not to be changed while it runs."),
-            PluginOption("mood", .text, fallback: "calm", reload: .hot, "May be changed at any time."),
+                "size", .number(1...99), fallback: "1", "Not to be changed while it runs."),
+            PluginOption("mood", .text, fallback: "calm", isHot: true, "May be changed at any time."),
         ]
         for name in ["rooms", "metrics", "history"] {
             catalog.add(

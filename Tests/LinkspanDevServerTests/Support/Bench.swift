@@ -54,9 +54,8 @@ final class Bench: Sendable {
             .credentials(.fixed(try Credentials(auth: auth)))
             .options {
                 $0.retry = .backoff(
-                    Backoff(
-                        firstSpread: .milliseconds(20), initial: .milliseconds(50), earlyCap: .milliseconds(100),
-                        cap: .milliseconds(100)))
+                    firstSpread: .milliseconds(20), initial: .milliseconds(50), earlyCap: .milliseconds(100),
+                    cap: .milliseconds(100))
                 $0.idleTimeout = .zero
             }
             .build()

@@ -23,7 +23,7 @@ struct CompressOptionTests {
         try handler.send("waits", 1, compress: compress)
         _ = try await handler.request("request", 1, compress: compress)
         try handler.send("send", 1, compress: compress)
-        try handler.sendVolatile("volatile", 1, compress: compress)
+        try handler.send("volatile", 1, volatile: true, compress: compress)
         try await handler.deliver("deliver", 1, compress: compress)
         try await handler.enqueue("enqueue", 1, compress: compress)
         try handler.send(typed, 1, compress: compress)

@@ -12,7 +12,7 @@ struct DeliveryStoreTests {
         let harness = try Harness(
             options: {
                 $0.store = store
-                $0.deliveries.key = .lastArgument
+                $0.deliveries.appendsKey = true
                 options(&$0)
             }, script: script)
         harness.transport.onMessage { $0.reply() }
@@ -46,7 +46,7 @@ struct DeliveryStoreTests {
         let second = try self.harness(next)
         try second.perform(.deliver(orderingKey: "room"), "c")
         #expect(
-            try second.connection.ask { $0.commands.statuses }.map(\.stage) == [.interrupted, .interrupted, .waiting])
+            try second.connection.ask { $0.commands.listed }.map(\.stage) == [.interrupted, .interrupted, .waiting])
         try second.enter(.connected)
         #expect(second.arrived == ["a", "b", "c"])
         #expect(try second.transport.received.prefix(2).map { try $0.payload.decode(String.self) } == keys)

@@ -10,7 +10,7 @@ struct DrainTests {
     /// Begins to drain, and returns once that has begun.
     private func drain(
         _ handler: ConnectionHandler, within limit: Duration
-    ) async -> Task<[CommandStatus], Never> {
+    ) async -> Task<[Command], Never> {
         let timers = self.harness.scheduler.pendingCount
         let task = Task { await handler.drain(within: limit) }
         await self.harness.scheduler.pending(atLeast: timers + 1)
@@ -108,7 +108,7 @@ struct AgeTests {
             #expect(harness.failure(event)?.code == .timedOut)
             #expect(harness.failure(event)?.certainty == .notSent)
         }
-        #expect(try harness.connection.ask { $0.commands.statuses }.map(\.event) == ["delivery"])
+        #expect(try harness.connection.ask { $0.commands.listed }.map(\.event) == ["delivery"])
     }
 
     @Test

@@ -180,7 +180,7 @@ struct RepeatTests {
     @Test
     func `the key is behind the arguments, the same for every attempt`() throws {
         let harness = try Harness(
-            options: { $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), key: .lastArgument) },
+            options: { $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), appendsKey: true) },
             script: { _ in .perfect })
         try harness.enter(.connected)
         for (event, key) in [("own", "k-1"), ("made", nil), ("other", nil)] as [(String, String?)] {

@@ -119,7 +119,7 @@ struct SendTests {
         #expect(harness.failure("offline")?.certainty == .notSent)
         try harness.enter(.connected)
         try harness.perform(.send, "online", isVolatile: true)
-        try harness.connection.sendVolatile("by name", 1)
+        try harness.connection.send("by name", 1, volatile: true)
         harness.scheduler.settle()
         #expect(harness.arrived == ["online", "by name"])
     }

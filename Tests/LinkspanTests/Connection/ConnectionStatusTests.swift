@@ -166,7 +166,7 @@ struct TraceTests {
                 "link opened", "-> hello, 5 bytes", "-> ask (0), 0 bytes", "<- reply to (0), 0 bytes",
                 "<- news, 1 byte", "link closed: connectionLost",
             ])
-        #expect(harness.connection.status.report.contains("1.5 s ago: -> hello, 5 bytes"))
+        #expect(harness.connection.status.description.contains("1.5 s ago: -> hello, 5 bytes"))
     }
 
     @Test
@@ -226,7 +226,7 @@ struct TraceTests {
         scheduler.settle()
         transport.peers.first?.drop()
         scheduler.settle()
-        let report = handler.status.report
+        let report = handler.status.description
         #expect(!report.contains(secret))
         #expect(report.contains("-> say, 13 bytes"))
         #expect(report.contains("<- said\\u{a}forged, 13 bytes"))

@@ -137,7 +137,7 @@ struct PermissionTableTests {
         case .error(let code):
             let error = #expect(throws: LinkspanError.self) { try Self.perform(cell.operation, on: harness) }
             #expect(error?.code == code)
-            #expect(error?.message.contains(cell.state.rawValue) == true)
+            #expect(error?.message.contains("\(cell.state)") == true)
             if code == .wrongState { #expect(error?.message.contains(cell.operation.rawValue) == true) }
             #expect(harness.connection.state == cell.state)
             #expect(harness.recorder.changes.count == changes)

@@ -111,7 +111,7 @@ struct CredentialTests {
 
     @Test
     func `fixed credentials that are refused are not shown again`() throws {
-        let harness = try Harness(credentials: .fixed(.none)) { _ in .refusing(Self.refusal) }
+        let harness = try Harness(credentials: .fixed(Credentials())) { _ in .refusing(Self.refusal) }
         try harness.connection.connect()
         harness.scheduler.advance(by: .seconds(60))
         #expect(harness.peers.count == 1)
@@ -159,7 +159,7 @@ struct CredentialTests {
         let harness = try Harness(
             credentials: .provider { request in
                 if request.reason != .first { await gate.value }
-                return .none
+                return Credentials()
             }, script: { _ in .perfect })
         try harness.connection.connect()
         try await self.run(harness, attempt: 1)
@@ -272,7 +272,9 @@ struct SecretTests {
         for text in values.flatMap({ self.everyText(of: $0) }) { #expect(!text.contains(Self.canary), "\(text)") }
     }
 
-    private func harnessTexts(_ handler: ConnectionHandler) -> String { "\(handler.url) \(handler.stateChanges)" }
+    private func harnessTexts(_ handler: ConnectionHandler) -> String {
+        "\(handler.status.url) \(handler.stateChanges)"
+    }
 }
 
 /// Credentials that count up, each with the reason that was given.

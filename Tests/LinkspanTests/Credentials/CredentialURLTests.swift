@@ -27,8 +27,8 @@ struct CredentialURLTests {
         try harness.connection.connect()
         harness.scheduler.settle()
         #expect(harness.peers.map(\.request.url) == [url])
-        #expect(harness.connection.url.text == "scripted://server/")
-        #expect(harness.connection.status.url.redacted == "scripted://server/")
+        #expect(harness.connection.status.url.text == "scripted://server/")
+        #expect(harness.connection.status.url.description == "scripted://server/")
     }
 
     @Test

@@ -88,7 +88,7 @@ struct RenewalTests {
 
     @Test
     func `without a provider, it says that there are no others`() throws {
-        let harness = try Harness(credentials: .fixed(.none)) { _ in .refusing(Self.refusal) }
+        let harness = try Harness(credentials: .fixed(Credentials())) { _ in .refusing(Self.refusal) }
         try harness.connection.connect()
         harness.scheduler.settle()
         #expect(

@@ -269,11 +269,11 @@ private struct Run {
     }
 
     /// Answers a call, counted from 1.
-    mutating func answer(_ call: Int, _ credentials: Credentials = .none) {
+    mutating func answer(_ call: Int, _ credentials: Credentials = Credentials()) {
         self.answer(id: self.order[call - 1], credentials)
     }
 
-    mutating func answer(id: UInt64, _ credentials: Credentials = .none) {
+    mutating func answer(id: UInt64, _ credentials: Credentials = Credentials()) {
         if self.tasks.removeValue(forKey: id) != nil { self.generation += 1 }
         self.perform(self.machine.answered(id, credentials, now: self.now))
     }

@@ -272,6 +272,7 @@ private final class MarkingConnection: Connection {
         var changes: [StateChange] = []
     }
 
+    let scheduler: any Scheduler = SystemScheduler.shared
     private let guarded = Lock(State())
     private let url: ConnectionURL
 

@@ -254,7 +254,7 @@ private actor Place {
 
 /// An executor that can be held up, for actors and for listeners.
 private final class CountingExecutor: JobExecutor, SerialExecutor {
-    private let base = DispatchExecutor(label: "counted")
+    private let base = SystemScheduler.makeExecutor(label: "counted")
     private let count = Counter()
 
     var jobs: Int { self.count.value }

@@ -76,9 +76,9 @@ private final class DraggingScheduler: Scheduler {
     func drag(_ time: Duration) { self.dragged.withLock { $0 += time } }
 
     func schedule(
-        at instant: ContinuousClock.Instant, _ work: @escaping @Sendable () -> Void
+        at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
-        self.base.schedule(at: instant - self.dragged.withLock { $0 }, work)
+        self.base.schedule(at: instant - self.dragged.withLock { $0 }, on: executor, work)
     }
 }
 

@@ -15,11 +15,11 @@ struct StreamOverflowTests {
 
     @Test(
         arguments: [
-            (EventStream.Overflow.dropOldest, ["gap 7", "8", "9", "10"]),
+            (StreamOverflow.dropOldest, ["gap 7", "8", "9", "10"]),
             (.dropNewest, ["1", "2", "3", "gap 7"]),
             (.end, ["1", "2", "3", "gap 1"]),
         ])
-    func `what is dropped is a gap at its place`(overflow: EventStream.Overflow, expected: [String]) async {
+    func `what is dropped is a gap at its place`(overflow: StreamOverflow, expected: [String]) async {
         let queue = EventQueue(capacity: 3, overflow: overflow)
         for number in 1...10 { queue.push(self.message(number)) }
         queue.finish()
@@ -28,11 +28,11 @@ struct StreamOverflowTests {
 
     @Test(
         arguments: [
-            (EventStream.Overflow.dropOldest, ["gap 7", "8", "9", "10"]),
+            (StreamOverflow.dropOldest, ["gap 7", "8", "9", "10"]),
             (.dropNewest, ["1", "2", "3", "gap 7"]),
             (.end, ["1", "2", "3", "gap 1"]),
         ])
-    func `a stream is full by its bytes, too`(overflow: EventStream.Overflow, expected: [String]) async {
+    func `a stream is full by its bytes, too`(overflow: StreamOverflow, expected: [String]) async {
         let size = self.message(1).byteCount + 1
         let queue = EventQueue(capacity: 1_000, bytes: 3 * size, overflow: overflow)
         for number in 1...10 { queue.push(self.message(number)) }
@@ -60,7 +60,7 @@ struct StreamOverflowTests {
         let dropping = try harness.connection.events("event", capacity: 2, overflow: .dropNewest)
         for number in 1...3 { harness.peers.first?.emit("event", .json("\(number)")) }
         harness.scheduler.settle()
-        #expect(ending.error?.code == .overflowed)
+        #expect(ending.error?.code == .bufferFull)
         #expect(dropping.error == nil)
         var texts: [String] = []
         for await element in ending { texts.append(element.message.payload.text) }
@@ -80,8 +80,8 @@ struct StreamOverflowTests {
         withExtendedLifetime(stream) {}
     }
 
-    @Test(arguments: [EventStream.Overflow.dropOldest, .dropNewest])
-    func `a later message carries the gap for those who read messages alone`(overflow: EventStream.Overflow) async {
+    @Test(arguments: [StreamOverflow.dropOldest, .dropNewest])
+    func `a later message carries the gap for those who read messages alone`(overflow: StreamOverflow) async {
         let queue = EventQueue(capacity: 2, overflow: overflow)
         for number in 1...5 { queue.push(self.message(number)) }
         var iterator = EventStream(queue: queue).makeAsyncIterator()
@@ -126,9 +126,9 @@ struct StreamOverflowTests {
         #expect(await self.items(of: queue) == ["gap 9999", "gap reconnected", "2", "gap reconnected", "2"])
     }
 
-    @Test(arguments: EventStream.Overflow.allCases)
+    @Test(arguments: StreamOverflow.allCases)
     func `whatever is sent is either delivered, in order, or counted where it is missing`(
-        overflow: EventStream.Overflow
+        overflow: StreamOverflow
     ) async {
         var generator = SeededGenerator(seed: 12)
         for round in 0..<200 {
@@ -158,9 +158,9 @@ struct StreamOverflowTests {
         }
     }
 
-    @Test(arguments: [EventStream.Overflow.dropOldest, .dropNewest])
+    @Test(arguments: [StreamOverflow.dropOldest, .dropNewest])
     func `the account is right when the reader and the connection are on different threads`(
-        overflow: EventStream.Overflow
+        overflow: StreamOverflow
     ) async {
         let queue = EventQueue(capacity: 8, overflow: overflow)
         let reader = Task {

@@ -14,6 +14,7 @@ private final class MirrorConnection: ManagedConnection {
         var lastID: UInt64 = 0
     }
 
+    let scheduler: any Scheduler = SystemScheduler.shared
     private let url: ConnectionURL
     private let guarded = Lock(State())
 
@@ -29,6 +30,17 @@ private final class MirrorConnection: ManagedConnection {
         self.change(to: .released, .requested)
     }
     func settle(within limit: Duration) async {}
+    func suspend(_ reason: LinkspanError, patience: Duration?) {}
+    func resume(within spread: Duration) {}
+    func adjust(_ options: ConnectionOptions) throws(LinkspanError) { throw Self.unsupported }
+    func move(to configuration: ConnectionConfiguration) throws(LinkspanError) { throw Self.unsupported }
+    var commands: [Command] { get async { [] } }
+    func cancelCommands(where isMeant: @escaping @Sendable (Command) -> Bool) {}
+    func onAnyOutgoing(_ handler: @escaping @Sendable (Command) -> Void) throws(LinkspanError) -> Subscription {
+        throw Self.unsupported
+    }
+    func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {}
+    private static let unsupported = LinkspanError(.unsupported, "not in this test")
     func cancel(_ id: Command.ID) {}
 
     func perform(_ command: Command) throws(LinkspanError) {

@@ -62,7 +62,7 @@ struct IdentityTests {
         let (one, other) = (Credentials(auth: .json("1")), Credentials(auth: .json("2")))
         #expect(CredentialSource.fixed(one) == .fixed(one))
         #expect(CredentialSource.fixed(one) != .fixed(other))
-        #expect(CredentialSource.fixed(.none) == .none)
+        #expect(CredentialSource.fixed(Credentials()) == .none)
         #expect(CredentialSource.fixed(one, account: "a") != .fixed(one, account: "b"))
         let provider = CredentialSource.user("ann")
         let copy = provider
@@ -111,8 +111,8 @@ struct IdentityTests {
     func `policies of functions and greetings are shared by instance`() throws {
         let policy = RetryPolicy { _ in nil }
         #expect(policy.description != RetryPolicy { _ in nil }.description)
-        let three = RetryPolicy.backoff(Backoff(), limit: 3).description
-        #expect(RetryPolicy.backoff(Backoff(), limit: 3).description == three)
+        let three = RetryPolicy.backoff(limit: 3).description
+        #expect(RetryPolicy.backoff(limit: 3).description == three)
         #expect(RetryPolicy.standard.description != three)
         let greeting = Greeting("hello") { _ in }
         let copy = greeting
@@ -203,7 +203,7 @@ struct IdentityTests {
         }
         let handler = try configuration(.fixed(.auth("ann"))).connect(by: self.harness.manager)
         self.harness.scheduler.settle()
-        #expect(handler.status.resumption?.state.exposed == "session of ann")
+        #expect(handler.status.resumption?.exposed == "session of ann")
         for peer in self.harness.transport.openPeers { peer.drop() }
         self.harness.scheduler.advance(by: .seconds(5))
         #expect(transport.shown == [nil, "session of ann"])
@@ -286,7 +286,7 @@ private struct ResumingTransport: Transport {
     init(base: ScriptedTransport) { self.base = base }
 
     /// What links were to resume from, in their order.
-    var shown: [String?] { self.requests.withLock { $0.map { $0.resumption?.state.exposed } } }
+    var shown: [String?] { self.requests.withLock { $0.map { $0.resumption?.exposed } } }
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
         self.requests.withLock { $0.append(request) }
@@ -303,7 +303,7 @@ private final class ResumingLink: Link {
         self.token = token
     }
 
-    var resumption: Resumption? { Resumption(state: Secret("session of \(self.token)")) }
+    var resumption: Secret? { Secret("session of \(self.token)") }
     func open() { self.base.open() }
     func send(_ message: OutboundMessage) -> SendAcceptance { self.base.send(message) }
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance { self.base.reply(to: id, with: payload) }
@@ -327,6 +327,7 @@ private struct CuriousFactory: ConnectionFactory {
 }
 
 private final class CuriousConnection: ManagedConnection {
+    let scheduler: any Scheduler = SystemScheduler.shared
     private let guarded: Lock<(url: ConnectionURL, state: ConnectionState)>
     private let probe: @Sendable () -> Void
 
@@ -347,6 +348,16 @@ private final class CuriousConnection: ManagedConnection {
         self.guarded.withLock { $0.url = configuration.url }
     }
     func settle(within limit: Duration) async {}
+    func suspend(_ reason: LinkspanError, patience: Duration?) {}
+    func resume(within spread: Duration) {}
+    func adjust(_ options: ConnectionOptions) throws(LinkspanError) { throw Self.unsupported }
+    var commands: [Command] { get async { [] } }
+    func cancelCommands(where isMeant: @escaping @Sendable (Command) -> Bool) {}
+    func onAnyOutgoing(_ handler: @escaping @Sendable (Command) -> Void) throws(LinkspanError) -> Subscription {
+        throw Self.unsupported
+    }
+    func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async {}
+    private static let unsupported = LinkspanError(.unsupported, "not in this test")
     func cancel(_ id: Command.ID) {}
     func perform(_ command: Command) throws(LinkspanError) {}
     func subscribe(

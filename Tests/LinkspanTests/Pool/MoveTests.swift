@@ -23,12 +23,12 @@ struct MoveTests {
         try handler.on("news") { message in heard.withLock { $0.append(message.event) } }
         let states = Lock<[String]>([])
         let news = handler.onStateChange { change in
-            states.withLock { $0.append("\(change.to.rawValue) \(change.reason.error?.code.rawValue ?? "-")") }
+            states.withLock { $0.append("\(change.to) \(change.reason.error?.code.rawValue ?? "-")") }
         }
         let next = try self.harness.configuration("scripted://other")
         #expect(try self.harness.manager.move(handler, to: next))
         self.harness.scheduler.settle()
-        #expect(handler.url.text == "scripted://other/")
+        #expect(handler.status.url.text == "scripted://other/")
         #expect(handler.state == .connected)
         #expect(states.withLock { $0 } == ["connected -", "disconnected moved", "reconnecting moved", "connected -"])
         let urls = self.harness.transport.peers.map { $0.request.url.text }
@@ -93,10 +93,10 @@ struct MoveTests {
         }
         #expect(taken?.code == .conflictingOptions)
         let fixed = #expect(throws: LinkspanError.self) {
-            let next = try self.harness.configuration("scripted://new") { $0.deliveries.key = .lastArgument }
+            let next = try self.harness.configuration("scripted://new") { $0.deliveries.appendsKey = true }
             try self.harness.manager.move(handler, to: next)
         }
-        #expect(fixed?.message == "a connection keeps for life: deliveries.key")
+        #expect(fixed?.message == "a connection keeps for life: deliveries.appendsKey")
         #expect(
             self.harness.manager.statistics.map { $0.status.url.text } == ["scripted://other/", "scripted://server/"])
         #expect(self.harness.transport.peers.count == 2)

@@ -327,7 +327,7 @@ private struct LoopbackRule: KeeperRule {
     let heard = Counter()
 
     func canExecute(_ kept: KeptConnection) -> Bool {
-        kept.signal == .pathLost && kept.connection.url.text.contains("localhost")
+        kept.signal == .pathLost && kept.connection.status.url.text.contains("localhost")
     }
 
     func execute(_ kept: KeptConnection) { self.heard.increment() }

@@ -62,7 +62,7 @@ struct RetryPolicyTests {
     func `what the server asks for is waited for five minutes at most, or as the app says`() {
         let year = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(31_536_000))
         #expect(RetryPolicy.standard.delay(for: self.question(1, error: year)) == .seconds(300))
-        let patient = RetryPolicy.backoff(Backoff(retryAfterCap: .seconds(3_600)))
+        let patient = RetryPolicy.backoff(retryAfterCap: .seconds(3_600))
         #expect(patient.delay(for: self.question(1, error: year)) == .seconds(3_600))
     }
 
@@ -74,8 +74,13 @@ struct RetryPolicyTests {
     }
 
     @Test
+    func `the defaults of a back-off are those of the standard policy`() {
+        #expect(RetryPolicy.backoff().description == RetryPolicy.standard.description)
+    }
+
+    @Test
     func `a limit ends it`() {
-        let policy = RetryPolicy.backoff(Backoff(), limit: 3)
+        let policy = RetryPolicy.backoff(limit: 3)
         #expect(policy.delay(for: self.question(3)) != nil)
         #expect(policy.delay(for: self.question(4)) == nil)
         #expect(RetryPolicy.never.delay(for: self.question(1)) == nil)

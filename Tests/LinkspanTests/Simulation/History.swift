@@ -124,7 +124,7 @@ extension History {
     mutating func record(_ change: StateChange, at time: Duration) {
         self.states.append(change.to)
         if change.from == .connected { self.losses.append(time) }
-        self.fold("state \(change.from.rawValue) \(change.to.rawValue) \(change.sequence)", time)
+        self.fold("state \(change.from) \(change.to) \(change.sequence)", time)
     }
 
     /// Everything has had time to end.

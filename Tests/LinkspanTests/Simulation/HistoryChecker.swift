@@ -90,7 +90,7 @@ extension History {
             return .init(.stuck, "\(call.name) had \(timeout) and took \(end.time - call.time)")
         }
         if let quietState, quietState != .connected {
-            violations.append(.init(.stuck, "the connection is \(quietState.rawValue) after the last fault"))
+            violations.append(.init(.stuck, "the connection is \(quietState) after the last fault"))
         }
         return violations + self.unrepeated
     }

@@ -211,7 +211,7 @@ extension SimulatedWorld {
     /// To the other of two addresses of the same server.
     private func move(_ handler: ConnectionHandler) {
         guard let plan = self.plan.withLock({ $0 }) else { return }
-        let text = handler.url.text.hasSuffix("elsewhere") ? "scripted://server" : "scripted://server/elsewhere"
+        let text = handler.status.url.text.hasSuffix("elsewhere") ? "scripted://server" : "scripted://server/elsewhere"
         guard let url = try? ConnectionURL(text) else { return }
         let next = ConnectionConfiguration(
             url: url, transport: plan.transport, options: plan.options, credentials: plan.credentials)
@@ -222,7 +222,7 @@ extension SimulatedWorld {
     private func adjust(_ handler: ConnectionHandler) {
         guard var options = self.plan.withLock({ $0 })?.options else { return }
         options.buffer.commands = self.chance.number(5...80)
-        options.retry = self.chance.element([.standard, .backoff(Backoff(), limit: 200)])
+        options.retry = self.chance.element([.standard, .backoff(limit: 200)])
         _ = try? self.manager.adjust(handler, options)
     }
 
@@ -272,7 +272,7 @@ extension SimulatedWorld {
     }
 
     private func cancelCommands(on handler: ConnectionHandler) {
-        let stage = self.chance.element([CommandStatus.Stage.waiting, .interrupted, .underWay])
+        let stage = self.chance.element([Command.Stage.waiting, .interrupted, .underWay])
         let orderingKey = self.delivery
         switch self.chance.number(0...2) {
         case 0: handler.cancelCommands { $0.stage == stage }

@@ -14,14 +14,15 @@ struct Harness: Sendable {
 
     init(
         credentials: CredentialSource = .none, random: @escaping @Sendable () -> Double = { 0.5 },
-        options: (inout ConnectionOptions) -> Void = { _ in }, script: @escaping @Sendable (Int) -> LinkScript
+        logger: Logger = Logger(label: "test"), options: (inout ConnectionOptions) -> Void = { _ in },
+        script: @escaping @Sendable (Int) -> LinkScript
     ) throws {
         self.scheduler = VirtualScheduler()
         self.transport = ScriptedTransport(scheduler: self.scheduler, script: script)
         let configuration = try ConnectionBuilder("scripted://server").transport(self.transport)
             .credentials(credentials).options(options).build()
         let environment = ConnectionEnvironment(
-            scheduler: self.scheduler, random: random, logger: Logger(label: "test"), observer: nil)
+            scheduler: self.scheduler, random: random, logger: logger, observer: nil)
         self.connection = PooledConnection(id: 1, configuration: configuration, environment: environment)
         self.recorder = EventRecorder()
         let recorder = self.recorder
@@ -104,4 +105,14 @@ extension Payload {
     static func json(_ text: String) -> Payload { Payload(trustedElements: Array(text.utf8)[...]) }
 
     var text: String { String(decoding: self.elements, as: UTF8.self) }
+}
+
+extension Connection {
+    /// Calls `handler` with the messages of an event and the marks between them.
+    @discardableResult
+    func onItems(
+        _ event: String?, _ handler: @escaping @Sendable (EventItem) -> Void
+    ) throws(LinkspanError) -> Subscription {
+        try self.subscribe(to: event, once: false, onMark: { handler(.continuity($0)) }, { handler(.message($0)) })
+    }
 }

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 /// Links that open at once and reply at once, on the caller's thread: for tests with real threads.
 final class InstantTransport: Transport {
     let name = "instant"
-    let executor: any JobExecutor = DispatchExecutor(label: "instant")
+    let executor: any JobExecutor = SystemScheduler.makeExecutor(label: "instant")
     let schemes: Set<String> = ["instant"]
     private let open = Lock(0)
     private let onSend: (@Sendable (OutboundMessage) -> Void)?

@@ -13,8 +13,8 @@ struct SocketIORecovery: Sendable, Hashable {
 
 extension SocketIORecovery {
     /// Reads what ``exported`` wrote; nil when it is anything else.
-    init?(_ resumption: Resumption) {
-        guard let payload = try? Payload(checking: Array(resumption.state.exposed.utf8)[...]),
+    init?(_ resumption: Secret) {
+        guard let payload = try? Payload(checking: Array(resumption.exposed.utf8)[...]),
             let pid = payload[0]?.string, let offset = payload[1]?.string, payload[2] == nil,
             (1...Self.maximumLength).contains(pid.utf8.count),
             (1...RecoveryOffset.maximumLength).contains(offset.utf8.count)
@@ -23,9 +23,9 @@ extension SocketIORecovery {
     }
 
     /// The recovery for the next link, of this process or another; nil when there is nothing to resume from.
-    var exported: Resumption? {
+    var exported: Secret? {
         guard let offset = self.offset.latest, let payload = try? Payload(self.pid.exposed, offset) else { return nil }
-        return Resumption(state: Secret(String(decoding: payload.elements, as: UTF8.self)))
+        return Secret(String(decoding: payload.elements, as: UTF8.self))
     }
 
     /// The auth object with `pid` and `offset` merged in; `auth` is an object's text or empty.
