@@ -74,7 +74,7 @@ struct CoderMemberTests {
     }
 
     private struct Nesting: Encodable {
-        let witness: Witness
+        let witness: EncodesNothing
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: PayloadTestKey.self)
@@ -86,16 +86,16 @@ struct CoderMemberTests {
 
     @Test("what has encoded nothing is an empty object, and an error at the top")
     func nothingEncoded() throws {
-        let payload = try Payload(Nesting(witness: Witness()))
+        let payload = try Payload(Nesting(witness: EncodesNothing()))
         #expect(Self.text(payload) == #"{"a":[{}],"super":{}}"#)
-        #expect(throws: LinkspanError.self) { try Payload(Witness()) }
+        #expect(throws: LinkspanError.self) { try Payload(EncodesNothing()) }
     }
 
     @Test("nested containers keep nothing alive when the value is encoded")
     func freed() throws {
-        weak var kept: Witness?
+        weak var kept: EncodesNothing?
         do {
-            let witness = Witness()
+            let witness = EncodesNothing()
             kept = witness
             _ = try Payload(Nesting(witness: witness))
         }
@@ -168,16 +168,16 @@ struct CoderMemberTests {
     }
 }
 
-private final class Witness: Encodable, Sendable {
+private final class EncodesNothing: Encodable, Sendable {
     func encode(to encoder: any Encoder) throws {}
 }
 
 private struct PayloadTestKey: CodingKey {
     let stringValue: String
-    let witness: Witness?
+    let witness: EncodesNothing?
     var intValue: Int? { nil }
 
-    init(_ name: String, _ witness: Witness? = nil) {
+    init(_ name: String, _ witness: EncodesNothing? = nil) {
         self.stringValue = name
         self.witness = witness
     }
