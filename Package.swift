@@ -284,18 +284,24 @@ let tests: [Target] = [
             openCombine,
             .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: .when(platforms: [.linux])),
         ]),
+    // Where the tests of the outbox have their files.
+    .target(name: "OutboxFixtures", path: "Tests/OutboxFixtures", swiftSettings: settings),
+    // A file system for SQLite that tells what is written and when.
+    .target(
+        name: "CRecordingDisk", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")],
+        path: "Tests/CRecordingDisk"),
     test(
         "LinkspanOutbox",
         [
-            "LinkspanOutbox", "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanTesting", "LinkspanMessaging",
-            "LinkspanConfiguration", logging, grdb,
+            "LinkspanOutbox", "OutboxFixtures", "CRecordingDisk", "Linkspan", "LinkspanRuntime", "LinkspanInMemory",
+            "LinkspanTesting", "LinkspanMessaging", "LinkspanConfiguration", logging, grdb,
         ]),
     test("LinkspanOutboxCrypto", ["LinkspanOutboxCrypto", "LinkspanOutbox", "Linkspan", "LinkspanRuntime", crypto]),
     test(
         "LinkspanOutboxKill",
         [
-            "outbox-client", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanDevServer", "LinkspanInMemory",
-            "EventJournal",
+            "outbox-client", "OutboxFixtures", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanDevServer",
+            "LinkspanInMemory", "EventJournal", grdb,
         ]),
     test("LinkspanLWS", ["LinkspanLWS", "LinkspanNetwork", "LinkspanRuntime", "Linkspan"]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),

@@ -116,8 +116,11 @@ extension LinkspanError.Code {
     public static let protocolViolation = Self(rawValue: "protocolViolation")
     /// The peer ended the link because of a message: it is too large for the peer, or of a kind that it does not take.
     ///
-    /// Of a delivery: it ended its link in this way a second time, and is not sent again.
+    /// Of a delivery: it ended its link in this way a second time, or ``DeliveryOptions/replies`` reads a refusal in its
+    /// reply. It is not sent again.
     public static let messageRefused = Self(rawValue: "messageRefused")
+    /// The server has asked for a delivery to come later once too often; see ``DeliveryOptions/refusals``.
+    public static let setAside = Self(rawValue: "setAside")
     /// The server is there but cannot serve now: 5xx, 429, restarting.
     public static let serverUnavailable = Self(rawValue: "serverUnavailable")
     /// The server closed the connection on purpose and does not want it back.

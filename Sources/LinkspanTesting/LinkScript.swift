@@ -35,6 +35,9 @@ public struct LinkScript: Sendable {
     /// Whether the server resumes the former session, so that the client counts on having missed nothing; default:
     /// false.
     public var resumesSession = false
+    /// Whether the link tells what a later one resumes from: `session:count`, the number of the link and that of the messages
+    /// that have come from the server; default: false.
+    public var tellsResumption = false
     /// When the link is lost, counted from its opening; default: never.
     public var dropsAfter: Duration?
     /// With how many messages from the client the link is lost, the last of them included; default: never.

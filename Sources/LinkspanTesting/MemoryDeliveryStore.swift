@@ -22,8 +22,10 @@ public final class MemoryDeliveryStore: DeliveryStore {
         var undecided: Set<UInt64> = []
         var onCommit: CommitHandler = { _, decide in decide(nil) }
         var openings: [String?: Opening] = [:]
+        var sessions: [String?: StoredSession] = [:]
 
-        init(_ contents: [StoredDelivery]) {
+        init(_ contents: [StoredDelivery], _ sessions: [String?: StoredSession]) {
+            self.sessions = sessions
             self.contents = contents
             self.lastNumber = contents.last?.number ?? 0
         }
@@ -37,6 +39,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
     private struct Opening {
         /// The last row that there was.
         var last: UInt64
+        var hasTakenSession = false
         var waiting: [@Sendable (Result<Void, any Error>) -> Void] = []
     }
 
@@ -51,7 +54,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
         rowsOf former: MemoryDeliveryStore? = nil
     ) {
         self.executor = executor
-        self.state = Confined(State(former?.rows ?? []), to: executor)
+        self.state = Confined(State(former?.rows ?? [], former?.sessions ?? [:]), to: executor)
     }
 
     /// The committed rows, those with outcomes included, in the order of their numbers.
@@ -60,6 +63,9 @@ public final class MemoryDeliveryStore: DeliveryStore {
     public var rows: [StoredDelivery] {
         self.wait { self.state.value.contents.filter { !self.state.value.undecided.contains($0.number) } }
     }
+
+    /// What is known of the last session of each account.
+    public var sessions: [String?: StoredSession] { self.wait { self.state.value.sessions } }
 
     /// Has a handler decide about each row from now on; it is called on the executor.
     public func onCommit(_ handler: @escaping CommitHandler) { self.wait { self.state.value.onCommit = handler } }
@@ -160,8 +166,19 @@ extension MemoryDeliveryStore {
         next(.success(()))
     }
 
-    /// Erases all rows of an account.
+    /// Answers with the last session of an account, for the connection that has it open.
+    public func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void) {
+        guard self.state.value.openings[account]?.hasTakenSession == false else { return answer(.success(nil)) }
+        self.state.value.openings[account]?.hasTakenSession = true
+        answer(.success(self.state.value.sessions[account]))
+    }
+
+    /// Keeps the session of an account.
+    public func keep(_ session: StoredSession, account: String?) { self.state.value.sessions[account] = session }
+
+    /// Erases all rows of an account, and its session.
     public func erase(account: String?, _ answer: @escaping @Sendable () -> Void) {
+        self.state.value.sessions[account] = nil
         self.state.value.contents.removeAll { $0.account == account }
         answer()
     }

@@ -26,6 +26,8 @@ final class ScriptedLink: Link, Sendable {
         var unread: [OutboundMessage] = []
         var isFull = false
         var renewals: [Credentials] = []
+        /// Messages that have come from the server.
+        var heard = 0
     }
 
     let request: LinkRequest
@@ -121,6 +123,13 @@ final class ScriptedLink: Link, Sendable {
         return .accepted
     }
 
+    var resumption: Secret? {
+        self.withState { state in
+            guard state.script.tellsResumption, let peer = state.peer else { return self.request.resumption }
+            return Secret("\(peer.number):\(state.heard)")
+        }
+    }
+
     var openingStage: String? { self.withState { $0.phase == .opening ? "waiting for the script" : nil } }
 
     func renewCredentials(_ credentials: Credentials) -> Bool {
@@ -213,7 +222,9 @@ final class ScriptedLink: Link, Sendable {
             if case .opened = event { return state.phase == .open }
             return (state.phase == .open && !self.isHalfOpen(state)) || state.script.speaksAfterDrop
         }
-        if isHeard { self.receiver.receive([event]) }
+        guard isHeard else { return }
+        if case .message = event { self.withState { $0.heard += 1 } }
+        self.receiver.receive([event])
     }
 
     /// Ends the link behind what is under way to the client.

@@ -1,10 +1,12 @@
 internal import EventJournal
 internal import Foundation
+internal import GRDB
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import OutboxFixtures
 internal import Testing
 
 /// Kills a client process with an outbox again and again, and asks a server that recognises keys what has arrived.
@@ -40,6 +42,8 @@ struct KillTests {
         case offered
         /// K10: the log is being written into the database.
         case checkpointing
+        /// K11: the tables are being changed, inside the transaction.
+        case migrating
     }
 
     private static var kills: Int { ProcessInfo.processInfo.environment["TEST_KILLS"].flatMap(Int.init) ?? 12 }
@@ -68,6 +72,29 @@ struct KillTests {
         course.check()
         print("killed over \(wire.rawValue): \(course.figures)")
     }
+
+    #if os(Linux)
+    @Test(.enabled(if: SmallDisk.isAvailable), arguments: Wire.allCases)
+    func `what a client on a full disk was promised survives its death as it gives the reserve up`(
+        _ wire: Wire
+    ) async throws {
+        // K12, a third as often as the others together.
+        for _ in 0..<max(1, Self.kills / 3) {
+            let (effects, disk) = (Effects(), try SmallDisk(kilobytes: 4_096))
+            let server = DevServer(hub: effects.hub)
+            try await server.start()
+            let url = wire == .socketIO ? server.socketIOURL : server.webSocketURL
+            let errors = try Folder()
+            var course = Course(
+                effects: effects, server: server, arguments: ["--file", disk.folder.outbox, "--url", url],
+                errors: "\(errors.path)/errors")
+            try await course.killOnFullDisk()
+            try await course.drain()
+            await server.stop()
+            course.check()
+        }
+    }
+    #endif
 }
 
 /// A client that is killed again and again, what it was promised, and what the server saw.
@@ -122,6 +149,9 @@ private struct Course {
             arguments += ["--size", "3500000"]
             server.stall()
         case .checkpointing: arguments += ["--crash", "checkpointing:1"]
+        case .migrating:
+            try self.age()
+            arguments += ["--crash", "migrating:1"]
         default: arguments += ["--crash", "\(moment):\(count)"]
         }
         let client = try Victim(arguments, errors: self.errors)
@@ -141,6 +171,31 @@ private struct Course {
         self.note(lines)
         self.kills["\(moment)", default: 0] += 1
         self.drops += drops.withLock { $0 }
+    }
+
+    /// Runs the client until its disk is full, and then until it gives the reserve up for the first outcomes.
+    mutating func killOnFullDisk() async throws {
+        // Nothing is answered until the disk is full.
+        let isFull = Lock(false)
+        self.effects.onArrival { _ in isFull.withLock { $0 } }
+        let client = try Victim(
+            self.arguments + ["--run", "0", "--size", "20000", "--crash", "releasingReserve:1"], errors: self.errors)
+        try await client.lines.entries { $0.contains { $0?.hasPrefix("refused") == true } }
+        isFull.withLock { $0 = true }
+        let lines = try await client.end()
+        #expect(!client.hasFailed, "\(client.complaints)")
+        self.note(lines.filter { !$0.hasPrefix("refused") })
+        self.kills["releasingReserve", default: 0] += 1
+    }
+
+    /// Makes the file what the first version of the SDK left.
+    private func age() throws {
+        let queue = try DatabaseQueue(path: self.arguments[1])
+        try queue.writeWithoutTransaction { database in
+            try database.execute(
+                sql: "DROP TABLE IF EXISTS received; DROP TABLE IF EXISTS received_session; PRAGMA user_version = 1")
+        }
+        try queue.close()
     }
 
     /// Lets the client send all that is left.

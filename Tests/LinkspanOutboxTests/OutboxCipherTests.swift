@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Linkspan
 @testable import LinkspanOutbox
+internal import OutboxFixtures
 internal import Testing
 
 @Suite("A sealed outbox")

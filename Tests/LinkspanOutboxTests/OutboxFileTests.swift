@@ -2,6 +2,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanRuntime
 @testable import LinkspanOutbox
+internal import OutboxFixtures
 internal import Testing
 
 @Suite("The file of an outbox")

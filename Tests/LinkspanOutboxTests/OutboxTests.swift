@@ -2,6 +2,7 @@ internal import Linkspan
 @testable import LinkspanOutbox
 internal import LinkspanInMemory
 internal import LinkspanRuntime
+internal import OutboxFixtures
 internal import Testing
 
 @Suite("Outbox")

@@ -1,5 +1,6 @@
 internal import Linkspan
 @testable import LinkspanOutbox
+internal import OutboxFixtures
 internal import Testing
 
 @Suite("Time in an outbox")

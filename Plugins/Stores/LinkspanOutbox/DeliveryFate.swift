@@ -10,6 +10,8 @@ public enum DeliveryFate: Int, Sendable, Hashable, CaseIterable {
     case expired = 3
     /// The app cancelled it.
     case cancelled = 4
+    /// The server has asked too often for it to come later.
+    case setAside = 5
 
     /// What an outcome means.
     init(_ outcome: Result<Payload, LinkspanError>) {
@@ -17,6 +19,7 @@ public enum DeliveryFate: Int, Sendable, Hashable, CaseIterable {
         case .success: self = .delivered
         case .failure(let error) where error.code == .timedOut: self = .expired
         case .failure(let error) where error.code == .cancelled: self = .cancelled
+        case .failure(let error) where error.code == .setAside: self = .setAside
         case .failure: self = .rejected
         }
     }

@@ -30,7 +30,7 @@ extension Outbox {
         await withCheckedContinuation { continuation in
             self.executor.execute {
                 self.executor.execute {
-                    self.engine.value.suspend()
+                    self.engine.suspend()
                     continuation.resume()
                 }
             }
@@ -39,7 +39,7 @@ extension Outbox {
 
     /// Goes on after ``suspend()``.
     public func resume() {
-        self.executor.execute { if self.engine.value.resume() { self.performCalls() } }
+        self.executor.execute { if self.engine.resume() { self.performCalls() } }
     }
 
     /// What the file holds of one account.
@@ -77,40 +77,10 @@ extension Outbox {
     /// - Parameter account: whose outcomes; nil for connections without credentials.
     /// - Returns: the sequence.
     public func outcomes(account: String? = nil) -> AsyncThrowingStream<OutboxEntry, any Error> {
-        // Read in pages: the place of the last one that was brought, and the rest of its page.
-        let reader = Lock<(place: Int64, page: [OutboxEntry])>((0, []))
-        return AsyncThrowingStream {
-            while !Task.isCancelled {
-                let place = reader.withLock { reader in
-                    if reader.page.isEmpty { return Optional(reader.place) }
-                    return nil
-                }
-                guard let place else {
-                    return reader.withLock { reader in
-                        let next = reader.page.removeFirst()
-                        reader.place = next.place
-                        return next
-                    }
-                }
-                let page = try await self.ask { try $0.outcomes(account: account, after: place, limit: 64) }
-                if page.isEmpty { await self.waitForEnd(after: place) }
-                reader.withLock { $0.page = page }
-            }
-            return nil
-        }
-    }
-
-    /// Returns when there may be an outcome behind a place, or the task is cancelled.
-    private func waitForEnd(after place: Int64) async {
-        let wait = OutcomeWait(after: place)
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                self.executor.execute { self.engine.value.begin(wait) { continuation.resume() } }
-                // The handler below may have run too early to find it.
-                if Task.isCancelled { self.executor.execute { self.engine.value.end(wait) } }
-            }
-        } onCancel: {
-            self.executor.execute { self.engine.value.end(wait) }
+        self.pages(.outcomes) { table, place in
+            try table.outcomes(account: account, after: place, limit: 64)
+        } place: {
+            $0.place
         }
     }
 
@@ -142,6 +112,44 @@ extension Outbox {
 // MARK: - Asking
 
 extension Outbox {
+    /// Entries in the order of their places, page by page, and then each new one as it comes.
+    func pages<Entry: Sendable>(
+        _ kind: EntryWait.Kind, _ page: @escaping @Sendable (OutboxTable, _ after: Int64) throws -> [Entry],
+        place: @escaping @Sendable (Entry) -> Int64
+    ) -> AsyncThrowingStream<Entry, any Error> {
+        // The place of the last entry that was brought, and the rest of its page.
+        let reader = Lock<(place: Int64, page: [Entry])>((0, []))
+        return AsyncThrowingStream {
+            while !Task.isCancelled {
+                let after = reader.withLock { reader in reader.page.isEmpty ? reader.place : nil }
+                guard let after else {
+                    return reader.withLock { reader in
+                        let next = reader.page.removeFirst()
+                        reader.place = place(next)
+                        return next
+                    }
+                }
+                let entries = try await self.ask { try page($0, after) }
+                if entries.isEmpty { await self.wait(EntryWait(kind, after: after)) }
+                reader.withLock { $0.page = entries }
+            }
+            return nil
+        }
+    }
+
+    /// Returns when there may be an entry behind a place, or the task is cancelled.
+    private func wait(_ wait: EntryWait) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                self.executor.execute { self.engine.begin(wait) { continuation.resume() } }
+                // The handler below may have run too early to find it.
+                if Task.isCancelled { self.executor.execute { self.engine.end(wait) } }
+            }
+        } onCancel: {
+            self.executor.execute { self.engine.end(wait) }
+        }
+    }
+
     /// Performs `body` in the next transaction, and waits for its commit.
     func ask<Answer: Sendable>(
         _ body: @escaping @Sendable (inout OutboxTable) throws -> Answer
@@ -167,8 +175,8 @@ extension Outbox {
 
     /// Closes the file; called on the executor.
     func closeFile() {
-        self.engine.value.close()
+        self.engine.close()
         // Of a suspended outbox, calls are waiting.
-        if self.engine.value.resume() { self.performCalls() }
+        if self.engine.resume() { self.performCalls() }
     }
 }

@@ -1,5 +1,6 @@
 public import Linkspan
 internal import GRDB
+internal import LinkspanRuntime
 
 /// For whoever looks after an outbox: a support engineer, or a screen of the app that shows what waits.
 extension Outbox {
@@ -55,7 +56,9 @@ extension Outbox {
     /// - Throws: ``OutboxError``.
     @discardableResult
     public func retry(_ receipt: DeliveryReceipt, account: String? = nil) async throws(OutboxError) -> Bool {
-        try await self.ask { try $0.retry(key: receipt.key, account: account) }
+        let isThere = try await self.ask { try $0.retry(key: receipt.key, account: account) }
+        if isThere { self.executor.execute { self.engine.noteRetries(1) } }
+        return isThere
     }
 
     /// Writes all payloads and replies anew with the present cipher, or without one: after a change of its key, or when it
@@ -67,6 +70,11 @@ extension Outbox {
         while let number = last {
             last = try await self.ask { try $0.reseal(after: number, limit: 100) }
         }
+        var lastReceived: Int64? = 0
+        while let number = lastReceived {
+            lastReceived = try await self.ask { try $0.resealReceived(after: number, limit: 100) }
+        }
+        try await self.ask { try $0.resealSessions() }
     }
 
     /// Erases a row, whether it waits or not.

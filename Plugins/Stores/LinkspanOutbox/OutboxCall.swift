@@ -5,6 +5,8 @@ struct OutboxCall {
         case keep
         /// Records an outcome: may use the reserve, and is tried again later when it fails all the same.
         case end
+        /// Fails at once when the file is not to be had: a connection waits for it.
+        case glance
         /// Anything else.
         case other
     }

@@ -4,7 +4,9 @@ internal import Logging
 /// The outbox on its executor: gathers calls, and performs all that have come in one transaction.
 ///
 /// There is no timer in it: while a transaction is written, the calls behind it gather, and are the next one.
-final class OutboxEngine {
+///
+/// Unchecked because the compiler cannot see on which executor a caller is; ``Outbox`` asserts it.
+final class OutboxEngine: @unchecked Sendable {
     private let path: String
     private let options: OutboxOptions
     private let clock: OutboxClock
@@ -16,17 +18,23 @@ final class OutboxEngine {
     private var calls: [OutboxCall] = []
     /// Outcomes that could not be recorded, and are tried again with each transaction.
     private var unrecorded: [StoredDelivery] = []
-    private var waits: [(wait: OutcomeWait, answer: @Sendable () -> Void)] = []
+    private var waits: [(wait: EntryWait, answer: @Sendable () -> Void)] = []
     private var openings: [String?: Opening] = [:]
+    /// How many events of accounts could not be recorded, for the gaps that will tell.
+    private var missed: [String?: Int] = [:]
+    private let gauge: OutboxGauge
 
     /// An account that a connection has open, and the connections that wait for it.
     private struct Opening {
         /// The last row that there was.
         var last: UInt64
+        /// Whether somebody has asked for the account's last session.
+        var hasTakenSession = false
         var waiting: [@Sendable (Result<Void, any Error>) -> Void] = []
     }
 
-    init(path: String, options: OutboxOptions, clock: OutboxClock) {
+    init(path: String, options: OutboxOptions, clock: OutboxClock, gauge: OutboxGauge) {
+        self.gauge = gauge
         self.path = path
         self.options = options
         self.clock = clock
@@ -43,6 +51,10 @@ extension OutboxEngine {
     ///
     /// - Returns: whether that has to be begun; otherwise somebody else does.
     func add(_ call: OutboxCall) -> Bool {
+        if self.isSuspended, call.kind == .glance {
+            call.fail(OutboxError(.inUse, "'\(self.path)' is suspended"))
+            return false
+        }
         self.calls.append(call)
         return self.calls.count == 1
     }
@@ -52,13 +64,15 @@ extension OutboxEngine {
     /// - Returns: false when they go on waiting for the file.
     func performCalls() -> Bool {
         // They are performed when the outbox goes on.
-        guard !self.isSuspended else { return true }
+        guard !self.isSuspended, !self.calls.isEmpty else { return true }
         let calls = self.calls
         do {
             let file = try self.openFile()
             self.calls = []
             self.perform(calls, in: file)
         } catch  where error.code == .inUse && self.options.whenInUse == .wait {
+            for call in calls where call.kind == .glance { call.fail(error) }
+            self.calls.removeAll { $0.kind == .glance }
             return false
         } catch {
             self.calls = []
@@ -99,9 +113,11 @@ extension OutboxEngine {
         do throws(OutboxError) {
             let begin = ContinuousClock.now
             let answers = try file.perform(calls)
-            self.meters.committed(file.totals, in: ContinuousClock.now - begin)
+            let now = ContinuousClock.now
+            self.meters.committed(file.totals, in: now - begin)
+            if self.gauge.show(file.totals, at: now, oldest: file.oldestAge) { self.meters.aged(self.gauge.oldest) }
             for answer in answers { answer() }
-            self.endWaits { file.totals.lastEnded > $0.place }
+            self.endWaits { $0.isOver(file.totals) }
             file.checkpoint()
         } catch {
             // One by one, so that one that cannot be done leaves the others alone.
@@ -112,7 +128,7 @@ extension OutboxEngine {
     private func performAlone(_ call: OutboxCall, in file: OutboxFile, isSecondTry: Bool = false) {
         do throws(OutboxError) {
             for answer in try file.perform([call]) { answer() }
-            self.endWaits { file.totals.lastEnded > $0.place }
+            self.endWaits { $0.isOver(file.totals) }
         } catch {
             if !isSecondTry, self.hasMended(file, after: error, for: call) {
                 self.performAlone(call, in: file, isSecondTry: true)
@@ -141,6 +157,20 @@ extension OutboxEngine {
         default:
             return false
         }
+    }
+
+    /// Counts deliveries that are sent again.
+    func noteRetries(_ count: Int) { self.meters.retried(count) }
+
+    /// How many events of an account were missed, which is told now.
+    func takeMissed(_ account: String?) -> Int { self.missed.removeValue(forKey: account) ?? 0 }
+
+    /// Remembers that events could not be recorded.
+    func miss(_ count: Int, _ account: String?) {
+        if self.missed[account] == nil {
+            self.options.logger.error("Received events cannot be recorded", metadata: ["path": "\(self.path)"])
+        }
+        self.missed[account, default: 0] += count
     }
 
     /// Remembers an outcome that could not be recorded.
@@ -173,19 +203,19 @@ extension OutboxEngine {
     }
 }
 
-// MARK: - Outcomes
+// MARK: - Waiting for entries
 
 extension OutboxEngine {
-    /// Answers when there is an outcome behind a place.
-    func begin(_ wait: OutcomeWait, _ answer: @escaping @Sendable () -> Void) {
-        guard !self.isClosed, self.file.map({ $0.totals.lastEnded <= wait.place }) ?? true else { return answer() }
+    /// Answers when there is an entry behind a place.
+    func begin(_ wait: EntryWait, _ answer: @escaping @Sendable () -> Void) {
+        guard !self.isClosed, self.file.map({ !wait.isOver($0.totals) }) ?? true else { return answer() }
         self.waits.append((wait, answer))
     }
 
     /// Answers a wait that is over; nothing happens when it was answered.
-    func end(_ wait: OutcomeWait) { self.endWaits { $0 === wait } }
+    func end(_ wait: EntryWait) { self.endWaits { $0 === wait } }
 
-    private func endWaits(where isOver: (OutcomeWait) -> Bool) {
+    private func endWaits(where isOver: (EntryWait) -> Bool) {
         guard !self.waits.isEmpty else { return }
         let over = self.waits.filter { isOver($0.wait) }
         self.waits.removeAll { isOver($0.wait) }
@@ -193,11 +223,27 @@ extension OutboxEngine {
     }
 }
 
-/// Somebody who waits for an outcome behind a place.
-final class OutcomeWait: Sendable {
-    let place: Int64
+/// Somebody who waits for an entry behind a place.
+final class EntryWait: Sendable {
+    enum Kind {
+        case outcomes, received
+    }
 
-    init(after place: Int64) { self.place = place }
+    private let kind: Kind
+    private let place: Int64
+
+    init(_ kind: Kind, after place: Int64) {
+        self.kind = kind
+        self.place = place
+    }
+
+    /// Whether there is an entry behind the place, or was one.
+    func isOver(_ totals: OutboxTotals) -> Bool {
+        switch self.kind {
+        case .outcomes: totals.lastEnded > self.place
+        case .received: totals.lastReceived > self.place
+        }
+    }
 }
 
 // MARK: - Accounts
@@ -211,6 +257,13 @@ extension OutboxEngine {
         }
         self.openings[account] = Opening(last: last)
         answer(.success(()))
+    }
+
+    /// Whether the one who asks for the last session of an account may go on with it: only the first who opened it.
+    func takesSession(_ account: String?) -> Bool {
+        guard self.openings[account]?.hasTakenSession == false else { return false }
+        self.openings[account]?.hasTakenSession = true
+        return true
     }
 
     /// The last row that was there when an account was opened.

@@ -24,4 +24,8 @@ public struct OutboxFigures: Sendable, Hashable {
     public var oldest: Duration?
     /// Outcomes that are not confirmed.
     public var outcomes: Int
+    /// Those among them that were set aside.
+    public var setAside: Int
+    /// Events that were received and are not confirmed.
+    public var received: Int
 }

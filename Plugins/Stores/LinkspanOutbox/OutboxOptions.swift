@@ -22,6 +22,17 @@ public struct OutboxOptions: Sendable {
     ///
     /// Default nil: they are written as they are.
     public var cipher: (any OutboxCipher)?
+    /// Events that wait to be confirmed; what goes beyond is dropped, and a gap marks its place. See
+    /// ``Outbox/record(_:of:account:)``.
+    ///
+    /// Default 100,000.
+    public var received = 100_000
+    /// Whether deliveries without a key of the app's own get keys of the form `producer.session.lane.count`, for a server
+    /// that remembers one count and one reply for all that precedes it, instead of each key.
+    ///
+    /// A lane is an ordering key; all but the count tells it from any other of any file. Within a lane counts rise, and may
+    /// leave numbers out. Default false.
+    public var countsKeys = false
     /// What is done about a file that another process has open.
     ///
     /// Default ``Contention/fail``.

@@ -34,6 +34,25 @@ public final class HubPeer: @unchecked Sendable {
         self.hub.confined { self.handlers[event] = handler }
     }
 
+    /// Sets the handler of one event that clients deliver with a key as the last argument; see
+    /// `DeliveryOptions.appendsKey`.
+    ///
+    /// Of each key the handler is called once, and its answer goes to each repetition too, over whatever link it comes: the
+    /// hub remembers the newest 100,000 keys of each account. A message without a key gets no answer.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - account: whose keys they are, by the credentials of the client: others may have the same.
+    ///   - handler: applies the message, and returns the answer.
+    public func onDelivery(
+        _ event: String, account: String = "", _ handler: @escaping @Sendable (HubMessage) -> Payload
+    ) {
+        self.on(event) { message in
+            guard let key = message.payload.values.last?.string else { return }
+            message.reply(self.hub.answers.answer(to: key, account: account) { handler(message) })
+        }
+    }
+
     /// Sets the handler of every event that has none of its own.
     public func onOther(_ handler: @escaping Handler) { self.hub.confined { self.fallback = handler } }
 

@@ -34,6 +34,7 @@ public final class InMemoryHub: Sendable {
     /// Where the hub and its clients' connections live.
     public let executor: any JobExecutor
     let work: HubWork
+    let answers = HubAnswers()
     /// Guards the roster, which is read from any thread.
     private let state = Lock(State())
 

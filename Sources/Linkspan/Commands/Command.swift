@@ -55,6 +55,7 @@ public struct Command: Sendable {
         var orderingKey = ""
         var timeout: Duration?
         var key: String?
+        var hasMadeKey = false
         var stage: Stage?
         var isRestored = false
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
@@ -201,6 +202,15 @@ extension Command {
         set { self.rest.key = newValue }
     }
 
+    /// Whether the SDK has made the key.
+    var hasMadeKey: Bool { self.box?.rest.hasMadeKey ?? false }
+
+    /// Gives a delivery without a key of its own one that the SDK makes.
+    mutating func makeKey(_ prefix: String) {
+        self.rest.key = "\(prefix).\(self.id.number)"
+        self.rest.hasMadeKey = true
+    }
+
     /// Where it is, as its connection says (``ManagedConnection/commands``); nil for one that no connection has listed.
     public var stage: Stage? {
         get { self.box?.rest.stage }
@@ -265,6 +275,11 @@ extension Command {
 
     func fail(_ code: LinkspanError.Code, _ certainty: LinkspanError.Certainty, _ message: String) -> Effect {
         .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))
+    }
+
+    /// What a reply says that is no success.
+    func failure(_ code: LinkspanError.Code, _ message: String, details: Payload) -> LinkspanError {
+        LinkspanError(code, "'\(self.event)' \(message)", certainty: .unknown, details: details)
     }
 }
 

@@ -136,6 +136,18 @@ extension CommandStateMachine {
         let session = self.ledger.beginSession()
         self.queues.holdNew()
         effects.append(.callStore(.open(account: self.ledger.account, session: session)))
+        effects.append(.callStore(.session(account: self.ledger.account, session: session)))
+    }
+
+    /// Whether an answer belongs to the present opening of the account.
+    func isCurrent(storeSession: UInt64) -> Bool { self.ledger.session == storeSession }
+
+    /// The account whose session is to be kept; nil while the store has not opened it.
+    var openAccount: String?? {
+        switch self.ledger.backlog {
+        case .closed, .opening: nil
+        case .loading, .complete: .some(self.ledger.account)
+        }
     }
 
     /// Closes the account, so that another connection may have it.
@@ -263,5 +275,6 @@ extension StoredDelivery {
         self.init(
             key: key, account: account, orderingKey: orderingKey, event: command.event, payload: command.payload,
             timeout: command.timeout, isCompressible: command.message.isCompressible)
+        self.hasMadeKey = command.hasMadeKey
     }
 }

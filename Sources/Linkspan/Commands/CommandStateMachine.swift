@@ -460,6 +460,23 @@ extension CommandStateMachine {
 // MARK: - Ends of commands
 
 extension CommandStateMachine {
+    /// What a reply makes of the command that it answers; nil for a delivery that is to be sent again.
+    mutating func outcome(ofReply reply: consuming Payload, to requestID: UInt64) -> Result<Payload, LinkspanError>? {
+        let reply = reply.detached()
+        guard let policy = self.delivery.replies, let command = self.awaited[requestID],
+            case .deliver(let orderingKey) = command.kind
+        else { return .success(reply) }
+        switch policy.verdict(of: reply) {
+        case .taken: return .success(reply)
+        case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
+        case .later:
+            // Until then it counts as unanswered.
+            guard self.queues.noteRefusal(orderingKey: orderingKey) >= self.delivery.refusals else { return nil }
+            let fate = "was set aside: the server has asked \(self.delivery.refusals) times for it to come later"
+            return .failure(command.failure(.setAside, fate, details: reply))
+        }
+    }
+
     /// The command that a reply answers; nil for late and unknown replies, which are counted.
     mutating func takeAwaited(_ requestID: UInt64, effects: inout Deque<Effect>) -> Command? {
         guard let command = self.awaited.removeValue(forKey: requestID) else {

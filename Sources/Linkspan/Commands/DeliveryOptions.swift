@@ -16,6 +16,15 @@ public struct DeliveryOptions: Sendable, Hashable {
     ///
     /// Default nil. Attempts that no link took do not count.
     public var attempts: Int?
+    /// What replies say; nil when each reply means that the delivery was taken.
+    ///
+    /// Default nil.
+    public var replies: ReplyPolicy?
+    /// After how many replies that say ``ReplyPolicy/Verdict/later`` a delivery is set aside: it fails with code `setAside`
+    /// and the last reply as the details, and the next of its ordering key goes on.
+    ///
+    /// Default 20, counted within a process.
+    public var refusals = 20
     /// Whether a delivery's key is sent as a string behind its other arguments, for a server that recognises by it a
     /// delivery that it has had before.
     ///

@@ -21,6 +21,8 @@ struct DeliveryQueues: Sendable {
         var isReady = false
         /// How often the head was given to a link, be it this one or an earlier one.
         var attempts = 0
+        /// How often the server has asked for the head to come later.
+        var refusals = 0
         /// Whether a link ended because of a message while the head was under way.
         var isSuspect = false
         /// The head's number on this link.
@@ -53,6 +55,7 @@ struct DeliveryQueues: Sendable {
         mutating func beginAnew() {
             self.isUnderWay = false
             self.attempts = 0
+            self.refusals = 0
             self.isSuspect = false
             self.requestID = nil
         }
@@ -279,6 +282,14 @@ extension DeliveryQueues {
     func attempts(of id: Command.ID, orderingKey: String) -> Int? {
         guard let entry = self.queues[orderingKey], entry.waiting.first?.id == id else { return nil }
         return entry.attempts
+    }
+
+    /// Counts that the server has asked for the head to come later.
+    ///
+    /// - Returns: how often it has.
+    mutating func noteRefusal(orderingKey: String) -> Int {
+        self.queues[orderingKey]?.refusals += 1
+        return self.queues[orderingKey]?.refusals ?? 0
     }
 
     /// The head was not given to the link after all, and stays first.

@@ -58,6 +58,43 @@ public protocol DeliveryStore: AnyObject, Sendable {
 
     /// Erases all rows of an account, with their outcomes; answers when that is done, or cannot be.
     func erase(account: String?, _ answer: @escaping @Sendable () -> Void)
+
+    /// Answers with the last session of an account, so that the next one may go on where it was; nil when there was none,
+    /// or another connection has the account open.
+    ///
+    /// Asked behind each ``open(account:_:)``; the first attempt waits for the answer.
+    func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void)
+
+    /// Keeps what is known of the present session of an account that is open.
+    ///
+    /// Called at most once a second, behind the listeners of all that the session has brought so far.
+    func keep(_ session: StoredSession, account: String?)
+
+    /// What it holds, in a sentence for ``Connection/explain()``; asked from any thread.
+    var summary: String? { get }
+}
+
+// A store of deliveries alone.
+extension DeliveryStore {
+    /// Knows of no session.
+    public func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void) {
+        answer(.success(nil))
+    }
+
+    /// Keeps nothing.
+    public func keep(_ session: StoredSession, account: String?) {}
+
+    /// Nothing to say.
+    public var summary: String? { nil }
+}
+
+/// What the next process of an account has to know of its last session with the server.
+public struct StoredSession: Sendable, Hashable {
+    /// What the session is resumed from; nil when its server does not resume sessions, or the app has left it.
+    public var resumption: Secret?
+
+    /// Makes a session.
+    public init(resumption: Secret?) { self.resumption = resumption }
 }
 
 extension DeliveryStore {
@@ -87,6 +124,8 @@ public struct StoredDelivery: Sendable {
     public var timeout: Duration?
     /// Whether it may be compressed, where client and server have agreed on compression.
     public var isCompressible: Bool
+    /// Whether the SDK has made the key, so that the store may give it another one as it keeps the row.
+    public var hasMadeKey = false
     /// Its place among the rows of the store, which gives it when it keeps the row; from 1.
     public var number: UInt64 = 0
     /// What became of it; nil while it waits.

@@ -6,12 +6,14 @@ enum StoreCall: Sendable {
     case end(StoredDelivery)
     case find(key: String, account: String?, session: UInt64)
     case close(account: String?)
+    case session(account: String?, session: UInt64)
+    case keepSession(StoredSession, account: String?)
 
     /// Whether the connection is not settled before it is answered.
     var isWrite: Bool {
         switch self {
         case .keep, .end: true
-        case .open, .load, .find, .close: false
+        case .open, .load, .find, .close, .session, .keepSession: false
         }
     }
 
@@ -41,6 +43,12 @@ enum StoreCall: Sendable {
             }
         case .close(let account):
             store.close(account: account)
+        case .session(let account, let session):
+            store.session(account: account) { result in
+                answer { $0.formerSessionKnown(session: session, result) }
+            }
+        case .keepSession(let session, let account):
+            store.keep(session, account: account)
         }
     }
 }

@@ -165,7 +165,10 @@ extension ConnectionCore {
         self.credentials = ConnectionCredentials(next)
         self.latestLink = nil
         self.adopt(next)
-        if hasOtherSource { self.commands.changeAccount(next.source.account, effects: &self.effects) }
+        if hasOtherSource {
+            if self.store != nil { self.sessions = StoredSessions() }
+            self.commands.changeAccount(next.source.account, effects: &self.effects)
+        }
         self.probe?.moved(to: Self.observed(self.id, next))
         self.run { $0.move(LinkspanError(.moved, "the connection moves to another endpoint"), now: now) }
         self.environment.attempts.spend(now: now)
@@ -231,7 +234,9 @@ extension ConnectionCore {
     /// What the next link resumes from.
     var resumption: Secret? {
         guard self.machine.state != .released else { return nil }
-        guard let latest = self.latestLink else { return self.destination.resumption }
+        guard let latest = self.latestLink else {
+            return self.destination.resumption ?? self.sessions?.former?.resumption
+        }
         return self.machine.isLeft ? nil : latest.resumption
     }
 }

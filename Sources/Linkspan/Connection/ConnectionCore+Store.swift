@@ -2,7 +2,10 @@ internal import Logging
 
 /// Answers of the store, on the connection's executor.
 extension ConnectionCore {
-    func openStore() { self.commands.openStore(effects: &self.effects) }
+    func openStore() {
+        self.sessions = StoredSessions()
+        self.commands.openStore(effects: &self.effects)
+    }
 
     func storeOpened(_ account: String?, session: UInt64, _ result: Result<Void, any Error>) {
         self.commands.storeOpened(account, session: session, result, effects: &self.effects)
@@ -28,6 +31,34 @@ extension ConnectionCore {
             metadata: ["url": "\(self.destination.url)", "error": "\(error)"])
         _ = self.later(at: self.now + .seconds(5)) { core in
             core.commands.retryStore(session: session, effects: &core.effects)
+        }
+    }
+}
+
+// MARK: - Sessions
+
+extension ConnectionCore {
+    /// The store has answered what it knows of the account's last session; one that cannot be read is as good as none.
+    func formerSessionKnown(session: UInt64, _ result: Result<StoredSession?, any Error>) {
+        guard self.commands.isCurrent(storeSession: session) else { return }
+        let former = try? result.get()
+        if former != nil { self.machine.followsFormerSession() }
+        if let attempt = self.sessions?.answered(former) { self.effects.append(attempt) }
+        self.isResumptionStale = true
+    }
+
+    /// Has the store keep what the next process resumes from; called behind the listeners of what has come.
+    func keepSession() {
+        guard self.sessions != nil, self.machine.wasEverConnected, let account = self.commands.openAccount else {
+            return
+        }
+        switch self.sessions?.next(StoredSession(resumption: self.publishedResumption), now: self.now) {
+        case .keep(let session): self.tellStore(.keepSession(session, account: account))
+        case .wait(let due):
+            _ = self.later(at: due) {
+                $0.sessions?.hasTimer = false; $0.keepSession()
+            }
+        case nil: ()
         }
     }
 }

@@ -53,6 +53,8 @@ final class ConnectionCore {
     /// Links that were told to end and have not ended yet.
     var endingLinks = 0
     var farewells: [Promise<Void>] = []
+    /// What the store knows of the account's sessions; nil without a store.
+    var sessions: StoredSessions?
     /// What the store is asked at the end of the turn.
     private var storeCalls: [StoreCall] = []
     /// Rows and outcomes that the store has not committed yet.
@@ -91,6 +93,8 @@ final class ConnectionCore {
         self.isTraced = configuration.destination.options.trace > 0
         self.slowListeners = SlowListeners(limit: configuration.destination.options.slowListener)
         self.publishedResumption = configuration.destination.resumption
+        if self.store != nil { self.sessions = StoredSessions() }
+        if self.publishedResumption != nil { self.machine.followsFormerSession() }
     }
 
     /// What a core begins with.
@@ -137,7 +141,10 @@ extension ConnectionCore {
             self.rearm()
             self.publishLoad(hasTaken: hasTaken || self.hasTaken)
             self.hasTaken = false
-            if self.isResumptionStale { self.publishResumption() }
+            if self.isResumptionStale {
+                self.publishResumption()
+                self.keepSession()
+            }
         }
         // Behind the turn: whatever the store's executor runs at once is not part of it.
         if !self.storeCalls.isEmpty { self.handOverStoreCalls() }
@@ -181,6 +188,7 @@ extension ConnectionCore {
         switch effect {
         // A link is made and called on its own executor.
         case .openLink where self.nextExecutor != nil: self.deferred.append(effect)
+        case .openLink where self.sessions?.mustWait(effect) == true: ()
         case .announce(let change): self.announce(change)
         case .tellProgress(let progress): self.tell(.progress(progress))
         case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)

@@ -70,6 +70,7 @@ public struct ConnectionOptions: Sendable {
             "repeat":
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
                 + "\(self.deliveries.appendsKey ? "appends" : "none")/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
+            "replies": "\(self.deliveries.replies.map(\.description) ?? "all")/\(self.deliveries.refusals)",
             "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
             "greeting": self.greeting?.comparison ?? "none",
             "store": self.store.map(Self.describe) ?? "none",
@@ -104,7 +105,8 @@ public struct ConnectionOptions: Sendable {
         guard self.flush.commands > 0, self.flush.bytes > 0, self.flush.pause >= .zero else {
             throw LinkspanError(.invalidConfiguration, "a turn of the flush must have room for something")
         }
-        guard self.deliveries.repeatAfter > .zero, self.deliveries.attempts ?? 1 > 0 else {
+        guard self.deliveries.repeatAfter > .zero, self.deliveries.attempts ?? 1 > 0, self.deliveries.refusals > 0
+        else {
             throw LinkspanError(.invalidConfiguration, "deliveries must be sent at least once, and repeated later")
         }
         guard (0...65_536).contains(self.trace) else {

@@ -58,7 +58,9 @@ struct ConnectionStateMachine: Sendable {
     private var attempts = 0
     private var outageStart: ContinuousClock.Instant?
     private var wasEverAttempted = false
-    private var wasEverConnected = false
+    private(set) var wasEverConnected = false
+    /// Whether the first link goes on with a session of an earlier process, or would if the server could.
+    private var followsSession = false
     /// How often the server has refused what the provider gave since it last accepted some.
     private(set) var refusals = 0
     /// The newest credentials were refused, and the provider has not given others since.
@@ -254,10 +256,15 @@ extension ConnectionStateMachine {
         self.patience = nil
         defer { self.attempts = 0 }
         var change = self.change(from: from, to: .connected, .established(info), now: now)
-        if self.wasEverConnected { change.continuity = info.isContinuous ? .continuous : .gap(.reconnected) }
+        if self.wasEverConnected || self.followsSession {
+            change.continuity = info.isContinuous ? .continuous : .gap(.reconnected)
+        }
         self.wasEverConnected = true
         return [.announce(change)]
     }
+
+    /// There was a session before that of the first link.
+    mutating func followsFormerSession() { self.followsSession = true }
 
     /// The app will not have this link: its greeting failed.
     mutating func linkGivenUp(

@@ -13,6 +13,8 @@ public struct ConnectionStatus: Sendable {
     public var link: LinkInfo?
     /// Commands that wait to be sent or, for deliveries, to be answered.
     public var waitingCommands = 0
+    /// What the ``DeliveryStore`` says that it holds.
+    public var store: String?
     /// What a later process has to give to ``ConnectionBuilder/WithTransport/resuming(_:)`` to go on where this
     /// connection is now; nil when its server does not resume sessions, or has nothing to resume.
     public var resumption: Secret?
@@ -42,7 +44,7 @@ public struct ConnectionStatus: Sendable {
 
     /// One sentence on what is, one on why, one on what happens next.
     var sentences: [String] {
-        [self.whatIs, self.why, self.whatNext].compactMap { $0 }
+        [self.whatIs, self.why, self.whatNext, self.store].compactMap { $0 }
     }
 
     private var whatIs: String {

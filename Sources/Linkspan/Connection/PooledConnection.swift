@@ -45,8 +45,9 @@ final class PooledConnection: ManagedConnection {
     var lateReplies: UInt64 { self.inbox.withState { $0.lateReplies } }
 
     var status: ConnectionStatus {
-        var status = self.inbox.withState { $0.status }
+        var (status, store) = self.inbox.withState { ($0.status, $0.destination.options.store) }
         status.time = self.scheduler.now
+        status.store = store?.summary
         return status
     }
 
@@ -209,7 +210,7 @@ extension PooledConnection {
         }
         var named = consume command
         let prefix = self.keyPrefix ?? String(UInt64.random(in: 0...UInt64.max), radix: 36)
-        named.key = "\(prefix).\(named.id.number)"
+        named.makeKey(prefix)
         try self.submit(named)
     }
 

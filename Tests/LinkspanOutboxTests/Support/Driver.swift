@@ -73,6 +73,32 @@ final class Driver {
         }
     }
 
+    func session(_ account: String? = nil) -> Result<StoredSession?, any Error> {
+        self.answer { $0.session(account: account, $1) }
+    }
+
+    /// Records a message as that of a connection, and says whether nothing was missed by it.
+    @discardableResult
+    func record(_ message: Message, _ resumption: Secret? = nil, account: String? = nil) -> Bool {
+        let count = self.received(account).count
+        self.together { $0.record(.message(message), account: account, resumption) }
+        return self.received(account).count > count
+    }
+
+    func received(_ account: String? = nil) -> [ReceivedEntry] {
+        self.answer { outbox, answer in
+            outbox.add(perform: { try $0.received(account: account, after: 0, limit: 1_000) }) { entries in
+                answer((try? entries.get()) ?? [])
+            }
+        }
+    }
+
+    func confirm(_ entry: ReceivedEntry) -> Bool {
+        self.answer { outbox, answer in
+            outbox.add(perform: { try $0.confirm(received: entry.number) }) { answer((try? $0.get()) ?? false) }
+        }
+    }
+
     /// Closes the file.
     func shut() { self.together { $0.closeFile() } }
 

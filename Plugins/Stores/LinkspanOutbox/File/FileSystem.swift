@@ -6,6 +6,10 @@ private import Glibc
 private import Musl
 #endif
 
+#if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+internal import Foundation
+#endif
+
 /// What an outbox asks of the file system beside its database.
 enum FileSystem {
     /// Which file a path leads to.
@@ -39,6 +43,15 @@ enum FileSystem {
         if status.st_size == 0 { try Self.synchronizeFolder(of: path) }
     }
 
+    /// Has a file readable from the first unlocking of the device on, and not only while it is unlocked: the app may be
+    /// woken in between.
+    static func protect(_ path: String) {
+        #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+        try? FileManager.default.setAttributes(
+            [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
+        #endif
+    }
+
     /// Has the folder of a file written to the disk.
     static func synchronizeFolder(of path: String) throws(OutboxError) {
         let folder = Self.folder(of: path)
@@ -51,6 +64,16 @@ enum FileSystem {
     private static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The first bytes of a file; none when it cannot be read.
+    static func contents(of path: String, limit: Int) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: limit)
+        let count = read(descriptor, &bytes, limit)
+        return Array(bytes.prefix(max(0, count)))
     }
 
     /// Renames a file; nothing happens when there is none.

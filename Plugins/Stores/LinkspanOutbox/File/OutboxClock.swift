@@ -1,5 +1,3 @@
-private import LinkspanRuntime
-
 #if canImport(Darwin)
 private import Darwin
 #elseif canImport(Glibc)
@@ -51,7 +49,7 @@ struct OutboxClock: Sendable {
         guard sysctlbyname("kern.bootsessionuuid", &text, &size, nil, 0) == 0 else { return "" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         #else
-        let text = (try? RegularFile.read("/proc/sys/kernel/random/boot_id", limit: 64)) ?? []
+        let text = FileSystem.contents(of: "/proc/sys/kernel/random/boot_id", limit: 64)
         return String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
         #endif
     }

@@ -48,6 +48,7 @@ final class OutboxFile {
             (self.database, self.session, self.totals) = try Self.open(self.names, options, clock)
         }
         self.identity = FileSystem.identity(path)
+        for file in [path, self.names.log, self.names.index] { FileSystem.protect(file) }
         self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize)
     }
 
@@ -78,6 +79,15 @@ extension OutboxFile {
         } catch {
             throw OutboxError(error, path: self.names.path)
         }
+    }
+
+    /// How long the oldest delivery that waits has waited; nil when none does.
+    func oldestAge() -> Duration? {
+        let figures = try? self.database.read { database in
+            try OutboxTable(database: database, session: self.session, options: self.options, totals: self.totals)
+                .figures()
+        }
+        return figures?.oldest
     }
 
     /// Makes sure that outcomes could still be recorded on a full disk.
@@ -231,14 +241,13 @@ extension OutboxFile {
 /// One opening of the file.
 struct OutboxSession {
     let number: Int64
-    /// The names of the file and of this opening: what the keys made here begin with.
-    let prefix: String
+    let keys: KeyCounter
     let clock: OutboxClock
 
     /// Looks at a file without opening it for deliveries.
     init(reading clock: OutboxClock) {
         self.number = 0
-        self.prefix = ""
+        self.keys = KeyCounter(producer: "", session: "")
         self.clock = clock
     }
 
@@ -255,7 +264,7 @@ struct OutboxSession {
         }
         self.number = try Int64.fetchOne(database, sql: "SELECT max(number) FROM session") ?? 0
         let producer = try String.fetchOne(database, sql: "SELECT id FROM producer") ?? ""
-        self.prefix = "\(producer).\(token)"
+        self.keys = KeyCounter(producer: producer, session: token)
         self.clock = clock
     }
 }

@@ -31,6 +31,7 @@ enum OutboxSchema {
             event TEXT NOT NULL,
             -- The arguments; NULL when they have reached the server.
             content BLOB,
+            compressible INTEGER NOT NULL,
             size INTEGER NOT NULL,
             -- Milliseconds from when it was kept.
             timeout INTEGER,
@@ -50,7 +51,26 @@ enum OutboxSchema {
         -- Has all columns that counting and finding what waits take.
         CREATE INDEX delivery_waiting ON delivery (account, number, size, ended) WHERE ended IS NULL;
         CREATE INDEX delivery_ended ON delivery (ended) WHERE ended IS NOT NULL;
+        """,
         """
+        -- The last session of each account with the server.
+        CREATE TABLE received_session (
+            account TEXT PRIMARY KEY,
+            -- What it is resumed from; NULL when it cannot be.
+            resumption BLOB
+        ) STRICT, WITHOUT ROWID;
+        -- What was received and is not confirmed.
+        CREATE TABLE received (
+            number INTEGER PRIMARY KEY,
+            account TEXT NOT NULL,
+            -- NULL for a gap.
+            event TEXT,
+            content BLOB,
+            -- Of a gap: how many were dropped; NULL when the session was lost.
+            missed INTEGER
+        ) STRICT;
+        CREATE INDEX received_account ON received (account, number);
+        """,
     ]
 
     /// Brings the tables up to date.

@@ -11,7 +11,7 @@ struct OutboxTable {
 
     /// What reading rows takes, with the start of the system in which each was kept.
     private static let columns = """
-        delivery.number, account, key, ordering_key, event, content, timeout, kept_wall, kept_start, start,
+        delivery.number, account, key, ordering_key, event, content, compressible, timeout, kept_wall, kept_start, start,
         ended, fate, code, certainty, message, reply
         """
     private static let rows = "SELECT \(columns) FROM delivery LEFT JOIN session ON session.number = delivery.session"
@@ -19,15 +19,15 @@ struct OutboxTable {
     /// About what a change of a row writes to the log beside the payload.
     private static let rowSize = 512
 
-    private var sealing: SealedPayload { SealedPayload(cipher: self.options.cipher) }
+    var sealing: SealedPayload { SealedPayload(cipher: self.options.cipher) }
 
     /// Runs a statement that is prepared once.
-    private func run(_ sql: String, _ arguments: StatementArguments) throws {
+    func run(_ sql: String, _ arguments: StatementArguments) throws {
         try self.database.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
     /// The account as it stands in the column.
-    private static func column(_ account: String?) -> String { account.map { "@\($0)" } ?? "" }
+    static func column(_ account: String?) -> String { account.map { "@\($0)" } ?? "" }
 }
 
 // MARK: - What connections ask
@@ -43,19 +43,23 @@ extension OutboxTable {
             )
         }
         var row = delivery
+        if self.options.countsKeys, row.hasMadeKey {
+            row.key = self.session.keys.next(account: Self.column(row.account), orderingKey: row.orderingKey)
+        }
         row.number = self.totals.lastNumber + 1
         let now = self.session.clock.now()
         try self.run(
             """
             INSERT INTO delivery
-                (number, account, key, ordering_key, event, content, size, timeout, session, kept_wall, kept_start)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (number, account, key, ordering_key, event, content, compressible, size, timeout, session,
+                kept_wall, kept_start)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 Int64(row.number), Self.column(row.account), row.key, row.orderingKey, row.event,
                 try self.sealing.encode(
-                    row.payload, .content, key: row.key, account: Self.column(row.account)), size,
-                row.timeout?.milliseconds, self.session.number, now.wall,
+                    row.payload, .content, key: row.key, account: Self.column(row.account)),
+                row.isCompressible, size, row.timeout?.milliseconds, self.session.number, now.wall,
                 now.sinceStart,
             ])
         self.totals.lastNumber = row.number
@@ -91,6 +95,7 @@ extension OutboxTable {
         self.totals.writtenBytes += Self.rowSize
         self.totals.waitingBytes -= size
         self.totals.outcomes += 1
+        if columns.fate == .setAside { self.totals.setAside += 1 }
         try self.dropOldOutcomes()
     }
 
@@ -103,6 +108,16 @@ extension OutboxTable {
                 (SELECT number FROM delivery WHERE ended IS NOT NULL ORDER BY ended LIMIT 1)
             """, [])
         self.totals.outcomes -= self.database.changesCount
+        try self.countSetAside()
+    }
+
+    /// Counts what is set aside, when an outcome was erased that may have been.
+    mutating func countSetAside() throws {
+        guard self.totals.setAside > 0 else { return }
+        self.totals.setAside =
+            try Int.fetchOne(
+                self.database, sql: "SELECT count(*) FROM delivery WHERE ended IS NOT NULL AND fate = ?",
+                arguments: [DeliveryFate.setAside.rawValue]) ?? 0
     }
 
     /// The row of a key.
@@ -135,7 +150,9 @@ extension OutboxTable {
 
     /// Erases all rows of an account.
     mutating func erase(account: String?) throws {
-        try self.run("DELETE FROM delivery WHERE account = ?", [Self.column(account)])
+        for table in ["delivery", "received", "received_session"] {
+            try self.run("DELETE FROM \(table) WHERE account = ?", [Self.column(account)])
+        }
         try self.count()
     }
 
@@ -150,6 +167,11 @@ extension OutboxTable {
         self.totals.outcomes = outcomes?[0] ?? 0
         // Of the rows that there were, some may be erased.
         self.totals.lastEnded = max(self.totals.lastEnded, outcomes?[1] ?? 0)
+        self.totals.received = try Int.fetchOne(self.database, sql: "SELECT count(*) FROM received") ?? 0
+        let received = try Int64.fetchOne(self.database, sql: "SELECT max(number) FROM received") ?? 0
+        self.totals.lastReceived = max(self.totals.lastReceived, received)
+        self.totals.setAside = .max
+        try self.countSetAside()
         let last = try Int64.fetchOne(self.database, sql: "SELECT max(number) FROM delivery") ?? 0
         self.totals.lastNumber = max(self.totals.lastNumber, UInt64(last))
     }
@@ -175,7 +197,7 @@ extension OutboxTable {
         return OutboxFigures(
             waiting: self.totals.waiting, bytes: self.totals.waitingBytes,
             oldest: try oldest.map { try self.entry($0).age },
-            outcomes: self.totals.outcomes)
+            outcomes: self.totals.outcomes, setAside: self.totals.setAside, received: self.totals.received)
     }
 
     /// What the file holds of one account.
@@ -185,15 +207,19 @@ extension OutboxTable {
             self.database,
             sql: "SELECT count(*), coalesce(sum(size), 0) FROM delivery WHERE account = ? AND ended IS NULL",
             arguments: [account])
-        let outcomes = try Int.fetchOne(
-            self.database, sql: "SELECT count(*) FROM delivery WHERE account = ? AND ended IS NOT NULL",
-            arguments: [account])
+        let outcomes = try Row.fetchOne(
+            self.database,
+            sql: """
+                SELECT count(*), coalesce(sum(fate = ?), 0) FROM delivery WHERE account = ? AND ended IS NOT NULL
+                """, arguments: [DeliveryFate.setAside.rawValue, account])
+        let received = try Int.fetchOne(
+            self.database, sql: "SELECT count(*) FROM received WHERE account = ?", arguments: [account])
         let oldest = try Row.fetchOne(
             self.database, sql: "\(Self.rows) WHERE account = ? AND ended IS NULL ORDER BY delivery.number LIMIT 1",
             arguments: [account])
         return OutboxFigures(
             waiting: waiting?[0] ?? 0, bytes: waiting?[1] ?? 0, oldest: try oldest.map { try self.entry($0).age },
-            outcomes: outcomes ?? 0)
+            outcomes: outcomes?[0] ?? 0, setAside: outcomes?[1] ?? 0, received: received ?? 0)
     }
 
     /// Rows of all accounts, in the order of their numbers.
@@ -266,6 +292,7 @@ extension OutboxTable {
             "DELETE FROM delivery WHERE account = ? AND key = ? AND ended IS NOT NULL", [Self.column(account), key])
         let count = self.database.changesCount
         self.totals.outcomes -= count
+        if count > 0 { try self.countSetAside() }
         return count > 0
     }
 }
@@ -287,7 +314,8 @@ extension OutboxTable {
         let payload = try content.map { try decode($0, .content) } ?? .empty
         var delivery = StoredDelivery(
             key: key, account: account.isEmpty ? nil : String(account.dropFirst()),
-            orderingKey: row["ordering_key"], event: row["event"], payload: payload)
+            orderingKey: row["ordering_key"], event: row["event"], payload: payload,
+            isCompressible: row["compressible"])
         delivery.number = UInt64(number)
         let age = self.session.clock.elapsed(
             since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")

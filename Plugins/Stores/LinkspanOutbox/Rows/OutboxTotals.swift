@@ -12,4 +12,10 @@ struct OutboxTotals: Sendable, Hashable {
     var writtenBytes = 0
     /// Outcomes that are not confirmed.
     var outcomes = 0
+    /// Those among them that were set aside.
+    var setAside = 0
+    /// Events that were received and are not confirmed.
+    var received = 0
+    /// The number of the latest of them.
+    var lastReceived: Int64 = 0
 }

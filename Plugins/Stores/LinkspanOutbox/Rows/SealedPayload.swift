@@ -5,7 +5,7 @@ internal import Linkspan
 struct SealedPayload {
     /// What a payload is of its row.
     enum Role: String {
-        case content, reply
+        case content, reply, received, resumption
     }
 
     private static let plain: UInt8 = 0

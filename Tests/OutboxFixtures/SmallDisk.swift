@@ -2,12 +2,12 @@ internal import Foundation
 
 #if os(Linux)
 /// A file system of a few megabytes in memory, which a test fills; only root can have one.
-final class SmallDisk: Sendable {
-    let folder: Folder
+package final class SmallDisk: Sendable {
+    package let folder: Folder
 
-    static let isAvailable: Bool = (try? SmallDisk(kilobytes: 64)) != nil
+    package static let isAvailable: Bool = (try? SmallDisk(kilobytes: 64)) != nil
 
-    init(kilobytes: Int) throws {
+    package init(kilobytes: Int) throws {
         self.folder = try Folder()
         guard mount("tmpfs", self.folder.path, "tmpfs", 0, "size=\(kilobytes)k") == 0 else {
             throw POSIXError(.EPERM)
@@ -17,7 +17,7 @@ final class SmallDisk: Sendable {
     deinit { umount2(self.folder.path, Int32(MNT_DETACH)) }
 
     /// Has nothing written any more, or again.
-    func setReadOnly(_ isReadOnly: Bool) throws {
+    package func setReadOnly(_ isReadOnly: Bool) throws {
         let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
         guard mount("tmpfs", self.folder.path, "tmpfs", flags, nil) == 0 else { throw POSIXError(.EBUSY) }
     }

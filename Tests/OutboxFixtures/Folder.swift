@@ -1,10 +1,10 @@
 internal import Foundation
 
 /// A folder of a test, gone when the test is over.
-final class Folder: Sendable {
-    let path: String
+package final class Folder: Sendable {
+    package let path: String
 
-    init() throws {
+    package init() throws {
         // In memory where that is possible: what a disk does is not tested here, and waiting for it takes long.
         let memory = "/dev/shm"
         let place =
@@ -18,12 +18,12 @@ final class Folder: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: self.path) }
 
     /// Where the outbox is.
-    var outbox: String { "\(self.path)/outbox.sqlite" }
+    package var outbox: String { "\(self.path)/outbox.sqlite" }
 
     /// The names of the files, in order.
-    var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: self.path)) ?? []).sorted() }
+    package var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: self.path)) ?? []).sorted() }
 
-    func mode(_ path: String) throws -> Int {
+    package func mode(_ path: String) throws -> Int {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? -1
     }
 }

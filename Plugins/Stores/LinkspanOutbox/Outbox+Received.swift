@@ -1,0 +1,112 @@
+public import Linkspan
+internal import LinkspanRuntime
+
+// MARK: - Sessions
+
+extension Outbox {
+    /// Answers with the last session of an account, for the connection that has it open.
+    public func session(
+        account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void
+    ) {
+        self.add(.glance) { [engine] table in
+            let session = try table.receivedSession(account: account)
+            return { answer(.success(engine.takesSession(account) ? session : nil)) }
+        } fail: {
+            answer(.failure($0))
+        }
+    }
+
+    /// Keeps what is known of the session of an account; when that cannot be done, the next session will tell.
+    public func keep(_ session: StoredSession, account: String?) {
+        self.add(.other) { table in
+            try table.keep(session, account: account)
+            return {}
+        } fail: { _ in
+        }
+    }
+}
+
+// MARK: - Events
+
+extension Outbox {
+    /// Records an event of a connection as it is received, before anybody handles it, so that a crash in between loses
+    /// nothing: ``received(account:)`` offers it until it is confirmed, in this process or a later one.
+    ///
+    /// What the session resumes from is recorded with it, so that a server that resumes sessions sends nothing again that
+    /// is recorded, and everything that is not.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event.
+    ///   - connection: whose options have this outbox as their store.
+    ///   - account: the account of the connection.
+    /// - Returns: the registration.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `released`.
+    @discardableResult
+    public func record(
+        _ event: String, of connection: any Connection, account: String? = nil
+    ) throws(LinkspanError) -> Subscription {
+        try connection.subscribe(to: event, once: false) { [weak self] mark in
+            guard case .gap = mark, let self else { return }
+            self.record(.continuity(mark), account: account, nil)
+        } _: { [weak self, weak connection] message in
+            guard let self else { return }
+            // The listener is told behind it what the next session resumes from.
+            self.record(.message(message.detached()), account: account, connection?.status.resumption)
+        }
+    }
+
+    /// Records an item, and what its session resumes from behind it.
+    func record(_ item: EventItem, account: String?, _ resumption: Secret?) {
+        self.executor.execute {
+            let missed = self.engine.takeMissed(account)
+            self.add(.keep) { [engine = self.engine] table in
+                var isRecorded = true
+                if missed > 0 {
+                    isRecorded = try table.record(.continuity(.gap(.overflow(missed: missed))), account: account)
+                }
+                if isRecorded { isRecorded = try table.record(item, account: account) }
+                if isRecorded, let resumption {
+                    try table.keep(StoredSession(resumption: resumption), account: account)
+                }
+                return { if !isRecorded { engine.miss(missed + 1, account) } }
+            } fail: { [engine = self.engine] _ in
+                engine.miss(missed + 1, account)
+            }
+        }
+    }
+
+    /// The events of an account that were recorded and are not confirmed, the oldest first, and then each new one as it
+    /// comes, with a mark wherever some are missing.
+    ///
+    /// Whatever is not confirmed comes again in the next sequence, in this process or a later one:
+    ///
+    /// ```swift
+    /// try outbox.record("line", of: handler, account: "ann")
+    /// for try await entry in outbox.received(account: "ann") {
+    ///     if case .message(let message) = entry.item { try show(message) }
+    ///     try await outbox.confirm(entry)
+    /// }
+    /// ```
+    ///
+    /// The sequence ends with its task, and fails with an ``OutboxError``.
+    ///
+    /// - Parameter account: whose events; nil for connections without credentials.
+    /// - Returns: the sequence.
+    public func received(account: String? = nil) -> AsyncThrowingStream<ReceivedEntry, any Error> {
+        self.pages(.received) { table, number in
+            try table.received(account: account, after: number, limit: 64)
+        } place: {
+            $0.number
+        }
+    }
+
+    /// Confirms that the app has handled an event: it is erased.
+    ///
+    /// - Parameter entry: an entry of ``received(account:)``.
+    /// - Returns: whether it was there.
+    /// - Throws: ``OutboxError``.
+    @discardableResult
+    public func confirm(_ entry: ReceivedEntry) async throws(OutboxError) -> Bool {
+        try await self.ask { try $0.confirm(received: entry.number) }
+    }
+}

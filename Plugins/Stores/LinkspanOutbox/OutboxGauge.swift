@@ -1,0 +1,48 @@
+internal import LinkspanRuntime
+
+/// What an outbox holds as anybody may see it, at any time.
+final class OutboxGauge: Sendable {
+    private struct Reading: Sendable {
+        var totals = OutboxTotals()
+        /// How long the oldest delivery had waited, and when that was.
+        var oldest: (age: Duration, at: ContinuousClock.Instant)?
+        var measuredAt: ContinuousClock.Instant?
+    }
+
+    private let reading = Lock<Reading?>(nil)
+
+    /// Shows what the file holds.
+    ///
+    /// - Parameters:
+    ///   - totals: what it holds.
+    ///   - now: the present.
+    ///   - oldest: measures the age of the oldest delivery that waits; called at most once a second.
+    /// - Returns: whether it was measured.
+    func show(_ totals: OutboxTotals, at now: ContinuousClock.Instant, oldest: () -> Duration?) -> Bool {
+        let former = self.reading.withLock { $0 }
+        let isDue = former?.measuredAt.map { now - $0 >= .seconds(1) } ?? true
+        var next = Reading(totals: totals, oldest: former?.oldest, measuredAt: former?.measuredAt)
+        if totals.waiting == 0 {
+            next.oldest = nil
+        } else if isDue {
+            next.oldest = oldest().map { ($0, now) }
+            next.measuredAt = now
+        }
+        let shown = next
+        self.reading.withLock { $0 = shown }
+        return isDue
+    }
+
+    /// How long the oldest delivery that waits has waited.
+    var oldest: Duration? { self.reading.withLock { $0?.oldest }.map { $0.age + ($0.at.duration(to: .now)) } }
+
+    /// What the file holds, in one sentence; nil before it was opened.
+    var summary: String? {
+        guard let totals = self.reading.withLock({ $0?.totals }) else { return nil }
+        var parts = ["\(totals.waiting) that \(totals.waiting == 1 ? "waits" : "wait")"]
+        if let oldest = self.oldest { parts[0] += ", the oldest for \(oldest.components.seconds) s" }
+        if totals.setAside > 0 { parts.append("\(totals.setAside) set aside") }
+        if totals.outcomes > totals.setAside { parts.append("\(totals.outcomes - totals.setAside) to be confirmed") }
+        return "The outbox holds deliveries: \(parts.joined(separator: ", "))."
+    }
+}

@@ -1,0 +1,47 @@
+/// Tells from a server's reply whether it has taken a delivery.
+///
+/// Only the app knows what its server's replies say:
+///
+/// ```swift
+/// options.deliveries.replies = ReplyPolicy { reply in
+///     switch reply[0]?["error"]?["code"]?.string {
+///     case nil: .taken
+///     case "busy": .later
+///     default: .refused
+///     }
+/// }
+/// ```
+///
+/// A policy is the same only as its copies.
+public struct ReplyPolicy: Sendable, Hashable {
+    /// What a reply says of the delivery.
+    public enum Verdict: Sendable, Hashable {
+        /// The server has taken it, whatever else the reply says: it is delivered.
+        case taken
+        /// The server will never take it: it fails with code `messageRefused` and the reply as the details.
+        case refused
+        /// The server cannot take it now: it is sent again after ``DeliveryOptions/repeatAfter``, until it is set aside.
+        case later
+    }
+
+    private let instance = InstanceNumber()
+    private let judge: @Sendable (Payload) -> Verdict
+
+    /// Makes a policy.
+    ///
+    /// - Parameter judge: what a reply says; called on the executor of the transport for each reply to a delivery.
+    public init(_ judge: @escaping @Sendable (Payload) -> Verdict) { self.judge = judge }
+
+    func verdict(of reply: Payload) -> Verdict { self.judge(reply) }
+
+    /// Whether both are copies of one policy.
+    public static func == (left: Self, right: Self) -> Bool { left.instance == right.instance }
+
+    /// Hashes which policy it is.
+    public func hash(into hasher: inout Hasher) { hasher.combine(self.instance) }
+}
+
+extension ReplyPolicy: CustomStringConvertible {
+    /// Which policy it is.
+    public var description: String { "function (\(self.instance))" }
+}

@@ -1,0 +1,54 @@
+/// What the store knows of an account's last session, and is told of the present one.
+struct StoredSessions {
+    /// What is to be done about the present session.
+    enum Next {
+        case keep(StoredSession)
+        /// The store was told a short while ago.
+        case wait(until: ContinuousClock.Instant)
+    }
+
+    /// How often the store is told, as long as messages come.
+    ///
+    /// What comes within this time before the process dies comes again in the next one.
+    static let interval = Duration.seconds(1)
+
+    private var isKnown = false
+    /// The attempt that waits for the store's answer.
+    private var attempt: Effect?
+    /// The session that the first attempt resumes.
+    private(set) var former: StoredSession?
+    private var kept: StoredSession?
+    private var mayKeepAt: ContinuousClock.Instant?
+    /// Whether a timer runs for what is to be kept next.
+    var hasTimer = false
+
+    /// Whether an attempt has to wait for what the store knows; it is held then, in place of a former one.
+    mutating func mustWait(_ attempt: Effect) -> Bool {
+        guard !self.isKnown else { return false }
+        self.attempt = attempt
+        return true
+    }
+
+    /// The store has answered.
+    ///
+    /// - Returns: the attempt that has waited.
+    mutating func answered(_ former: StoredSession?) -> Effect? {
+        guard !self.isKnown else { return nil }
+        self.isKnown = true
+        self.former = former
+        return self.attempt.take()
+    }
+
+    /// What is to be done about the present session; nil for nothing.
+    mutating func next(_ session: StoredSession, now: ContinuousClock.Instant) -> Next? {
+        guard session != self.kept else { return nil }
+        if let due = self.mayKeepAt, now < due {
+            guard !self.hasTimer else { return nil }
+            self.hasTimer = true
+            return .wait(until: due)
+        }
+        self.kept = session
+        self.mayKeepAt = now + Self.interval
+        return .keep(session)
+    }
+}

@@ -1,0 +1,227 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanInMemory
+@testable import LinkspanOutbox
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import OutboxFixtures
+internal import Testing
+
+@Suite("What an outbox keeps of what was received")
+struct ReceivedTests {
+    private let folder: Folder
+
+    init() throws { self.folder = try Folder() }
+
+    private func driver(_ configure: (inout OutboxOptions) -> Void = { _ in }) -> Driver {
+        Driver(self.folder.outbox, configure)
+    }
+
+    // MARK: Sessions
+
+    @Test
+    func `a session is there for the next process, for the first who opens the account, and until it is erased`() throws
+    {
+        let session = StoredSession(resumption: Secret("secret:7"))
+        let first = self.driver()
+        try first.open("ann").get()
+        #expect(try first.session("ann").get() == nil)
+        first.together { $0.keep(session, account: "ann") }
+        first.shut()
+        let next = self.driver()
+        #expect(try next.session("ann").get() == nil, "not open")
+        try next.open("ann").get()
+        #expect(try next.session("ann").get() == session)
+        #expect(try next.session("ann").get() == nil, "asked before")
+        try next.open("bob").get()
+        #expect(try next.session("bob").get() == nil)
+        next.erase("ann")
+        next.close("ann")
+        try next.open("ann").get()
+        #expect(try next.session("ann").get() == nil)
+    }
+
+    @Test
+    func `one who waits for the file is told at once that there is no session`() throws {
+        let first = self.driver()
+        try first.open().get()
+        let second = self.driver { $0.whenInUse = .wait }
+        let opened = Lock(false)
+        second.together { $0.open(account: nil) { _ in opened.withLock { $0 = true } } }
+        #expect(second.session().outboxCode == .inUse)
+        #expect(!opened.withLock { $0 })
+        first.shut()
+        second.together { $0.performCalls() }
+        #expect(opened.withLock { $0 })
+    }
+
+    @Test
+    func `what a session is resumed from and what was received is sealed, and opened by the next process`() throws {
+        let cipher = XORCipher()
+        let first = self.driver { $0.cipher = cipher }
+        try first.open().get()
+        first.together { $0.keep(StoredSession(resumption: Secret("very secret session")), account: nil) }
+        #expect(first.record(Message(event: "line", payload: try Payload("very secret text"))))
+        let files = self.folder.files.map { "\(self.folder.path)/\($0)" }
+        for file in files {
+            let contents = FileManager.default.contents(atPath: file) ?? Data()
+            #expect(contents.range(of: Data("very secret".utf8)) == nil, "\(file)")
+        }
+        first.shut()
+        let next = self.driver { $0.cipher = cipher }
+        try next.open().get()
+        #expect(try next.session().get()?.resumption?.exposed == "very secret session")
+        #expect(next.received().count == 1)
+    }
+
+    // MARK: Events
+
+    @Test
+    func `a restarted process is offered what was received and not confirmed, and the mark of what was missed`()
+        async throws
+    {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in peer.on("hello") { $0.reply(.empty) } }
+        let manager = ConnectionManager()
+        let outbox = Outbox(path: self.folder.outbox)
+        let handler = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options { $0.store = outbox }
+            .connect(by: manager)
+        try outbox.record("line", of: handler)
+        _ = try await handler.deliver("hello")
+        for number in 1...3 { hub.emit("line", try Payload(number)) }
+        var texts: [String] = []
+        for try await entry in outbox.received() {
+            texts.append(entry.text)
+            if texts.count == 1 { #expect(try await outbox.confirm(entry)) }
+            if texts.count == 3 { break }
+        }
+        #expect(texts == ["1", "2", "3"])
+        await manager.shutdown()
+        await outbox.close()
+        // The hub resumes nothing: between the sessions something may be missing.
+        let next = Outbox(path: self.folder.outbox)
+        let manager2 = ConnectionManager()
+        let handler2 = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options { $0.store = next }
+            .connect(by: manager2)
+        try next.record("line", of: handler2)
+        _ = try await handler2.deliver("hello")
+        hub.emit("line", try Payload(4))
+        texts = []
+        for try await entry in next.received() {
+            texts.append(entry.text)
+            try await next.confirm(entry)
+            if texts.count == 4 { break }
+        }
+        #expect(texts == ["2", "3", "gap", "4"])
+        #expect(try await next.figures().received == 0)
+        await manager2.shutdown()
+        await next.close()
+    }
+
+    @Test
+    func `what finds no room is dropped, and a gap tells how much, in its place`() throws {
+        let driver = self.driver { $0.received = 2 }
+        for number in 1...4 { driver.record(Message(event: "line", payload: try Payload(number))) }
+        #expect(driver.received().map(\.text) == ["1", "2"])
+        for entry in driver.received() { #expect(driver.confirm(entry)) }
+        driver.record(Message(event: "line", payload: try Payload(5)))
+        #expect(driver.received().map(\.text) == ["gap of 2", "5"])
+    }
+
+    @Test
+    func `the session that an event is recorded with is resumed behind it`() throws {
+        let first = self.driver()
+        try first.open().get()
+        first.together { $0.keep(StoredSession(resumption: Secret("s:1")), account: nil) }
+        first.record(Message(event: "line", payload: .empty), Secret("s:2"))
+        first.shut()
+        let next = self.driver()
+        try next.open().get()
+        #expect(try next.session().get()?.resumption?.exposed == "s:2")
+        #expect(next.received().count == 1)
+    }
+
+    @Test
+    func `a file of the first version gets the tables of what is received, and keeps its rows`() throws {
+        let first = self.driver()
+        _ = try first.keep(delivery("a")).get()
+        first.shut()
+        try Database.execute(
+            "DROP TABLE received; DROP TABLE received_session; PRAGMA user_version = 1", in: self.folder.outbox)
+        let next = self.driver()
+        #expect(try next.waiting() == ["a"])
+        next.record(Message(event: "line", payload: .empty))
+        #expect(next.received().count == 1)
+    }
+}
+
+@Suite("Keys that count")
+struct CountedKeyTests {
+    @Test
+    func `made keys count within their ordering key and account, and each opening has its own`() throws {
+        let folder = try Folder()
+        var sessions: Set<String> = []
+        var producers: Set<String> = []
+        for _ in 0..<2 {
+            let driver = Driver(folder.outbox) { $0.countsKeys = true }
+            var keys: [[Substring]] = []
+            for (account, orderingKey) in [("ann", "a"), ("ann", "a"), ("ann", "b"), ("bob", "a"), ("ann", "a")] {
+                var row = delivery("made\(keys.count)\(sessions.count)", account: account, orderingKey: orderingKey)
+                row.hasMadeKey = true
+                keys.append(try driver.keep(row).get().key.split(separator: "."))
+            }
+            #expect(keys.map { $0[2...].joined(separator: ".") } == ["1.1", "1.2", "2.1", "3.1", "1.3"])
+            #expect(Set(keys.map { $0[1] }).count == 1)
+            producers.insert(String(keys[0][0]))
+            sessions.insert(String(keys[0][1]))
+            // One of the app's own stays.
+            #expect(try driver.keep(delivery("own \(sessions.count)")).get().key.hasPrefix("own"))
+            driver.shut()
+        }
+        #expect(producers.count == 1)
+        #expect(sessions.count == 2)
+    }
+
+    @Test
+    func `a delivery is sent with the key that the outbox gave it, and found by its receipt`() async throws {
+        let folder = try Folder()
+        let hub = InMemoryHub()
+        let sent = Lock<[String]>([])
+        hub.onConnect { peer in
+            peer.onDelivery("say") { message in
+                sent.withLock { $0.append(message.payload.values.last?.string ?? "none") }
+                return message.payload
+            }
+        }
+        let outbox = Outbox(path: folder.outbox) { $0.countsKeys = true }
+        let manager = ConnectionManager()
+        let handler = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options {
+            $0.store = outbox
+            $0.deliveries.appendsKey = true
+        }.connect(by: manager)
+        let receipt = try await handler.enqueue("say", 1)
+        let reply = try await handler.outcome(of: receipt)
+        #expect(reply[0]?.int == 1)
+        #expect(receipt.key.hasSuffix(".1.1"))
+        #expect(sent.withLock { $0 } == [receipt.key])
+        await manager.shutdown()
+        await outbox.close()
+    }
+}
+
+extension ReceivedEntry {
+    /// What it is, in short.
+    fileprivate var text: String {
+        switch self.item {
+        case .message(let message): String(decoding: message.payload.elements, as: UTF8.self)
+        case .continuity(.gap(.overflow(let missed))): "gap of \(missed)"
+        case .continuity: "gap"
+        }
+    }
+}
+
+/// Seals well enough to tell sealed text from plain.
+private struct XORCipher: OutboxCipher {
+    func seal(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8] { bytes.map { $0 ^ 0x5A } }
+    func open(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8] { bytes.map { $0 ^ 0x5A } }
+}

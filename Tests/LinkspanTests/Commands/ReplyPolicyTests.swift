@@ -1,0 +1,71 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("What replies say of deliveries")
+struct ReplyPolicyTests {
+    /// To a server that answers each message with its own name.
+    private func harness(_ options: (inout ConnectionOptions) -> Void = { _ in }) throws -> Harness {
+        let policy = ReplyPolicy { reply in
+            switch reply[0]?.string {
+            case "busy": .later
+            case "never": .refused
+            default: .taken
+            }
+        }
+        let harness = try Harness(
+            options: {
+                $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), replies: policy, refusals: 3)
+                options(&$0)
+            }, script: { _ in .perfect })
+        harness.transport.onMessage { message in message.reply(.json("\"\(message.event)\"")) }
+        try harness.enter(.connected)
+        return harness
+    }
+
+    @Test
+    func `a reply that refuses fails the delivery with the reply, and the next one goes on`() throws {
+        let harness = try self.harness()
+        for event in ["never", "fine"] { try harness.perform(.deliver(orderingKey: "room"), event) }
+        harness.scheduler.settle()
+        #expect(harness.failure("never")?.code == .messageRefused)
+        #expect(harness.failure("never")?.details?.text == "\"never\"")
+        #expect(harness.isSuccess("fine"))
+        #expect(harness.arrived == ["never", "fine"])
+    }
+
+    @Test
+    func `after so many replies that ask for later a delivery is set aside with the last of them`() throws {
+        let harness = try self.harness()
+        for event in ["busy", "fine"] { try harness.perform(.deliver(orderingKey: "room"), event) }
+        harness.scheduler.settle()
+        #expect(harness.outcome("busy") == nil)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.arrived == ["busy", "busy"])
+        #expect(harness.outcome("busy") == nil)
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(harness.arrived == ["busy", "busy", "busy", "fine"])
+        #expect(harness.failure("busy")?.code == .setAside)
+        #expect(harness.failure("busy")?.details?.text == "\"busy\"")
+        #expect(harness.isSuccess("fine"))
+    }
+
+    @Test
+    func `losses of the link do not count, and a server that has made up its mind ends the delivery`() throws {
+        let harness = try self.harness { $0.deliveries.refusals = 100 }
+        try harness.perform(.deliver(orderingKey: "room"), "busy")
+        harness.scheduler.settle()
+        harness.transport.openPeers.first?.drop()
+        harness.transport.onMessage { $0.reply(.json("\"taken\"")) }
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(harness.isSuccess("busy"))
+    }
+
+    @Test
+    func `a request is not judged`() throws {
+        let harness = try self.harness()
+        try harness.perform(.request, "never")
+        harness.scheduler.settle()
+        #expect(harness.isSuccess("never"))
+    }
+}

@@ -1,0 +1,163 @@
+@testable import Linkspan
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Sessions in the store")
+struct StoredSessionTests {
+    private func harness(
+        _ store: any DeliveryStore, _ script: LinkScript = .init { $0.tellsResumption = true }
+    ) throws -> Harness {
+        try Harness(options: { $0.store = store }, script: { _ in script })
+    }
+
+    private func next(_ store: MemoryDeliveryStore) -> MemoryDeliveryStore {
+        MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+    }
+
+    @Test
+    func `the next process resumes the session, and hears whether that was possible`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let first = try self.harness(store)
+        try first.enter(.connected)
+        first.peers.first?.emit("line", .empty)
+        first.scheduler.advance(by: .seconds(1))
+        #expect(store.sessions[nil]?.resumption?.exposed == "1:1")
+        for (isResumed, mark) in [(true, Continuity.continuous), (false, .gap(.reconnected))] {
+            let marks = Lock<[Continuity]>([])
+            let second = try self.harness(self.next(store), .init { $0.resumesSession = isResumed })
+            try second.connection.onItems("line") { item in
+                if case .continuity(let mark) = item { marks.withLock { $0.append(mark) } }
+            }
+            try second.enter(.connected)
+            #expect(second.peers.first?.request.resumption?.exposed == "1:1")
+            #expect(marks.withLock { $0 } == [mark])
+        }
+    }
+
+    @Test
+    func `without a session before there is no mark, and with one that cannot be resumed there is a gap`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        for marks in [[], [Continuity.gap(.reconnected)]] {
+            let heard = Lock<[Continuity]>([])
+            let process = self.next(store)
+            let harness = try self.harness(marks.isEmpty ? store : process, .perfect)
+            try harness.connection.onItems("line") { item in
+                if case .continuity(let mark) = item { heard.withLock { $0.append(mark) } }
+            }
+            try harness.enter(.connected)
+            #expect(heard.withLock { $0 } == marks)
+            #expect(store.sessions[nil] == StoredSession(resumption: nil))
+        }
+    }
+
+    @Test
+    func `the store is told at once, then once a second, and behind the listeners`() throws {
+        let store = CountingStore()
+        let harness = try self.harness(store)
+        try harness.enter(.connected)
+        #expect(store.kept == ["1:0"])
+        for _ in 0..<5 {
+            harness.peers.first?.emit("line", .empty)
+            harness.scheduler.settle()
+        }
+        #expect(store.kept == ["1:0"])
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(store.kept == ["1:0", "1:5"])
+        harness.scheduler.advance(by: .seconds(5))
+        try harness.connection.on("line") { _ in store.note("heard") }
+        harness.peers.first?.emit("line", .empty)
+        harness.scheduler.settle()
+        #expect(store.kept == ["1:0", "1:5", "heard", "1:6"])
+    }
+
+    @Test
+    func `a session that the app has left is not resumed`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let harness = try self.harness(store)
+        try harness.enter(.connected)
+        harness.peers.first?.emit("line", .empty)
+        harness.scheduler.advance(by: .seconds(1))
+        try harness.connection.disconnect()
+        harness.scheduler.advance(by: .seconds(1))
+        #expect(store.sessions[nil] == StoredSession(resumption: nil))
+    }
+
+    @Test
+    func `the first attempt waits for what the store knows, and goes on without it when it fails`() throws {
+        let store = CountingStore()
+        store.holdsAnswers.withLock { $0 = true }
+        let harness = try self.harness(store)
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.peers.isEmpty)
+        store.answer(.failure(CancellationError()))
+        harness.scheduler.settle()
+        #expect(harness.connection.state == .connected)
+    }
+
+    @Test
+    func `of two connections of an account only the one that has it open resumes the session`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let former = try self.harness(store)
+        try former.enter(.connected)
+        former.peers.first?.emit("line", .empty)
+        former.scheduler.advance(by: .seconds(1))
+        let process = self.next(store)
+        let (first, second) = (try self.harness(process), try self.harness(process))
+        try first.enter(.connected)
+        try second.enter(.connected)
+        #expect(first.peers.first?.request.resumption != nil)
+        #expect(second.peers.first?.request.resumption == nil)
+    }
+}
+
+/// A store without rows that notes what it is told of sessions.
+private final class CountingStore: DeliveryStore {
+    let executor: any JobExecutor = InlineExecutor()
+    let holdsAnswers = Lock(false)
+    private let notes = Lock<[String]>([])
+    private let asked = Lock<[@Sendable (Result<StoredSession?, any Error>) -> Void]>([])
+
+    var kept: [String] { self.notes.withLock { $0 } }
+
+    func note(_ text: String) { self.notes.withLock { $0.append(text) } }
+
+    func answer(_ result: Result<StoredSession?, any Error>) {
+        for answer in self.asked.withLock({ $0 }) { answer(result) }
+    }
+
+    func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+        answer(.success(()))
+    }
+
+    func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void) {
+        guard self.holdsAnswers.withLock({ $0 }) else { return answer(.success(nil)) }
+        self.asked.withLock { $0.append(answer) }
+    }
+
+    func keep(_ session: StoredSession, account: String?) { self.note(session.resumption?.exposed ?? "none") }
+
+    func load(
+        account: String?, after number: UInt64, rows: Int, bytes: Int,
+        _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void
+    ) {
+        answer(.success([]))
+    }
+
+    func keep(_ delivery: StoredDelivery, _ answer: @escaping @Sendable (Result<StoredDelivery, any Error>) -> Void) {
+        answer(.success(delivery))
+    }
+
+    func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void) { answer() }
+
+    func find(
+        key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void
+    ) {
+        answer(.success(nil))
+    }
+
+    func close(account: String?) {}
+
+    func erase(account: String?, _ answer: @escaping @Sendable () -> Void) { answer() }
+}
