@@ -30,7 +30,7 @@ extension Outbox {
         await withCheckedContinuation { continuation in
             self.executor.execute {
                 self.executor.execute {
-                    self.engine.value.suspend()
+                    self.engine.suspend()
                     continuation.resume()
                 }
             }
@@ -39,7 +39,7 @@ extension Outbox {
 
     /// Goes on after ``suspend()``.
     public func resume() {
-        self.executor.execute { if self.engine.value.resume() { self.performCalls() } }
+        self.executor.execute { if self.engine.resume() { self.performCalls() } }
     }
 
     /// What the file holds of one account.
@@ -105,12 +105,12 @@ extension Outbox {
         let wait = OutcomeWait(after: place)
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                self.executor.execute { self.engine.value.begin(wait) { continuation.resume() } }
+                self.executor.execute { self.engine.begin(wait) { continuation.resume() } }
                 // The handler below may have run too early to find it.
-                if Task.isCancelled { self.executor.execute { self.engine.value.end(wait) } }
+                if Task.isCancelled { self.executor.execute { self.engine.end(wait) } }
             }
         } onCancel: {
-            self.executor.execute { self.engine.value.end(wait) }
+            self.executor.execute { self.engine.end(wait) }
         }
     }
 
@@ -167,8 +167,8 @@ extension Outbox {
 
     /// Closes the file; called on the executor.
     func closeFile() {
-        self.engine.value.close()
+        self.engine.close()
         // Of a suspended outbox, calls are waiting.
-        if self.engine.value.resume() { self.performCalls() }
+        if self.engine.resume() { self.performCalls() }
     }
 }

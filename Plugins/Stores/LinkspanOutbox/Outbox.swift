@@ -25,7 +25,12 @@ public final class Outbox: DeliveryStore {
     /// The file.
     public let path: String
     private let onStep: (@Sendable (OutboxStep) -> Void)?
-    let engine: Confined<OutboxEngine>
+    private let confined: OutboxEngine
+    /// What it does, for callers on the executor.
+    var engine: OutboxEngine {
+        assert(self.executor.isCurrent, "reached from outside the executor that it is confined to")
+        return self.confined
+    }
 
     /// Makes an outbox; its file is opened, or made, when it is first used.
     ///
@@ -35,14 +40,14 @@ public final class Outbox: DeliveryStore {
     public convenience init(path: String, _ configure: (inout OutboxOptions) -> Void = { _ in }) {
         self.init(
             path: path, options: OutboxOptions(configure), clock: .system,
-            executor: DispatchExecutor(label: "linkspan.outbox"))
+            executor: SystemScheduler.makeExecutor(label: "linkspan.outbox"))
     }
 
     init(path: String, options: OutboxOptions, clock: OutboxClock, executor: any JobExecutor) {
         self.path = path
         self.onStep = options.onStep
         self.executor = executor
-        self.engine = Confined(OutboxEngine(path: path, options: options, clock: clock), to: executor)
+        self.confined = OutboxEngine(path: path, options: options, clock: clock)
     }
 
     /// Has a call performed in the next transaction; called on the executor.
@@ -50,14 +55,14 @@ public final class Outbox: DeliveryStore {
         _ kind: OutboxCall.Kind, _ perform: @escaping (inout OutboxTable) throws -> () -> Void,
         fail: @escaping (OutboxError) -> Void
     ) {
-        let mustBegin = self.engine.value.add(OutboxCall(kind: kind, perform: perform, fail: fail))
+        let mustBegin = self.engine.add(OutboxCall(kind: kind, perform: perform, fail: fail))
         // Behind the jobs that are here already: their calls are part of the same transaction.
         if mustBegin { self.executor.execute { self.performCalls() } }
     }
 
     func performCalls() {
-        guard !self.engine.value.performCalls() else { return }
-        self.executor.schedule(after: .milliseconds(250)) { self.performCalls() }
+        guard !self.engine.performCalls() else { return }
+        _ = self.executor.schedule(at: .now + .milliseconds(250)) { self.performCalls() }
     }
 }
 
@@ -68,7 +73,7 @@ extension Outbox {
     public func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
         self.add(.other) { [engine] table in
             let last = table.totals.lastNumber
-            return { engine.value.open(account, last: last, answer) }
+            return { engine.open(account, last: last, answer) }
         } fail: {
             answer(.failure($0))
         }
@@ -79,10 +84,10 @@ extension Outbox {
         account: String?, after number: UInt64, rows: Int, bytes: Int,
         _ answer: @escaping @Sendable (Result<[StoredDelivery], any Error>) -> Void
     ) {
-        let last = self.engine.value.last(account)
+        let last = self.engine.last(account)
         self.add(.other) { [engine] table in
             let page = try table.waiting(account: account, after: number, upTo: last, rows: rows, bytes: bytes)
-            return { answer(.success(engine.value.withLateOutcomes(page))) }
+            return { answer(.success(engine.withLateOutcomes(page))) }
         } fail: {
             answer(.failure($0))
         }
@@ -115,7 +120,7 @@ extension Outbox {
                 answer()
             }
         } fail: { [engine] error in
-            engine.value.keepForLater(delivery, error)
+            engine.keepForLater(delivery, error)
             answer()
         }
     }
@@ -136,9 +141,9 @@ extension Outbox {
     public func close(account: String?) {
         self.add(.other) { [engine] table in
             let last = table.totals.lastNumber
-            return { engine.value.close(account, last: last) }
+            return { engine.close(account, last: last) }
         } fail: { [engine] _ in
-            engine.value.close(account, last: 0)
+            engine.close(account, last: 0)
         }
     }
 

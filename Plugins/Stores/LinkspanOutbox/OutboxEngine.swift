@@ -4,7 +4,8 @@ internal import Logging
 /// The outbox on its executor: gathers calls, and performs all that have come in one transaction.
 ///
 /// There is no timer in it: while a transaction is written, the calls behind it gather, and are the next one.
-final class OutboxEngine {
+// Unchecked because the compiler cannot see that only ``Outbox`` has it, and checks each access.
+final class OutboxEngine: @unchecked Sendable {
     private let path: String
     private let options: OutboxOptions
     private let clock: OutboxClock
