@@ -66,16 +66,6 @@ enum FileSystem {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The first bytes of a file; none when it cannot be read.
-    static func contents(of path: String, limit: Int) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: limit)
-        let count = read(descriptor, &bytes, limit)
-        return Array(bytes.prefix(max(0, count)))
-    }
-
     /// Renames a file; nothing happens when there is none.
     static func move(_ path: String, to other: String) throws(OutboxError) {
         guard rename(path, other) == 0 || errno == ENOENT else { throw SystemFailure.last("cannot move", path) }

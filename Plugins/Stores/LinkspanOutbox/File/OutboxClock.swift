@@ -1,3 +1,5 @@
+private import Foundation
+
 #if canImport(Darwin)
 private import Darwin
 #elseif canImport(Glibc)
@@ -49,8 +51,8 @@ struct OutboxClock: Sendable {
         guard sysctlbyname("kern.bootsessionuuid", &text, &size, nil, 0) == 0 else { return "" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         #else
-        let text = FileSystem.contents(of: "/proc/sys/kernel/random/boot_id", limit: 64)
-        return String(decoding: text.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+        let text = (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)) ?? ""
+        return String(text.prefix { !$0.isWhitespace })
         #endif
     }
 
