@@ -295,6 +295,7 @@ let tests: [Target] = [
         [
             "LinkspanOutbox", "OutboxFixtures", "CRecordingDisk", "Linkspan", "LinkspanRuntime", "LinkspanInMemory",
             "LinkspanTesting", "LinkspanMessaging", "LinkspanConfiguration", logging, grdb,
+            .product(name: "GRDBSQLite", package: "GRDB.swift"),
         ]),
     test("LinkspanOutboxCrypto", ["LinkspanOutboxCrypto", "LinkspanOutbox", "Linkspan", "LinkspanRuntime", crypto]),
     test(

@@ -2,8 +2,10 @@
 
 #include "CRecordingDisk.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stddef.h>
+#include <string.h>
 
 static recording_disk_observer observer;
 static sqlite3_vfs *standard;
@@ -16,6 +18,40 @@ typedef struct {
     // In the memory behind this.
     sqlite3_file *real;
 } recording_file;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char failing[512];
+static int64_t first_failure;
+static int failure;
+static int64_t attempts;
+
+void recording_disk_fail(const char *folder, int64_t first, int result) {
+    pthread_mutex_lock(&lock);
+    failing[0] = 0;
+    if (folder) strncpy(failing, folder, sizeof failing - 1);
+    first_failure = first;
+    failure = result;
+    attempts = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+int64_t recording_disk_attempts(void) {
+    pthread_mutex_lock(&lock);
+    int64_t count = attempts;
+    pthread_mutex_unlock(&lock);
+    return count;
+}
+
+// What an attempt to write to a file or to sync it comes to.
+static int attempt(sqlite3_file *file) {
+    const char *name = ((recording_file *)file)->name;
+    int result = SQLITE_OK;
+    pthread_mutex_lock(&lock);
+    size_t length = strlen(failing);
+    if (name && length && !strncmp(name, failing, length) && attempts++ >= first_failure) result = failure;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
 
 static sqlite3_file *real(sqlite3_file *file) { return ((recording_file *)file)->real; }
 
@@ -31,6 +67,8 @@ static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 o
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
+    int failed = attempt(file);
+    if (failed) return failed;
     int result = real(file)->pMethods->xWrite(real(file), bytes, count, offset);
     if (result == SQLITE_OK) tell(file, recording_disk_write, offset, bytes, count);
     return result;
@@ -43,6 +81,8 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
 }
 
 static int file_sync(sqlite3_file *file, int flags) {
+    int failed = attempt(file);
+    if (failed) return failed;
     int result = real(file)->pMethods->xSync(real(file), flags);
     if (result == SQLITE_OK) tell(file, recording_disk_sync, 0, NULL, 0);
     return result;

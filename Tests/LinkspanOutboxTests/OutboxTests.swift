@@ -210,9 +210,62 @@ struct OutboxTests {
         driver.end(delivery("c", account: "c"), .success(.empty))
         clock.advance(wall: 7_000, sinceStart: 7_000)
         let figures = try await driver.outbox.figures()
-        #expect(figures == OutboxFigures(waiting: 2, bytes: 16, oldest: .seconds(7), outcomes: 1))
+        #expect(
+            figures == OutboxFigures(waiting: 2, bytes: 16, oldest: .seconds(7), outcomes: 1, setAside: 0, received: 0))
         let own = try await driver.outbox.figures(account: "a")
-        #expect(own == OutboxFigures(waiting: 1, bytes: 8, oldest: .seconds(7), outcomes: 0))
+        #expect(own == OutboxFigures(waiting: 1, bytes: 8, oldest: .seconds(7), outcomes: 0, setAside: 0, received: 0))
+    }
+
+    @Test
+    func `a connection explains what its outbox holds, and what was set aside is kept with its reply`() async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in peer.on("say") { $0.reply(Payload(trustedElements: Array("\"busy\"".utf8)[...])) } }
+        let outbox = Outbox(path: self.folder.outbox)
+        let manager = ConnectionManager()
+        let handler = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options {
+            $0.store = outbox
+            $0.deliveries.replies = ReplyPolicy { _ in .later }
+            $0.deliveries.refusals = 1
+        }.connect(by: manager)
+        let receipt = try await handler.enqueue("say", 1)
+        let failure = await #expect(throws: LinkspanError.self) { try await handler.outcome(of: receipt) }
+        #expect(failure?.code == .setAside)
+        #expect(failure?.details?[0]?.string == "busy")
+        let entry = try #require(try await outbox.entries().first)
+        #expect(entry.fate == .setAside)
+        #expect(entry.delivery.payload[0]?.int == 1)
+        #expect(try await outbox.figures().setAside == 1)
+        #expect(handler.explain().contains("The outbox holds deliveries: 0 that wait, 1 set aside."))
+        #expect(try await outbox.retry(receipt))
+        #expect(try await outbox.figures().setAside == 0)
+        await manager.shutdown()
+        await outbox.close()
+    }
+
+    @Test
+    func `a hub that recognises keys applies each once, and repeats its first answer`() async throws {
+        let (hub, applied) = (InMemoryHub(), Lock(0))
+        hub.onConnect { peer in
+            peer.onDelivery("say") { _ in
+                let count = applied.withLock { count in
+                    count += 1
+                    return count
+                }
+                return Payload(trustedElements: Array("\(count)".utf8)[...])
+            }
+        }
+        var replies: [Int?] = []
+        for key in ["a", "b", "a"] {
+            // Each over another link.
+            let manager = ConnectionManager()
+            let handler = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options {
+                $0.deliveries.appendsKey = true
+            }.connect(by: manager)
+            replies.append(try await handler.deliver("say", 1, key: key)[0]?.int)
+            await manager.shutdown()
+        }
+        #expect(replies == [1, 2, 1])
+        #expect(applied.withLock { $0 } == 2)
     }
 
     @Test

@@ -53,7 +53,8 @@ struct PowerLossTests {
                     }
                     // Some of them make the log long enough to be written into the database.
                     let size = Int.random(in: 0..<10, using: &generator) == 0 ? 700_000 : 3_000
-                    let payload = Payload(trustedElements: Array("\"\(String(repeating: "x", count: size))\"".utf8)[...])
+                    let payload = Payload(
+                        trustedElements: Array("\"\(String(repeating: "x", count: size))\"".utf8)[...])
                     for key in keys { disk.mark("keep \(key)") }
                     let kept = Lock<[StoredDelivery]>([])
                     driver.together { outbox in

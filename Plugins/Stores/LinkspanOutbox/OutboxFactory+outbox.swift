@@ -6,7 +6,7 @@ extension OutboxFactory {
     /// An ``Outbox``, switched on by `outbox: { path: … }` in a configuration.
     ///
     /// Its options are `path`, the file; `rows` and `bytes`, how much may wait; `maximumAge` in seconds; `outcomes`, how many
-    /// are kept until they are confirmed; and `whenInUse`, `fail` or `wait`, for a file that another process has open. The
+    /// are kept until they are confirmed; `received`, how many recorded events are; `countsKeys`; and `whenInUse`, `fail` or `wait`, for a file that another process has open. The
     /// same options in the same catalog are one outbox.
     public static var outbox: OutboxFactory {
         let made = Lock<[OptionValues: Outbox]>([:])
@@ -39,6 +39,12 @@ extension OutboxOptions {
                 "outcomes", .number(0...100_000_000), fallback: "\(standard.outcomes)",
                 "How many outcomes are kept until they are confirmed."),
             PluginOption(
+                "received", .number(1...100_000_000), fallback: "\(standard.received)",
+                "How many recorded events may wait to be confirmed."),
+            PluginOption(
+                "countsKeys", .flag, fallback: "\(standard.countsKeys)",
+                "Whether made keys count, so that a server needs to remember only the last of each ordering key."),
+            PluginOption(
                 "whenInUse", .choice(Contention.allCases.map(\.rawValue)), fallback: standard.whenInUse.rawValue,
                 "What is done about a file that another process has open."),
         ]
@@ -49,6 +55,8 @@ extension OutboxOptions {
         if let bytes: Int = values["bytes"] { self.bytes = bytes }
         if let age: Duration = values["maximumAge"] { self.maximumAge = age }
         if let outcomes: Int = values["outcomes"] { self.outcomes = outcomes }
+        if let received: Int = values["received"] { self.received = received }
+        if let countsKeys: Bool = values["countsKeys"] { self.countsKeys = countsKeys }
         if let contention: Contention = values["whenInUse"] { self.whenInUse = contention }
     }
 }

@@ -22,9 +22,9 @@ public struct OutboxOptions: Sendable {
     ///
     /// Default nil: they are written as they are.
     public var cipher: (any OutboxCipher)?
-    /// Events that wait to be confirmed; what goes beyond is dropped, and a gap marks its place. See
-    /// ``Outbox/record(_:of:account:)``.
+    /// Recorded events that may wait to be confirmed.
     ///
+    /// What goes beyond is dropped, and a gap marks its place; see ``Outbox/record(_:of:account:)``.
     /// Default 100,000.
     public var received = 100_000
     /// Whether deliveries without a key of the app's own get keys of the form `producer.session.lane.count`, for a server

@@ -62,7 +62,7 @@ public protocol DeliveryStore: AnyObject, Sendable {
     /// Answers with the last session of an account, so that the next one may go on where it was; nil when there was none,
     /// or another connection has the account open.
     ///
-    /// Asked behind each ``open(account:_:)``; the first attempt waits for the answer.
+    /// Asked behind each ``open(account:_:)``; the first attempt waits for the answer, for 2 s at most.
     func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void)
 
     /// Keeps what is known of the present session of an account that is open.

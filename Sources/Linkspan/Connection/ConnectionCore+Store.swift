@@ -38,6 +38,13 @@ extension ConnectionCore {
 // MARK: - Sessions
 
 extension ConnectionCore {
+    /// Goes on without the store's answer when that takes too long.
+    func waitForSession() {
+        _ = self.later(at: self.now + StoredSessions.patience) { core in
+            if let attempt = core.sessions?.answered(nil) { core.effects.append(attempt) }
+        }
+    }
+
     /// The store has answered what it knows of the account's last session; one that cannot be read is as good as none.
     func formerSessionKnown(session: UInt64, _ result: Result<StoredSession?, any Error>) {
         guard self.commands.isCurrent(storeSession: session) else { return }

@@ -188,7 +188,7 @@ extension ConnectionCore {
         switch effect {
         // A link is made and called on its own executor.
         case .openLink where self.nextExecutor != nil: self.deferred.append(effect)
-        case .openLink where self.sessions?.mustWait(effect) == true: ()
+        case .openLink where self.sessions?.mustWait(effect) == true: self.waitForSession()
         case .announce(let change): self.announce(change)
         case .tellProgress(let progress): self.tell(.progress(progress))
         case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)

@@ -12,6 +12,9 @@ struct StoredSessions {
     /// What comes within this time before the process dies comes again in the next one.
     static let interval = Duration.seconds(1)
 
+    /// How long an attempt waits for the store.
+    static let patience = Duration.seconds(2)
+
     private var isKnown = false
     /// The attempt that waits for the store's answer.
     private var attempt: Effect?

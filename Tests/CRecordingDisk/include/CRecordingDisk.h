@@ -22,4 +22,12 @@ typedef void (*recording_disk_observer)(
 /// For the rest of the process; called once.
 int recording_disk_install(recording_disk_observer observer);
 
+/// Has writes and syncs in a folder fail from the so-manieth on, counted from 0, until this is called again.
+///
+/// `folder` is copied, and NULL for none; `result` is what SQLite is told, as `SQLITE_FULL`.
+void recording_disk_fail(const char *folder, int64_t first, int result);
+
+/// How many writes and syncs there were in that folder since then.
+int64_t recording_disk_attempts(void);
+
 #endif

@@ -39,6 +39,17 @@ final class RecordedDisk: Sendable {
         Self.disks.withLock { $0[folder] = self }
     }
 
+    /// Has writes and syncs in the folder fail from the so-manieth on.
+    func fail(from first: Int, _ result: Int32) { recording_disk_fail(self.folder, Int64(first), result) }
+
+    /// Has nothing fail any more.
+    ///
+    /// - Returns: whether anything has failed.
+    func recover(failedFrom first: Int) -> Bool {
+        defer { recording_disk_fail(nil, 0, 0) }
+        return recording_disk_attempts() > first
+    }
+
     var steps: [Step] { self.recorded.withLock { $0 } }
 
     func mark(_ text: String) { self.recorded.withLock { $0.append(.mark(text)) } }

@@ -97,6 +97,21 @@ struct StoredSessionTests {
     }
 
     @Test
+    func `a store that does not answer holds the first attempt up for two seconds`() throws {
+        let store = CountingStore()
+        store.holdsAnswers.withLock { $0 = true }
+        let harness = try self.harness(store)
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .milliseconds(1_999))
+        #expect(harness.peers.isEmpty)
+        harness.scheduler.advance(by: .milliseconds(1))
+        #expect(harness.connection.state == .connected)
+        store.answer(.success(StoredSession(resumption: Secret("late"))))
+        harness.scheduler.settle()
+        #expect(harness.peers.count == 1)
+    }
+
+    @Test
     func `of two connections of an account only the one that has it open resumes the session`() throws {
         let store = MemoryDeliveryStore(executor: InlineExecutor())
         let former = try self.harness(store)
