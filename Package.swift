@@ -342,7 +342,7 @@ let tests: [Target] = [
             "quick-exit", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO",
             "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanMessaging",
             "LinkspanLogging", logging,
-            "LinkspanDevServer", "LinkspanInMemory", "EventJournal",
+            "LinkspanDevServer", "LinkspanInMemory", "EventJournal", "LinkspanOutbox", "OutboxFixtures",
         ],
         path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
 ]

@@ -50,7 +50,10 @@ struct FailingDiskTests {
         #expect(Set(driver.outcomes().map(\.delivery.key)) == ended, "write \(first)")
         driver.shut()
         let next = Driver(folder.outbox)
-        #expect(try Set(next.waiting()) == accepted.subtracting(ended).union(["afterwards"]), "write \(first)")
+        let waiting = try Set(next.waiting())
+        #expect(waiting.isSuperset(of: accepted.subtracting(ended).union(["afterwards"])), "write \(first)")
+        // A commit that failed in its last step may be found by the next one who opens the file, as after a crash.
+        #expect(waiting.isDisjoint(with: ended), "write \(first)")
         #expect(Set(next.outcomes().map(\.delivery.key)) == ended, "write \(first)")
         #expect(!folder.files.contains { $0.contains("damaged") }, "write \(first)")
         next.shut()

@@ -47,8 +47,12 @@ struct ReceivedTests {
         try first.open().get()
         let second = self.driver { $0.whenInUse = .wait }
         let opened = Lock(false)
-        second.together { $0.open(account: nil) { _ in opened.withLock { $0 = true } } }
-        #expect(second.session().outboxCode == .inUse)
+        let session = Lock<Result<StoredSession?, any Error>?>(nil)
+        second.together { outbox in
+            outbox.open(account: nil) { _ in opened.withLock { $0 = true } }
+            outbox.session(account: nil) { answer in session.withLock { $0 = answer } }
+        }
+        #expect(session.withLock { $0 }?.outboxCode == .inUse)
         #expect(!opened.withLock { $0 })
         first.shut()
         second.together { $0.performCalls() }

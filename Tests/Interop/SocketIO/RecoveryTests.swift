@@ -1,5 +1,8 @@
+internal import Foundation
 internal import Linkspan
+internal import LinkspanOutbox
 internal import LinkspanSocketIO
+internal import OutboxFixtures
 internal import Testing
 
 extension Interop {
@@ -103,6 +106,48 @@ extension Interop {
             }
         }
 
+        @Test("a killed process is offered what it had recorded and not handled, and then what it missed, each once")
+        func killed() async throws {
+            try await Self.use { server, bench in
+                let (former, next) = (try Folder(), try Folder())
+                let outbox = Outbox(path: former.outbox)
+                let client = try await bench.socketIO(server) { $0.store = outbox }
+                let first = try await client.connected()
+                try outbox.record("said", of: client.handler)
+                try client.handler.send("say", 1)
+                for try await entry in outbox.received() {
+                    #expect(entry.number == 1)
+                    break
+                }
+                // What a process leaves that dies here.
+                for file in former.files where !file.hasSuffix("-shm") && !file.hasSuffix("-lock") {
+                    try FileManager.default.copyItem(
+                        atPath: "\(former.path)/\(file)", toPath: "\(next.path)/\(file)")
+                }
+                try client.handler.send("cut", 2, 2)
+                try await client.lost()
+                try client.handler.disconnect()
+                try await Bench.use { other in
+                    let outbox = Outbox(path: next.outbox)
+                    let second = try await other.socketIO(server) { $0.store = outbox }
+                    try outbox.record("said", of: second.handler)
+                    let info = try await second.connected()
+                    #expect(info.isContinuous)
+                    #expect(info.sessionID == first.sessionID)
+                    var numbers: [Int?] = []
+                    for try await entry in outbox.received() {
+                        numbers.append(entry.number)
+                        try await outbox.confirm(entry)
+                        if numbers.count == 3 { break }
+                    }
+                    #expect(numbers == [1, 2, 3])
+                    await other.manager.shutdown()
+                    await outbox.close()
+                }
+                await outbox.close()
+            }
+        }
+
         @Test("who leaves on purpose begins anew (S45)")
         func left() async throws {
             try await Self.use { server, bench in
@@ -116,5 +161,12 @@ extension Interop {
                 #expect(try await !client.connected(times: 2).isContinuous)
             }
         }
+    }
+}
+
+extension ReceivedEntry {
+    /// The first argument of the message; nil for a gap.
+    fileprivate var number: Int? {
+        if case .message(let message) = self.item { message.payload[0]?.int } else { nil }
     }
 }

@@ -81,6 +81,17 @@ struct DiskState {
         var certain: [UInt8]?
         /// What was done since.
         var pending: [RecordedDisk.Step] = []
+        /// Whether it is new: SQLite syncs the folder of such a file with it.
+        var isNew = true
+
+        /// Takes all over that has reached the disk with the folder: deletions, and what was before them.
+        mutating func folderSynced() {
+            guard let last = self.pending.lastIndex(where: { if case .delete = $0 { true } else { false } }) else {
+                return
+            }
+            self.certain = DiskState.contents(self.certain, Array(self.pending[...last]))
+            self.pending.removeSubrange(...last)
+        }
     }
 
     private var files: [String: File] = [:]
@@ -90,9 +101,12 @@ struct DiskState {
         guard let name = step.file else { return }
         if case .sync = step {
             let file = self.files[name] ?? File()
-            self.files[name] = File(certain: Self.contents(file.certain, file.pending) ?? [], pending: [])
+            if file.isNew { for other in self.files.keys { self.files[other]?.folderSynced() } }
+            self.files[name] = File(
+                certain: Self.contents(file.certain, file.pending) ?? [], pending: [], isNew: false)
         } else {
             self.files[name, default: File()].pending.append(step)
+            if case .delete = step { self.files[name]?.isNew = true }
         }
     }
 

@@ -65,8 +65,8 @@ struct StoredSessionTests {
         harness.scheduler.advance(by: .seconds(1))
         #expect(store.kept == ["1:0", "1:5"])
         harness.scheduler.advance(by: .seconds(5))
-        try harness.connection.on("line") { _ in store.note("heard") }
-        harness.peers.first?.emit("line", .empty)
+        try harness.connection.on("last") { _ in store.note("heard") }
+        harness.peers.first?.emit("last", .empty)
         harness.scheduler.settle()
         #expect(store.kept == ["1:0", "1:5", "heard", "1:6"])
     }
