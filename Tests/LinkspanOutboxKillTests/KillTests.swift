@@ -80,7 +80,7 @@ struct KillTests {
     ) async throws {
         // K12, a third as often as the others together.
         for _ in 0..<max(1, Self.kills / 3) {
-            let (effects, disk) = (Effects(), try SmallDisk(kilobytes: 4_096))
+            let (effects, disk) = (Effects(), try SmallDisk(kilobytes: 6_144))
             let server = DevServer(hub: effects.hub)
             try await server.start()
             let url = wire == .socketIO ? server.socketIOURL : server.webSocketURL

@@ -28,7 +28,7 @@ struct DiskTests {
     @Test
     func `on a full disk deliveries are refused, outcomes recorded, and what is erased makes room again`() async throws
     {
-        let disk = try SmallDisk(kilobytes: 4_096)
+        let disk = try SmallDisk(kilobytes: 6_144)
         let driver = Driver(disk.folder.outbox)
         let kept = try self.fill(driver)
         #expect(kept.count > 50)
@@ -45,7 +45,7 @@ struct DiskTests {
 
     @Test
     func `a process that dies as it gives the reserve up leaves all that was accepted`() throws {
-        let (disk, copy) = (try SmallDisk(kilobytes: 4_096), try Folder())
+        let (disk, copy) = (try SmallDisk(kilobytes: 6_144), try Folder())
         let hasCopied = Lock(false)
         let driver = Driver(disk.folder.outbox) {
             $0.onStep = { step in
@@ -67,7 +67,7 @@ struct DiskTests {
 
     @Test
     func `a read-only file system is a typed error, and nothing is lost by it`() throws {
-        let disk = try SmallDisk(kilobytes: 4_096)
+        let disk = try SmallDisk(kilobytes: 6_144)
         let first = Driver(disk.folder.outbox)
         _ = try first.keep(delivery("a")).get()
         first.shut()

@@ -104,10 +104,8 @@ extension OutboxEngine {
     private func perform(_ calls: [OutboxCall], in file: OutboxFile) {
         self.recordLate(in: file)
         var calls = calls
-        if calls.contains(where: { $0.kind == .keep }), !file.ensureReserve() {
-            for call in calls where call.kind == .keep {
-                call.fail(OutboxError(.diskFull, "'\(self.path)': no room for the reserve beside it"))
-            }
+        if calls.contains(where: { $0.kind == .keep }), let refusal = file.ensureReserve() {
+            for call in calls where call.kind == .keep { call.fail(refusal) }
             calls.removeAll { $0.kind == .keep }
         }
         do throws(OutboxError) {

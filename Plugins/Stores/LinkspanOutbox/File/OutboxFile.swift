@@ -14,8 +14,8 @@ final class OutboxFile {
         var rescued: String { "\(self.path)-rescued" }
     }
 
-    /// How much of the disk is set aside for outcomes: enough to write the log into the database, and then some.
-    private static let reserveSize = 1 << 20
+    /// How much of the disk is set aside for outcomes: enough to write all of the log into the database, and then some.
+    private static let reserveSize = 2 << 20
     /// What is written to the log before it is written into the database.
     private static let logSize = 1 << 20
     /// About what a transaction writes to the log beside its rows.
@@ -34,6 +34,8 @@ final class OutboxFile {
     private(set) var isClosed = false
     /// What had been written when the log was written into the database.
     private var checkpointed = 0
+    /// Why the log could not be written into the database.
+    private var logFailure: OutboxError?
 
     /// Opens the file, or makes it; one that is damaged is moved aside first.
     init(path: String, options: OutboxOptions, clock: OutboxClock) throws(OutboxError) {
@@ -49,6 +51,9 @@ final class OutboxFile {
         }
         self.identity = FileSystem.identity(path)
         for file in [path, self.names.log, self.names.index] { FileSystem.protect(file) }
+        self.hasReserve = false
+        // What a killed process left in the log, before the reserve takes the room for it.
+        self.truncateLog()
         self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize)
     }
 
@@ -92,17 +97,20 @@ extension OutboxFile {
 
     /// Makes sure that outcomes could still be recorded on a full disk.
     ///
-    /// - Returns: whether there is a reserve; without one no delivery is accepted.
-    func ensureReserve() -> Bool {
+    /// - Returns: why not; then no delivery is accepted.
+    func ensureReserve() -> OutboxError? {
+        // What would be added to the log now, the reserve could not bring into the database.
+        if self.logFailure != nil { self.truncateLog() }
+        if let failure = self.logFailure { return failure }
         if !self.hasReserve { self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize) }
         if !self.hasReserve {
             // What has been erased may be enough.
-            try? self.database.writeWithoutTransaction {
-                try $0.execute(sql: "PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
-            }
+            try? self.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA incremental_vacuum") }
+            self.truncateLog()
             self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize)
         }
         return self.hasReserve
+            ? nil : OutboxError(.diskFull, "'\(self.names.path)': no room for the reserve beside it")
     }
 
     /// Makes room for outcomes on a full disk: gives up the reserve, and has the log begin anew, whose room is then free.
@@ -112,17 +120,28 @@ extension OutboxFile {
             self.hasReserve = false
             self.options.onStep?(.releasingReserve)
         }
-        try? self.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        self.truncateLog()
     }
 
     /// Writes the log into the database when it has grown: behind a transaction's answers, so that nobody waits for it.
     func checkpoint() {
         let written = self.totals.writtenBytes - self.checkpointed
         guard written > Self.logSize else { return }
-        self.checkpointed = self.totals.writtenBytes
         self.options.onStep?(.checkpointing)
-        // One that fails is made up for by the next, or by SQLite's own.
-        try? self.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(PASSIVE)") }
+        self.checkpoint("PASSIVE")
+    }
+
+    /// Writes the log into the database, and gives its room back.
+    private func truncateLog() { self.checkpoint("TRUNCATE") }
+
+    private func checkpoint(_ kind: String) {
+        do {
+            try self.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(\(kind))") }
+            self.checkpointed = self.totals.writtenBytes
+            self.logFailure = nil
+        } catch {
+            self.logFailure = OutboxError(error, path: self.names.path)
+        }
     }
 }
 
@@ -173,6 +192,7 @@ extension OutboxFile {
         (self.database, self.session, self.totals) = try Self.open(self.names, self.options, self.clock)
         self.identity = FileSystem.identity(self.names.path)
         self.checkpointed = 0
+        self.logFailure = nil
         self.isClosed = false
     }
 
