@@ -55,7 +55,7 @@ public struct Command: Sendable {
         var orderingKey = ""
         var timeout: Duration?
         var key: String?
-        var stage: Stage?
+        var stage = Stage.waiting
         var isRestored = false
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
         var accepted: (@Sendable (DeliveryReceipt) -> Void)?
@@ -201,9 +201,9 @@ extension Command {
         set { self.rest.key = newValue }
     }
 
-    /// Where it is, as its connection says (``ManagedConnection/commands``); nil for one that no connection has listed.
-    public var stage: Stage? {
-        get { self.box?.rest.stage }
+    /// Where it is when its connection lists it (``ManagedConnection/commands``); `waiting` before.
+    public var stage: Stage {
+        get { self.box?.rest.stage ?? .waiting }
         set { self.rest.stage = newValue }
     }
 
