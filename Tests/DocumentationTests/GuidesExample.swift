@@ -7,74 +7,6 @@ import Testing
 
 // The examples of the guides, word for word. They are compiled, not run: their servers do not exist.
 
-private struct Line: Codable, Sendable {
-    var text: String
-}
-
-private struct Session: Sendable {
-    func token() async -> String { "secret" }
-}
-
-private func show(_ text: String) {}
-private func show(_ line: Line) {}
-private func show(_ members: [String]) {}
-
-private func errors(_ connection: ConnectionHandler) async {
-    do {
-        let members = try await connection.request("who", "lobby", timeout: .seconds(5)).decode([String].self)
-        show(members)
-    } catch {
-        switch (error.code, error.certainty) {
-        case (.timedOut, .notSent): show("The server cannot be reached.")
-        case (.timedOut, _): show("The server does not answer.")
-        case (.messageTooLarge, _): show("This is too long.")
-        default: show(error.message)
-        }
-    }
-}
-
-private func comingFromSocketIOClientSwift(_ session: Session) async throws -> [String] {
-    let connection = try ConnectionBuilder("https://chat.example/admin")
-        .transport(.socketIO)
-        .credentials(.provider { _ in try Credentials(auth: ["token": await session.token()]) })
-        .connect()
-
-    try connection.on("line", as: Line.self) { line in
-        if case .success(let line) = line { show(line) }
-    }
-    try connection.send("typing", "lobby")
-    let members = try await connection.request("who", "lobby", timeout: .seconds(5)).decode([String].self)
-    return members
-}
-
-private func comingFromJavaScript() async throws -> Payload {
-    let configuration = SocketIOTransport.Configuration {
-        $0.path = "/realtime/"
-        $0.carriers = .upgrade
-    }
-    let connection = try ConnectionBuilder("https://chat.example")
-        .transport(.socketIO(configuration))
-        .options { $0.retry = .backoff(cap: .seconds(5)) }
-        .connect()
-
-    let reply = try await connection.request("who", "lobby", timeout: .seconds(5))
-    try connection.send("cursor", 10, 20, volatile: true)
-    try await connection.deliver("say", Line(text: "hello"))
-    return reply
-}
-
-private func comingFromStarscream() throws {
-    let transport = WebSocketTransport.Configuration {
-        $0.codec = .text
-        $0.headers = [Credentials.Field("X-Client", "7")]
-    }
-    let connection = try ConnectionBuilder("wss://feed.example").transport(.webSocket(transport)).connect()
-    try connection.on("text", as: String.self) { text in
-        if case .success(let text) = text { show(text) }
-    }
-    try connection.send("text", "subscribe:BTC")
-}
-
 @MainActor
 final class StatusModel {
     private(set) var text = ""
@@ -84,25 +16,96 @@ final class StatusModel {
     }
 }
 
-private func security() throws -> SocketIOTransport {
-    let policy = TLSPolicy(
-        roots: .file("/etc/ssl/company.pem"),
-        pins: [
-            try PublicKeyPin("sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
-            try PublicKeyPin("sha256/BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA="),
-        ],
-        minimumVersion: .tls13)
-    let transport = SocketIOTransport(.init { $0.tls = policy })
-    return transport
-}
+/// A namespace for the examples.
+private enum Guides {
+    struct Line: Codable, Sendable {
+        var text: String
+    }
 
-private func troubleshooting() throws {
-    let connection = try ConnectionBuilder("https://chat.example")
-        .transport(.socketIO)
-        .options { $0.trace = 64 }
-        .connect()
-    print(connection.explain())
-    print(connection.status.description)
+    struct Session: Sendable {
+        func token() async -> String { "secret" }
+    }
+
+    static func show(_ text: String) {}
+    static func show(_ line: Line) {}
+    static func show(_ members: [String]) {}
+
+    static func errors(_ connection: ConnectionHandler) async {
+        do {
+            let members = try await connection.request("who", "lobby", timeout: .seconds(5)).decode([String].self)
+            show(members)
+        } catch {
+            switch (error.code, error.certainty) {
+            case (.timedOut, .notSent): show("The server cannot be reached.")
+            case (.timedOut, _): show("The server does not answer.")
+            case (.messageTooLarge, _): show("This is too long.")
+            default: show(error.message)
+            }
+        }
+    }
+
+    static func comingFromSocketIOClientSwift(_ session: Session) async throws -> [String] {
+        let connection = try ConnectionBuilder("https://chat.example/admin")
+            .transport(.socketIO)
+            .credentials(.provider { _ in try Credentials(auth: ["token": await session.token()]) })
+            .connect()
+
+        try connection.on("line", as: Line.self) { line in
+            if case .success(let line) = line { show(line) }
+        }
+        try connection.send("typing", "lobby")
+        let members = try await connection.request("who", "lobby", timeout: .seconds(5)).decode([String].self)
+        return members
+    }
+
+    static func comingFromJavaScript() async throws -> Payload {
+        let configuration = SocketIOTransport.Configuration {
+            $0.path = "/realtime/"
+            $0.carriers = .upgrade
+        }
+        let connection = try ConnectionBuilder("https://chat.example")
+            .transport(.socketIO(configuration))
+            .options { $0.retry = .backoff(cap: .seconds(5)) }
+            .connect()
+
+        let reply = try await connection.request("who", "lobby", timeout: .seconds(5))
+        try connection.send("cursor", 10, 20, volatile: true)
+        try await connection.deliver("say", Line(text: "hello"))
+        return reply
+    }
+
+    static func comingFromStarscream() throws {
+        let transport = WebSocketTransport.Configuration {
+            $0.codec = .text
+            $0.headers = [Credentials.Field("X-Client", "7")]
+        }
+        let connection = try ConnectionBuilder("wss://feed.example").transport(.webSocket(transport)).connect()
+        try connection.on("text", as: String.self) { text in
+            if case .success(let text) = text { show(text) }
+        }
+        try connection.send("text", "subscribe:BTC")
+    }
+
+    static func security() throws -> SocketIOTransport {
+        let policy = TLSPolicy(
+            roots: .file("/etc/ssl/company.pem"),
+            pins: [
+                try PublicKeyPin("sha256/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
+                try PublicKeyPin("sha256/BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA="),
+            ],
+            minimumVersion: .tls13)
+        let transport = SocketIOTransport(.init { $0.tls = policy })
+        return transport
+    }
+
+    static func troubleshooting() throws {
+        let connection = try ConnectionBuilder("https://chat.example")
+            .transport(.socketIO)
+            .options { $0.trace = 64 }
+            .connect()
+        print(connection.explain())
+        print(connection.status.description)
+    }
 }
 
 @Suite("The guides")
@@ -127,5 +130,5 @@ struct GuidesExample {
     }
 
     @Test
-    func `the pins that the page on security shows are well-formed`() throws { _ = try security() }
+    func `the pins that the page on security shows are well-formed`() throws { _ = try Guides.security() }
 }
