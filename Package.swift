@@ -322,7 +322,7 @@ let tests: [Target] = [
         name: "DocumentationTests",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
-            "LinkspanSocketIO",
+            "LinkspanSocketIO", "LinkspanNetwork",
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
             "LinkspanServiceLifecycle", logging, serviceLifecycle,

@@ -16,6 +16,13 @@ struct ArticleTests {
             ("Linkspan/Documentation.docc/Migration.md", "MigrationExample.swift"),
             ("LinkspanTesting/Documentation.docc/LinkspanTesting.md", "FakeConnectionExample.swift"),
             ("LinkspanMessaging/Documentation.docc/Services.md", "ServicesExample.swift"),
+            ("Linkspan/Documentation.docc/Errors.md", "GuidesExample.swift"),
+            ("Linkspan/Documentation.docc/ComingFromSocketIOClientSwift.md", "GuidesExample.swift"),
+            ("Linkspan/Documentation.docc/ComingFromJavaScript.md", "GuidesExample.swift"),
+            ("Linkspan/Documentation.docc/ComingFromStarscream.md", "GuidesExample.swift"),
+            ("Linkspan/Documentation.docc/Threads.md", "GuidesExample.swift"),
+            ("Linkspan/Documentation.docc/Security.md", "GuidesExample.swift"),
+            ("Linkspan/Documentation.docc/Troubleshooting.md", "GuidesExample.swift"),
         ])
     func `every block of code stands in the example`(article: String, example: String) throws {
         let text = try String(contentsOf: Self.sources.appending(path: article), encoding: .utf8)

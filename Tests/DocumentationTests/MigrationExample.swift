@@ -28,14 +28,15 @@ func feature(_ connection: any Connection, _ handler: ConnectionHandler, _ manag
         .options {
             $0.idleTimeout = .seconds(5)
             $0.buffer.commands = 100
-            $0.deliveries.appendsKey = true
             $0.retry = RetryPolicy { $0.failures < 3 ? .seconds(1) : nil }
         }
         .build()
     try manager.move(handler, to: next)
     await manager.logOut(source)
+    var options = ConnectionOptions()
+    options.deliveries.appendsKey = true
     let commands = await handler.commands
-    print(commands.map(\.stage), RetryPolicy.backoff(cap: .seconds(60)))
+    print(commands.map(\.stage), RetryPolicy.backoff(cap: .seconds(60)), options)
     for subscription in [attempts, outgoing] { subscription.cancel() }
     handler.off("line")
 }

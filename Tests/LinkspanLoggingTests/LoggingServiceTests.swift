@@ -46,7 +46,7 @@ struct LoggingServiceTests {
                 "connection created", "connecting", "connected", "disconnected", "reconnecting", "disconnected",
                 "disconnected", "connection released",
             ])
-        #expect(lines.map { $0.level } == [.debug, .debug, .info, .notice, .info, .warning, .info, .info])
+        #expect(lines.map { $0.level } == [.debug, .debug, .info, .notice, .info, .notice, .info, .info])
         #expect(lines.allSatisfy { $0.metadata["connection"] == "7" })
         #expect(lines.allSatisfy { $0.metadata["endpoint"] == "ws://chat.example/lobby" })
         let lost = try #require(lines.first { $0.sentence == "disconnected" })

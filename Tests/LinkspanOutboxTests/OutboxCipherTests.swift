@@ -51,11 +51,11 @@ struct OutboxCipherTests {
         #expect(try next.find("b").get()?.outcome?.get() == self.secret)
         // The test looks well enough.
         let plain = try Folder()
-        let plainDriver = Driver(plain.outbox)
-        _ = try plainDriver.keep(delivery("a", self.secret)).get()
+        let unsealed = Driver(plain.outbox)
+        _ = try unsealed.keep(delivery("a", self.secret)).get()
         let log = try Data(contentsOf: URL(fileURLWithPath: "\(plain.outbox)-wal"))
         #expect(log.range(of: Data("the secret".utf8)) != nil)
-        plainDriver.shut()
+        unsealed.shut()
     }
 
     @Test

@@ -102,7 +102,11 @@ private final class Run: Sendable {
     /// Lets so much time pass that a token is renewed, which ends so, and waits until that is over for those who ask, too:
     /// what is told is told a little earlier, and who asks meanwhile shares the outcome.
     ///
-    /// - Parameter notes: what it is to tell.
+    /// - Parameters:
+    ///   - seconds: how much.
+    ///   - outcome: how the renewal ends.
+    ///   - notes: what it is to tell.
+    /// - Throws: when it does not end.
     func pass(_ seconds: Int, toRenewal outcome: Outcome, _ notes: String...) async throws {
         let end = Promise<Void>()
         self.next(.later(end, outcome))

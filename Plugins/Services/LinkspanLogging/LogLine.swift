@@ -30,9 +30,9 @@ extension LogLine {
                     "transport": "\(transport)",
                 ])
         case .disconnected(let reason, let code, let willRetry):
-            // Without a code it was asked for; with one and without another attempt it stays down.
+            // Without a code it was asked for. Whether it stays down, the app is told as a state and by its calls.
             self.init(
-                code == nil ? .info : willRetry ? .notice : .warning, "disconnected",
+                code == nil ? .info : .notice, "disconnected",
                 ["reason": "\(reason)", "willRetry": "\(willRetry)"])
             if let code { self.metadata["code"] = "\(code)" }
         case .reconnecting(let attempt, let delay):

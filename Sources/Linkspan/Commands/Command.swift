@@ -56,7 +56,7 @@ public struct Command: Sendable {
         var timeout: Duration?
         var key: String?
         var hasMadeKey = false
-        var stage: Stage?
+        var stage = Stage.waiting
         var isRestored = false
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
         var accepted: (@Sendable (DeliveryReceipt) -> Void)?
@@ -211,9 +211,9 @@ extension Command {
         self.rest.hasMadeKey = true
     }
 
-    /// Where it is, as its connection says (``ManagedConnection/commands``); nil for one that no connection has listed.
-    public var stage: Stage? {
-        get { self.box?.rest.stage }
+    /// Where it is when its connection lists it (``ManagedConnection/commands``); `waiting` before.
+    public var stage: Stage {
+        get { self.box?.rest.stage ?? .waiting }
         set { self.rest.stage = newValue }
     }
 

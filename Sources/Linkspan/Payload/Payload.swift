@@ -186,3 +186,8 @@ extension Payload: CustomStringConvertible {
         "\(self.elements.count) bytes of JSON, \(self.attachments.count) attachments"
     }
 }
+
+extension Payload: CustomReflectable {
+    /// Nothing: what `dump` prints ends up in logs as well, of a command or a message that has arguments, too.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

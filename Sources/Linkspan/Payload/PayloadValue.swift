@@ -128,3 +128,8 @@ extension PayloadValue: CustomStringConvertible {
     /// Only the size: payloads do not belong in logs.
     public var description: String { "\(self.text.count) bytes of JSON" }
 }
+
+extension PayloadValue: CustomReflectable {
+    /// Nothing, as of a ``Payload``.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -69,7 +69,7 @@ final class Child: Sendable {
     /// Waits until it has ended by itself.
     ///
     /// - Returns: its status; the negative number of the signal when one has ended it.
-    func exit(within limit: Duration = .seconds(30)) async throws -> Int {
+    func exit(within limit: Duration = .seconds(90)) async throws -> Int {
         let lines = try await self.status.wait(for: "end", within: limit) { _ in true }
         _ = (try await self.output.all(), try await self.errors.all())
         return Int(lines[0]) ?? .min
