@@ -19,7 +19,7 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks exits kills benchmark benchmark-compare mutations flakes lint format
+.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks exits kills power benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -80,6 +80,12 @@ kills: prerequisites  ## Kills a client with an outbox KILLS times over each wir
 	swift build --build-tests
 	TEST_KILLS=$(or $(KILLS),500) swift test --skip-build --no-parallel --filter '^LinkspanOutboxKillTests[.]' \
 	    | grep -E '^killed|✘|Test run'
+
+power: prerequisites  ## Opens an outbox's file as each of its writes may leave it when power is lost, and after HISTORIES random histories, 100,000 unless given.
+	swift build --build-tests
+	TEST_REMAINS=all TEST_HISTORIES=$(or $(HISTORIES),100000) \
+	    swift test --skip-build --no-parallel --filter '^LinkspanOutboxTests[.](PowerLoss|OutboxModel)' \
+	    | grep -E '^loss of power|✘|Test run'
 
 benchmark: prerequisites  ## Runs the standard workloads: times first, then counts a message.
 	@.ci/prerequisites gcc
