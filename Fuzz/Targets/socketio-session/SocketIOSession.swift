@@ -1,6 +1,6 @@
 internal import FuzzOracles
 
-/// What the fuzzer calls with each input.
+/// The entry point of libFuzzer, called with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     FuzzTarget.socketIOSession.run(UnsafeBufferPointer(start: start, count: count))

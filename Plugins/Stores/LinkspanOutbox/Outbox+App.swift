@@ -11,15 +11,7 @@ extension Outbox {
     ///
     /// Whatever is asked afterwards fails with code ``OutboxError/Code/closed``. Release the connections first.
     public func close() async {
-        await withCheckedContinuation { continuation in
-            // Two jobs behind: the first is behind the calls, the second behind the transaction they began.
-            self.executor.execute {
-                self.executor.execute {
-                    self.closeFile()
-                    continuation.resume()
-                }
-            }
-        }
+        await self.afterCalls { self.closeFile() }
     }
 
     /// Closes the file behind what was asked before, and has calls wait for ``resume()``.
@@ -27,14 +19,7 @@ extension Outbox {
     /// For apps that are about to be suspended and have the file in the container of an app group, where the system ends an
     /// app that is suspended with a lock on a file (0xdead10cc).
     public func suspend() async {
-        await withCheckedContinuation { continuation in
-            self.executor.execute {
-                self.executor.execute {
-                    self.engine.suspend()
-                    continuation.resume()
-                }
-            }
-        }
+        await self.afterCalls { self.engine.suspend() }
     }
 
     /// Goes on after ``suspend()``.
@@ -42,7 +27,7 @@ extension Outbox {
         self.executor.execute { if self.engine.resume() { self.performCalls() } }
     }
 
-    /// What the file holds of one account.
+    /// Counts the deliveries of one account.
     ///
     /// - Parameter account: whose; nil for connections without credentials.
     /// - Returns: the figures.
@@ -51,7 +36,7 @@ extension Outbox {
         try await self.ask { try $0.figures(account: account) }
     }
 
-    /// What the file holds, all accounts together.
+    /// Counts the deliveries of all accounts together.
     ///
     /// - Returns: the figures.
     /// - Throws: ``OutboxError``.
@@ -170,6 +155,19 @@ extension Outbox {
             return { answer(.success(value)) }
         } fail: {
             answer(.failure($0))
+        }
+    }
+
+    /// Runs `body` on the executor, behind all calls that were made before.
+    private func afterCalls(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            // Two jobs behind: the first is behind the calls, the second behind the transaction they began.
+            self.executor.execute {
+                self.executor.execute {
+                    body()
+                    continuation.resume()
+                }
+            }
         }
     }
 

@@ -32,8 +32,8 @@ extension Outbox {
     /// Records an event of a connection as it is received, before anybody handles it, so that a crash in between loses
     /// nothing: ``received(account:)`` offers it until it is confirmed, in this process or a later one.
     ///
-    /// What the session resumes from is recorded with it, so that a server that resumes sessions sends nothing again that
-    /// is recorded, and everything that is not.
+    /// The position of the session is committed together with the event. A server that resumes sessions therefore sends
+    /// again exactly the events that are not recorded.
     ///
     /// - Parameters:
     ///   - event: the name of the event.

@@ -2,7 +2,7 @@ public import Linkspan
 internal import GRDB
 internal import LinkspanRuntime
 
-/// For whoever looks after an outbox: a support engineer, or a screen of the app that shows what waits.
+/// Listing, retrying and erasing rows: for support engineers, and for screens of the app that show waiting deliveries.
 extension Outbox {
     /// Rows of all accounts, those that wait and those with outcomes, in the order in which they were kept.
     ///

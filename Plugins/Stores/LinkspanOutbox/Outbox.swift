@@ -28,7 +28,7 @@ public final class Outbox: DeliveryStore {
     private let confined: OutboxEngine
     private let gauge = OutboxGauge()
 
-    /// What the file holds, in one sentence.
+    /// The counts of deliveries in the file, as one sentence; nil before the file was first opened.
     public var summary: String? { self.gauge.summary }
 
     /// Makes an outbox; its file is opened, or made, when it is first used.
@@ -49,7 +49,7 @@ public final class Outbox: DeliveryStore {
         self.confined = OutboxEngine(path: path, options: options, clock: clock, gauge: self.gauge)
     }
 
-    /// What the outbox does, for callers on the executor.
+    /// The state of the outbox, for callers on the executor.
     var engine: OutboxEngine {
         assert(self.executor.isCurrent, "an outbox is used on its executor")
         return self.confined
@@ -137,11 +137,10 @@ extension Outbox {
     public func find(
         key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void
     ) {
-        self.add(.other) { table in
-            let row = try table.find(key: key, account: account)
-            return { answer(.success(row)) }
-        } fail: {
-            answer(.failure($0))
+        self.add {
+            try $0.find(key: key, account: account)
+        } answer: {
+            answer($0.mapError { $0 })
         }
     }
 

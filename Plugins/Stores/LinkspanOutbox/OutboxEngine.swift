@@ -13,14 +13,14 @@ final class OutboxEngine: @unchecked Sendable {
     private let meters = OutboxMeters()
     private var file: OutboxFile?
     private var isClosed = false
-    /// Whether calls wait, and the file is not open.
+    /// True between `suspend` and `resume`: the file is closed and calls are queued.
     private var isSuspended = false
     private var calls: [OutboxCall] = []
     /// Outcomes that could not be recorded, and are tried again with each transaction.
     private var unrecorded: [StoredDelivery] = []
     private var waits: [(wait: EntryWait, answer: @Sendable () -> Void)] = []
     private var openings: [String?: Opening] = [:]
-    /// How many events of accounts could not be recorded, for the gaps that will tell.
+    /// The number of events of each account that could not be recorded; the next gap mark reports it.
     private var missed: [String?: Int] = [:]
     private let gauge: OutboxGauge
 
@@ -28,7 +28,7 @@ final class OutboxEngine: @unchecked Sendable {
     private struct Opening {
         /// The last row that there was.
         var last: UInt64
-        /// Whether somebody has asked for the account's last session.
+        /// True once a connection was given the account's last session.
         var hasTakenSession = false
         var waiting: [@Sendable (Result<Void, any Error>) -> Void] = []
     }
@@ -39,9 +39,6 @@ final class OutboxEngine: @unchecked Sendable {
         self.options = options
         self.clock = clock
     }
-
-    /// What the file holds; nil while it is not open.
-    var totals: OutboxTotals? { self.file?.totals }
 }
 
 // MARK: - Transactions

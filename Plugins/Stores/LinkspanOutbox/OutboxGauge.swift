@@ -34,10 +34,10 @@ final class OutboxGauge: Sendable {
         return isDue
     }
 
-    /// How long the oldest delivery that waits has waited.
+    /// The present age of the oldest waiting delivery; nil when none waits.
     var oldest: Duration? { self.reading.withLock { $0?.oldest }.map { $0.age + ($0.at.duration(to: .now)) } }
 
-    /// What the file holds, in one sentence; nil before it was opened.
+    /// The counts of deliveries in the file, as one sentence; nil before the file was first opened.
     var summary: String? {
         guard let totals = self.reading.withLock({ $0?.totals }) else { return nil }
         var parts = ["\(totals.waiting) that \(totals.waiting == 1 ? "waits" : "wait")"]

@@ -14,9 +14,9 @@ final class OutboxFile {
         var rescued: String { "\(self.path)-rescued" }
     }
 
-    /// How much of the disk is set aside for outcomes: enough to write all of the log into the database, and then some.
+    /// The bytes of disk that are reserved for outcomes: more than the log, so that a checkpoint always fits.
     private static let reserveSize = 2 << 20
-    /// What is written to the log before it is written into the database.
+    /// The bytes of the log at which it is checkpointed into the database.
     private static let logSize = 1 << 20
     /// About what a transaction writes to the log beside its rows.
     private static let transactionSize = 4 * 4_096
@@ -30,9 +30,9 @@ final class OutboxFile {
     private var identity: FileSystem.Identity?
     private var hasReserve: Bool
     private(set) var totals: OutboxTotals
-    /// Whether the database was closed and could not be opened again.
+    /// True after the database was closed and opening it again has failed.
     private(set) var isClosed = false
-    /// What had been written when the log was written into the database.
+    /// The totals' `writtenBytes` at the last checkpoint.
     private var checkpointed = 0
     /// Why the log could not be written into the database.
     private var logFailure: OutboxError?
@@ -86,7 +86,7 @@ extension OutboxFile {
         }
     }
 
-    /// How long the oldest delivery that waits has waited; nil when none does.
+    /// The age of the oldest waiting delivery; nil when none waits.
     func oldestAge() -> Duration? {
         let figures = try? self.database.read { database in
             try OutboxTable(database: database, session: self.session, options: self.options, totals: self.totals)

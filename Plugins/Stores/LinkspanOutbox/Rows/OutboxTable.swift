@@ -190,7 +190,7 @@ extension OutboxTable {
         return entries
     }
 
-    /// What the file holds.
+    /// Counts the deliveries of all accounts together.
     func figures() throws -> OutboxFigures {
         let oldest = try Row.fetchOne(
             self.database, sql: "\(Self.rows) WHERE ended IS NULL ORDER BY delivery.number LIMIT 1")
@@ -200,7 +200,7 @@ extension OutboxTable {
             outcomes: self.totals.outcomes, setAside: self.totals.setAside, received: self.totals.received)
     }
 
-    /// What the file holds of one account.
+    /// Counts the deliveries of one account.
     func figures(account: String?) throws -> OutboxFigures {
         let account = Self.column(account)
         let waiting = try Row.fetchOne(

@@ -1,4 +1,4 @@
-/// What the file holds, counted as it changes.
+/// Running totals of the rows in the file, updated with each change.
 struct OutboxTotals: Sendable, Hashable {
     /// The number of the latest row.
     var lastNumber: UInt64 = 0
