@@ -196,7 +196,7 @@ extension OutboxTable {
             self.database, sql: "\(Self.rows) WHERE ended IS NULL ORDER BY delivery.number LIMIT 1")
         return OutboxFigures(
             waiting: self.totals.waiting, bytes: self.totals.waitingBytes,
-            oldest: try oldest.map { try self.entry($0).age },
+            oldest: oldest.map { .milliseconds(self.age($0)) },
             outcomes: self.totals.outcomes, setAside: self.totals.setAside, received: self.totals.received)
     }
 
@@ -218,7 +218,7 @@ extension OutboxTable {
             self.database, sql: "\(Self.rows) WHERE account = ? AND ended IS NULL ORDER BY delivery.number LIMIT 1",
             arguments: [account])
         return OutboxFigures(
-            waiting: waiting?[0] ?? 0, bytes: waiting?[1] ?? 0, oldest: try oldest.map { try self.entry($0).age },
+            waiting: waiting?[0] ?? 0, bytes: waiting?[1] ?? 0, oldest: oldest.map { .milliseconds(self.age($0)) },
             outcomes: outcomes?[0] ?? 0, setAside: outcomes?[1] ?? 0, received: received ?? 0)
     }
 
@@ -317,12 +317,17 @@ extension OutboxTable {
             orderingKey: row["ordering_key"], event: row["event"], payload: payload,
             isCompressible: row["compressible"])
         delivery.number = UInt64(number)
-        let age = self.session.clock.elapsed(
-            since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")
+        let age = self.age(row)
         delivery.timeout = self.timeLeft(row["timeout"], age: age)
         let columns = OutcomeColumns(row)
         delivery.outcome = try columns?.outcome { data throws(OutboxError) in try decode(data, .reply) }
         return OutboxEntry(delivery: delivery, fate: columns?.fate, age: .milliseconds(age), place: row["ended"] ?? 0)
+    }
+
+    /// The milliseconds since a row was kept; neither its payload nor its reply is read for it.
+    private func age(_ row: Row) -> Int64 {
+        self.session.clock.elapsed(
+            since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")
     }
 
     /// What is left of a row's timeout and of the age that rows may reach; never more than there was at first.
