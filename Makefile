@@ -109,10 +109,11 @@ flakes: prerequisites venv $(LEGACY)/.ready  ## Runs the suite RUNS times while 
 	Tests/repeat --runs $(or $(RUNS),20) --burners $(or $(BURNERS),2) $(if $(CORES),--cores $(CORES)) \
 		$(if $(ONLY),--only '$(ONLY)')
 
-lint: ## Checks format, documentation and import rules, and that the deliberate bugs still apply.
+lint:  ## Checks format, documentation, wording and import rules, and that the deliberate bugs still apply.
 	@.ci/prerequisites python3 patch
 	swift format lint --strict --recursive $(FOLDERS)
 	.ci/imports
+	.ci/voice
 	Tests/Mutations/run --check
 
 format:  ## Formats the Swift code.

@@ -21,7 +21,7 @@ enum Main {
                 try command.run()
             }
         } catch let status as ExitCode {
-            // Whoever chose the status has said why.
+            // The code that chose the status has printed the reason.
             ChatCommand.exit(withError: status)
         } catch {
             guard ChatCommand.exitCode(for: error) == .validationFailure else { ChatCommand.exit(withError: error) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Linkspan
 import LinkspanOutbox
 
-/// The command `chat outbox`: what is in a file of `--outbox`, for whoever looks after it.
+/// The command `chat outbox`: lists, retries and erases the deliveries in a file of `--outbox`.
 @available(macOS 15, *)
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

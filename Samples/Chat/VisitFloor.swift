@@ -14,7 +14,7 @@ actor VisitFloor: ChatFloor {
     private let configuration: ChatConfiguration
     /// What carries the traffic.
     private nonisolated let transport: Mutex<String>
-    /// What the connection goes by now.
+    /// The plan in effect.
     private var plan: LoadedPlan
     /// What was said and is not confirmed yet.
     private var open: [String: ChatFloorLine] = [:]

@@ -108,7 +108,7 @@ class RedisBackplane:
         except BaseException:
             self._unfollow(room)
             raise
-        # Whoever enters after this is announced to the member, who is there by now.
+        # A member who enters after this is announced to this one, who is present by now.
         await self._presence.enter(room, member.id, member.name)
 
     async def leave(self, room: str, member: Member) -> None:

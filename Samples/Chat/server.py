@@ -72,7 +72,7 @@ async def serve_websocket(hub: Hub, listener: socket.socket, options: argparse.N
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    # create_server() sets SO_REUSEADDR: a restart gets its port back although old connections linger.
+    # create_server() sets SO_REUSEADDR: a restart gets its port back while old connections are in TIME_WAIT.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.create_server((host, port), family=family, backlog=128)
     # Connections inherit it. Small frames would wait for each other, and asyncio forgets it for a socket made like this.

@@ -1,4 +1,4 @@
-/// What went wrong: a code to switch on, a sentence to read, the cause to dig into.
+/// An error of a connection, a transport or the facade, with a code, a message and a cause.
 ///
 /// Connections, transports and `LinkspanMessaging` throw no other type. The modules that can be used without
 /// connections have types of their own: `RegistryError` of `LinkspanLifecycle` and `ConfigurationError` of
@@ -16,7 +16,7 @@ public struct LinkspanError: Error, Sendable {
     public var certainty: Certainty?
     /// The earliest moment for another attempt that the server asked for, counted from the failure.
     public var retryAfter: Duration?
-    /// What the server sent along with a refusal.
+    /// The payload that the server sent with a refusal.
     public var details: Payload?
 
     /// Makes an error.
@@ -32,7 +32,7 @@ public struct LinkspanError: Error, Sendable {
         self.details = details
     }
 
-    /// How sure we are about a command that failed.
+    /// The certainty about whether a failed command reached the server.
     public enum Certainty: Sendable, Hashable {
         /// No byte of it was given to the transport: repeating it is safe.
         case notSent
@@ -94,7 +94,7 @@ extension LinkspanError.Code {
 
     /// The network failed: refused, unreachable, reset, closed without a word.
     public static let connectionLost = Self(rawValue: "connectionLost")
-    /// What the app says first over a new link failed.
+    /// The app's ``Greeting`` over a new link failed.
     public static let greetingFailed = Self(rawValue: "greetingFailed")
     /// The network path is said to be gone, so the link was dropped without waiting for its end.
     public static let pathLost = Self(rawValue: "pathLost")

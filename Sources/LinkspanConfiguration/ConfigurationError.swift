@@ -3,7 +3,7 @@
 /// Nothing was started. Its text is one line for one problem, and a headline with a line per problem for more. It never
 /// holds the values of secrets, nor the queries of URLs.
 public struct ConfigurationError: Error, Sendable, Hashable {
-    /// What is wrong; never empty.
+    /// The problems found; never empty.
     public var problems: [ConfigurationProblem]
 
     /// Makes an error.
@@ -29,11 +29,11 @@ public struct ConfigurationProblem: Sendable, Hashable {
     public var code: Code
     /// The full key, such as `linkspan.transport.adapter`; or the file with line and column, when it cannot be read.
     public var path: String
-    /// What is wrong, and what was expected.
+    /// The fault, and the value that was expected.
     public var message: String
-    /// Where the value was given: `file:line`, the variable, or the flag; nil when nothing was given.
+    /// The origin of the value: `file:line`, the variable, or the flag; nil when no value was given.
     public var origin: String?
-    /// What would hold without the value, and where that was given.
+    /// The value that this one overrides, and its origin.
     public var hides: String?
 
     /// Makes a problem.

@@ -111,10 +111,10 @@ public struct KeyReference: Sendable, Hashable {
     public let variable: String
     /// The command line argument.
     public let flag: String
-    /// What values look like.
+    /// The form of its values.
     public let expectation: String
-    /// What holds without it; nil when it must be given.
+    /// The default; nil when a value is required.
     public let fallback: String?
-    /// What it is for.
+    /// The purpose of the key.
     public let summary: String
 }

@@ -1,5 +1,5 @@
-/// Where a configuration comes from; the strongest source that has a key decides it: overrides, arguments, environment,
-/// file, defaults.
+/// The sources of a configuration; for each key the strongest one wins: overrides, arguments, environment, file,
+/// defaults.
 public struct ConfigurationSources: Sendable, Hashable {
     /// The path of a `.yaml`, `.yml` or `.json` file with a section `linkspan`; nil for none.
     public var file: String?
@@ -9,7 +9,7 @@ public struct ConfigurationSources: Sendable, Hashable {
     public var arguments: [String]
     /// Values from flags of the app; of two for one key, the last one wins.
     public var overrides: [Override]
-    /// What the app wants where nobody says otherwise; weaker than the file.
+    /// Defaults of the app; weaker than the file.
     public var defaults: [Override]
 
     /// Makes sources; every part may be left out.

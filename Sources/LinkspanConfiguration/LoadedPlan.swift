@@ -6,7 +6,7 @@ public import LinkspanMessaging
 ///
 /// Transport and services are made, not started. Services are used up by running them: load again to run again.
 public struct LoadedPlan: Sendable {
-    /// What to run; its credentials are for the app to set.
+    /// The plan to run; the app sets its credentials.
     public var plan: MessagingPlan
     /// The name of the chosen transport.
     public let adapter: String
@@ -36,24 +36,24 @@ public struct Setting: Sendable, Hashable {
     public let path: String
     /// The value as text, redacted for secrets and for queries of URLs; without one, the default in words, or nil.
     public let value: String?
-    /// Where the value was given: `file:line`, the variable, the flag; `default` if nowhere.
+    /// The origin of the value: `file:line`, the variable, the flag, or `default`.
     public let origin: String
     /// The values that lost, the strongest first.
     public let hidden: [Hidden]
-    /// What the key is for.
+    /// The purpose of the key.
     public let summary: String
-    /// What values look like.
+    /// The form of its values.
     public let expectation: String
-    /// What holds when nobody says otherwise; nil when it must be given.
+    /// The default; nil when a value is required.
     public let fallback: String?
-    /// What a change of the value does to what runs: `hot`, `reconnect` or `restart`.
+    /// The effect of a change on a running app: `hot`, `reconnect` or `restart`.
     public let reload: String
 
     /// A value that lost to another.
     public struct Hidden: Sendable, Hashable {
         /// The value as text, redacted like ``Setting/value``.
         public let value: String
-        /// Where it was given.
+        /// The origin of the value.
         public let origin: String
     }
 }

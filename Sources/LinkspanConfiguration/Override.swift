@@ -4,7 +4,7 @@ public struct Override: Sendable, Hashable {
     public var path: String
     /// The value as text; lists are separated by commas.
     public var value: String
-    /// Where the value was given, for messages: the flag's name, such as `--transport`.
+    /// The origin of the value, for messages: the flag's name, such as `--transport`.
     ///
     /// Secrets are refused from an origin that begins with a dash: other users can read command lines.
     public var origin: String

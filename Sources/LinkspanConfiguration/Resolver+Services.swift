@@ -74,7 +74,7 @@ extension Resolver {
             return try MessagingPlan.startOrder(of: services)
         } catch {
             for problem in error.problems.isEmpty ? [error.message] : error.problems {
-                // Whoever wrote an `after` can mend a cycle there; other needs are mended by the list.
+                // A cycle through an `after` is mended at that key; other needs are mended by the list of services.
                 let words = problem.split(separator: " ").map(String.init)
                 let path = services.map { "services.\($0.name).after" }.sorted().first {
                     self.winners[$0] != nil && words.contains(ConfigurationPath.components($0)[1])

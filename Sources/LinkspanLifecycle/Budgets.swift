@@ -32,7 +32,7 @@ public enum Importance: String, Sendable, Hashable {
     case optional
 }
 
-/// How urgent the calls to a service are.
+/// The urgency of calls to a service.
 public enum Urgency: Sendable, Hashable {
     /// As urgent as the application's own threads; for services that do something for a user.
     case normal

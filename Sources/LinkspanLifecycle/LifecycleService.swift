@@ -6,16 +6,16 @@ public protocol LifecycleService: Sendable {
     /// The identity of the service, unique among its siblings.
     var name: ServiceName { get }
 
-    /// Where the service stands in the order of start and stop.
+    /// The position of the service in the order of start and stop.
     var placement: Placement { get }
 
-    /// How long the registry waits for each kind of call.
+    /// The time limits for each kind of call to the service.
     var budgets: Budgets { get }
 
     /// Whether the registry may start without this service.
     var importance: Importance { get }
 
-    /// How urgent the calls to the service are.
+    /// The urgency of calls to the service.
     var urgency: Urgency { get }
 
     /// Makes the service ready; returning means that it is.

@@ -19,11 +19,11 @@ public final class EventRecorder: Sendable {
 
     /// Something did not happen in time.
     public struct Missed: Error, Sendable, CustomStringConvertible {
-        /// What was waited for.
+        /// A description of the awaited entry.
         public let what: String
-        /// How long.
+        /// The time limit that passed.
         public let deadline: Duration
-        /// What happened instead.
+        /// The entries recorded until then.
         public let entries: [Entry]
 
         /// One sentence, and what was recorded.

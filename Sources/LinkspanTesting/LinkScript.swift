@@ -1,6 +1,6 @@
 public import Linkspan
 
-/// What one link of a ``ScriptedTransport`` goes through.
+/// The course of one link of a ``ScriptedTransport``: delays, losses and refusals.
 ///
 /// A script begins as a perfect network without delay; each property makes it worse.
 ///
@@ -14,7 +14,7 @@ public import Linkspan
 /// }
 /// ```
 public struct LinkScript: Sendable {
-    /// How the server answers a link that opens.
+    /// The server's answer to a link that opens.
     public enum Opening: Sendable {
         /// It accepts.
         case accepts
@@ -24,13 +24,13 @@ public struct LinkScript: Sendable {
         case hangs
     }
 
-    /// How the server answers a link that opens; default: it accepts.
+    /// The server's answer to a link that opens; default: it accepts.
     public var opening = Opening.accepts
-    /// How long opening takes; default: zero.
+    /// The duration of opening; default: zero.
     public var openingDelay = Duration.zero
-    /// How long a message is under way to the server, asked for each, order kept; default: zero.
+    /// The delay of a message to the server, asked for each, order kept; default: zero.
     public var delayToServer: @Sendable () -> Duration = { .zero }
-    /// How long a message is under way to the client, asked for each, order kept; default: zero.
+    /// The delay of a message to the client, asked for each, order kept; default: zero.
     public var delayToClient: @Sendable () -> Duration = { .zero }
     /// Whether the server resumes the former session, so that the client counts on having missed nothing; default:
     /// false.
@@ -42,7 +42,7 @@ public struct LinkScript: Sendable {
     public var dropsAfter: Duration?
     /// With how many messages from the client the link is lost, the last of them included; default: never.
     public var dropsAfterMessages: Int?
-    /// What the client is told when the link is lost.
+    /// The error that the client gets when the link is lost.
     public var dropError = LinkspanError(.connectionLost, "the script dropped the link")
     /// Whether messages that were under way to the server when the link was lost still arrive, perhaps after those of a
     /// newer link; by default they are lost.
@@ -54,9 +54,9 @@ public struct LinkScript: Sendable {
     public var isHalfOpenAfter: Duration?
     /// Whether the client hears nothing from the server, which hears everything; default: false.
     public var isDeaf = false
-    /// How many times each reply arrives; default: 1.
+    /// The number of times each reply arrives; default: 1.
     public var copiesOfReplies = 1
-    /// How many times each message arrives at the client; default: 1.
+    /// The number of times each message arrives at the client; default: 1.
     public var copiesOfMessages = 1
     /// With how many unread messages the link is full; default: nil, nothing stays unread.
     ///

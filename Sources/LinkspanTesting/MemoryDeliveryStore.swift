@@ -11,7 +11,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
     /// Decides about a row: calls its second argument with nil when the row is committed, or with an error to refuse it.
     public typealias CommitHandler = @Sendable (StoredDelivery, @escaping @Sendable ((any Error)?) -> Void) -> Void
 
-    /// Where the store lives.
+    /// The executor of the store.
     public let executor: any JobExecutor
     private let state: Confined<State>
 
@@ -64,7 +64,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
         self.wait { self.state.value.contents.filter { !self.state.value.undecided.contains($0.number) } }
     }
 
-    /// What is known of the last session of each account.
+    /// The last session of each account.
     public var sessions: [String?: StoredSession] { self.wait { self.state.value.sessions } }
 
     /// Has a handler decide about each row from now on; it is called on the executor.

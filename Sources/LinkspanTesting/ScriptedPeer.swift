@@ -10,7 +10,7 @@ public final class ScriptedPeer: Sendable {
 
     /// Counts the links of the transport, from 1.
     public let number: Int
-    /// What the client connected with, credentials included.
+    /// The request that the client connected with, credentials included.
     public let request: LinkRequest
     private let link: ScriptedLink
     private let state: Confined<State>

@@ -77,10 +77,10 @@ public final class ScriptedTransport: Transport {
     /// The links that are open.
     public var openPeers: [ScriptedPeer] { self.peers.filter(\.isOpen) }
 
-    /// What the links have accepted, in order.
+    /// The messages that links have accepted, in order.
     public var sent: [Record] { self.withState { $0.sent } }
 
-    /// What has arrived at the server, in order.
+    /// The messages that have arrived at the server, in order.
     public var received: [Record] { self.withState { $0.received } }
 
     /// Makes a link to the scripted server.

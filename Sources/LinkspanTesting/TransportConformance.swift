@@ -1,7 +1,7 @@
 internal import Linkspan
 public import Testing
 
-/// What every transport promises, as checks that anyone can run over theirs.
+/// Checks of the contract of ``Transport``, to run over any implementation.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.Check.allCases)
@@ -35,9 +35,9 @@ public enum TransportConformance {
         case showsCredentials
         /// Refused credentials end the link with code `credentialsRefused`.
         case reportsRefusedCredentials
-        /// What the server says before it accepts comes behind `opened`, in order.
+        /// Events that the server emits before it accepts follow `opened`, in order.
         case holdsEarlyEvents
-        /// Where nobody listens the link ends with a code that allows another attempt.
+        /// A link to an address without a listener ends with a code that allows another attempt.
         case reportsUnreachablePeers
         /// `close` sends what was accepted, and ends the link exactly once.
         case closesPolitely

@@ -18,16 +18,16 @@ public protocol TransportFixture: Sendable {
     /// Makes the transport under test.
     func makeTransport() -> any Transport
 
-    /// What opens a link to the peer.
+    /// A request that opens a link to the peer.
     var request: LinkRequest { get }
 
-    /// What the peer refuses with code `credentialsRefused`, or nil when it refuses nobody.
+    /// A request that the peer refuses with code `credentialsRefused`; nil when it refuses none.
     var refusedRequest: LinkRequest? { get }
 
-    /// What makes the peer emit `early` 1, 2 and 3 before it accepts, or nil when it cannot.
+    /// A request on which the peer emits `early` 1, 2 and 3 before it accepts; nil when it cannot.
     var earlyRequest: LinkRequest? { get }
 
-    /// Where nobody listens, or nil when there is no such place.
+    /// A request to an address without a listener; nil when there is none.
     var unreachableRequest: LinkRequest? { get }
 
     /// Whether `kick` is told apart from a loss: the link then ends with code `closedByServer`.

@@ -22,7 +22,7 @@ public final class VirtualScheduler: Scheduler {
     /// The time since the clock began.
     public var elapsed: Duration { self.start.duration(to: self.now) }
 
-    /// How many pieces of work are due, now or later.
+    /// The number of pieces of work that are due, now or later.
     public var pendingCount: Int { self.executor.withClock { $0.deadlines.count } }
 
     /// Calls `work` when the clock has come to `instant`, on the thread that moves the clock.

@@ -47,7 +47,7 @@ extension Chat {
             }
         }
 
-        @Test("whoever is at a server that dies has left, and joins with a new connection", .timeLimit(.minutes(2)))
+        @Test("members on a server that dies leave, and join again with a new connection", .timeLimit(.minutes(2)))
         func presence() async throws {
             try await Bench.run { bench in
                 let cluster = try await ChatCluster.start(on: bench)

@@ -76,7 +76,7 @@ struct ApplyTests {
             #expect(stage.heard(by: "first") == [1])
             #expect(stage.heard(by: "second") == Array(2...100))
             #expect(stage.journal.isEmpty)
-            // Whoever comes later comes to the same place.
+            // A later holder gets the same endpoint.
             let another = try messaging.connect()
             #expect(another.status.url == channel.status.url)
             #expect(stage.connects(to: "second") == 1)

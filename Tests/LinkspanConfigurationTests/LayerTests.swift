@@ -281,7 +281,7 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a section may be written once and merged in another place")
+    @Test("a section may be defined by an anchor and merged elsewhere")
     func merge() throws {
         let plan = try load(
             """

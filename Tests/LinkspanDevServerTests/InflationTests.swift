@@ -11,8 +11,8 @@ internal import Testing
 /// A server whose compressed messages are a thousand times as large as what it sends.
 @Suite(.timeLimit(.minutes(1)))
 struct InflationTests {
-    /// What one connection hears, by the turns in which it does.
-    private final class Ears: WebSocketChannelHandler {
+    /// What one connection hrecorder, by the turns in which it does.
+    private final class Recorder: WebSocketChannelHandler {
         let turns = Journal<Int>("turns")
         let ends = Journal<WebSocketEnd>("the end")
 
@@ -37,12 +37,12 @@ struct InflationTests {
         let port = await loop.perform {
             (try? loop.listen(ListenRequest()) { Compressing($0) })?.port ?? 0
         }
-        let ears = Confined(Ears(), to: loop)
+        let recorder = Confined(Recorder(), to: loop)
         let journals = await loop.perform { () -> (Journal<Int>, Journal<WebSocketEnd>) in
             let upgrade = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: false)
             let request = WebSocketRequest(upgrade: upgrade, compression: .init())
-            try? WebSocketChannel(request, on: loop, handler: ears.value).open()
-            return (ears.value.turns, ears.value.ends)
+            try? WebSocketChannel(request, on: loop, handler: recorder.value).open()
+            return (recorder.value.turns, recorder.value.ends)
         }
         let end = try await journals.1.first(1)[0]
         guard case .closed(let event) = end else {

@@ -163,7 +163,7 @@ struct OriginTests {
     }
 
     @Test(
-        "an allowed origin or host that is none keeps the server from starting",
+        "an invalid allowed origin or host keeps the server from starting",
         arguments: [("app.example", "a"), ("https://app.example/path", "a"), ("https://a", "http://a"), ("*", "a:80")])
     func misconfigured(_ origin: String, _ host: String) async throws {
         let server = DevServer(

@@ -86,7 +86,7 @@ struct WireTests {
         }
     }
 
-    @Test("namespaces have hubs of their own, and one that is none is refused")
+    @Test("each namespace has its own hub, and an unknown namespace is refused")
     func namespaces() async throws {
         try await Bench.run { bench in
             let second = try await bench.client(.socketIO(.polling), path: "second")

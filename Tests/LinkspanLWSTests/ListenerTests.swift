@@ -47,7 +47,7 @@ struct ListenerTests {
         await second.close()
     }
 
-    @Test("an address that is none, and a loop that has ended, are errors", .timeLimit(.minutes(1)))
+    @Test("listening at an invalid address or on an ended loop throws", .timeLimit(.minutes(1)))
     func impossible() async throws {
         let loop = EventLoop(name: "server")
         let error = await #expect(throws: ByteStreamError.self) {

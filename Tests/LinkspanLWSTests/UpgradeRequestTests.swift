@@ -73,7 +73,7 @@ struct UpgradeRequestTests {
         #expect(self.code { $0.headers = [(name, "1")] } == .invalidRequest)
     }
 
-    @Test("is refused with a port that is none", arguments: [-1, 0, 65_536])
+    @Test("an invalid port is rejected", arguments: [-1, 0, 65_536])
     func ports(port: Int) {
         #expect(self.code { $0.port = port } == .invalidRequest)
     }

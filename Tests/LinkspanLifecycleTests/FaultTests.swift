@@ -131,7 +131,7 @@ struct FaultTests {
         #expect(self.journal.all(with: "stop ").filter { $0 != "bad" } == ["last", "beside", "first"])
     }
 
-    @Test("the whole stop takes no longer than its budget, and a wave that hangs leaves time for the rest")
+    @Test("the whole stop takes no longer than its budget, and a wave that hangs leaves time for the later ones")
     func stopBudget() async throws {
         let wall = self.wall
         defer { self.release() }

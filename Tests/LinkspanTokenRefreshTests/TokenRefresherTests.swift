@@ -99,8 +99,8 @@ private final class Run: Sendable {
 
     func pass(_ seconds: Int) { self.scheduler.advance(by: .seconds(seconds)) }
 
-    /// Lets so much time pass that a token is renewed, which ends so, and waits until that is over for those who ask, too:
-    /// what is told is told a little earlier, and who asks meanwhile shares the outcome.
+    /// Lets so much time pass that a token is renewed, which ends so, and waits until that is over for those who ask,
+    /// too: what is told is told a little earlier, and who asks meanwhile shares the outcome.
     ///
     /// - Parameters:
     ///   - seconds: how much.
@@ -153,7 +153,7 @@ struct TokenRefresherTests {
     }
 
     @Test
-    func `a token is renewed ahead of its end, whoever is connected`() async throws {
+    func `a token is renewed ahead of its expiry, with and without connections`() async throws {
         let run = Run([.token(600), .token(600), .token(600)], random: 0.5)
         try await run.begin(lead: 60, jitter: 20)
         try run.ask(.first)

@@ -110,7 +110,7 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
             case .give(let output, let dropped):
                 if dropped > 0 { self.onOverflow?(dropped) }
                 guard let more = downstream?.subscriber.receive(output), more > 0 else { continue }
-                // Whoever delivers is never told to: the loop goes on anyway.
+                // The answer never tells the deliverer to deliver: the loop goes on anyway.
                 _ = self.state.withLock { $0.queue.request(more) }
             case .finish:
                 self.letGo()

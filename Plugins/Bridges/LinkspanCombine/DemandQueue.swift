@@ -7,8 +7,8 @@ internal import DequeModule
 
 /// Decides what a subscriber gets when: no more than it asked for, one at a time, the oldest left out when it is slow.
 ///
-/// A value without I/O. Whoever is told to deliver asks ``next()`` until it answers `wait`, and nobody else delivers
-/// meanwhile; that is what keeps the calls to a subscriber apart although several threads bring and ask for values.
+/// A value without I/O. The caller that is told to deliver asks ``next()`` until it answers `wait`, and no other caller
+/// delivers meanwhile. So calls to a subscriber never overlap, although several threads bring and ask for values.
 struct DemandQueue<Element: Sendable>: Sendable {
     /// What to do about the subscriber.
     enum OnNext: Sendable {

@@ -1,37 +1,38 @@
 extension DevServer {
-    /// Where a server listens, how it beats, and how much it takes.
+    /// Settings of a server: address, heartbeat and limits.
     public struct Configuration: Sendable, Hashable {
         /// The numeric address to listen at, IPv4 or IPv6 without brackets.
         ///
-        /// Default `127.0.0.1`: whoever else is to reach the server has to be let in on purpose.
+        /// Default `127.0.0.1`: other machines reach the server only if another address is set.
         public var address = "127.0.0.1"
         /// The port; 0, the default, for any that is free.
         public var port = 0
-        /// How long after a sign of life a client is pinged.
+        /// The time after a sign of life before a client is pinged.
         ///
         /// Default 25 seconds, as in Socket.IO.
         public var pingInterval = Duration.seconds(25)
-        /// How long a client may take to answer a ping.
+        /// The time limit for a client's answer to a ping.
         ///
         /// Default 20 seconds, as in Socket.IO.
         public var pingTimeout = Duration.seconds(20)
         /// The path of an endpoint of Engine.IO that sends every message back, such as `/engine.io/`.
         ///
-        /// Default none. For clients of Engine.IO alone, and for the protocol's own suite of tests, which has no Socket.IO.
+        /// Default none. For clients of Engine.IO alone, and for the protocol's own suite of tests, which has no
+        /// Socket.IO.
         public var echoPath: String?
-        /// How Socket.IO clients may be carried.
+        /// The carriers offered to Socket.IO clients.
         public var carriers = Carriers.all
         /// When a client of a raw WebSocket has to say who it is.
         public var introduction = Introduction.optional(within: .milliseconds(250))
-        /// How long a Socket.IO client may be without a namespace.
+        /// The time a Socket.IO client may stay without a namespace.
         ///
         /// Default 45 seconds, as in Socket.IO.
         public var connectTimeout = Duration.seconds(45)
-        /// How long a WebSocket may be tried beside polling.
+        /// The time limit for a WebSocket that is tried beside polling.
         ///
         /// Default 10 seconds, as in Engine.IO.
         public var upgradeTimeout = Duration.seconds(10)
-        /// How long a new connection may take to its first whole request.
+        /// The time limit for the first whole request of a new connection.
         public var requestTimeout = Duration.seconds(10)
         /// The most bytes of one message, and of the body of one POST.
         ///
@@ -43,9 +44,9 @@ extension DevServer {
         public var maximumWaitingBytes = 16 << 20
         /// The most TCP connections, and the most sessions of Socket.IO.
         ///
-        /// Default 2,000. At the limit, the server closes the one that has been idle longest to make room for a new one.
-        /// Idle is a connection between two requests, and a connection or session that has joined neither a namespace
-        /// nor the hub. When none is idle, the new one is refused.
+        /// Default 2,000. At the limit, the server closes the one that has been idle longest to make room for a new
+        /// one. Idle is a connection between two requests, and a connection or session that has joined neither a
+        /// namespace nor the hub. When none is idle, the new one is refused.
         public var maximumConnections = 2_000
         /// The most of them that come from one address.
         ///
@@ -55,20 +56,20 @@ extension DevServer {
         /// The web pages that may use the server besides its own, by their origins, such as `https://app.example`.
         ///
         /// Default none: pages of `localhost` and of loopback addresses may use it, at any port; all others are refused
-        /// with 403. Requests without an `Origin` field, which are those of apps, are not concerned. Files and sandboxed
-        /// frames have the origin `null`.
+        /// with 403. Requests without an `Origin` field, which are those of apps, are not concerned. Files and
+        /// sandboxed frames have the origin `null`.
         public var allowedOrigins: Set<String> = []
         /// The names under which the server answers besides `localhost`, without a port.
         ///
-        /// Default none: requests with another name in their `Host` field are refused with 403, so that no page can reach
-        /// the server under a name of its own (DNS rebinding). Numeric addresses are always allowed.
+        /// Default none: requests with another name in their `Host` field are refused with 403, so that no page can
+        /// reach the server under a name of its own (DNS rebinding). Numeric addresses are always allowed.
         public var allowedHosts: Set<String> = []
 
         /// The defaults named at the properties, changed by `configure`.
         public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
     }
 
-    /// What may carry a session of Socket.IO.
+    /// The carriers of a Socket.IO session.
     public struct Carriers: OptionSet, Sendable, Hashable {
         /// The bits of the set.
         public var rawValue: Int
@@ -91,10 +92,10 @@ extension DevServer {
         let isRequired: Bool
         let limit: Duration
 
-        /// Who shows none in this time, or says something else first, has none.
+        /// A client without credentials in this time, or with another message first, connects without them.
         public static func optional(within limit: Duration) -> Self { Self(isRequired: false, limit: limit) }
 
-        /// Who shows none in this time is put out with close code 1008.
+        /// A client without credentials in this time is closed with code 1008.
         public static func required(within limit: Duration) -> Self { Self(isRequired: true, limit: limit) }
     }
 }

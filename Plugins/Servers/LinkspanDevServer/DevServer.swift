@@ -34,7 +34,7 @@ internal import LinkspanNetwork
 ///
 /// It is no server for the open network: there is no TLS, and one thread.
 public final class DevServer: Sendable {
-    /// Where it listens, how it beats, and how much it takes.
+    /// The settings: address, heartbeat and limits.
     public let configuration: Configuration
     private let hubs: [String: InMemoryHub]
     let condition: ServerCondition
@@ -99,10 +99,10 @@ public final class DevServer: Sendable {
     /// The port, while the server runs and after; the configured one before its first start.
     public var port: Int { self.condition.port }
 
-    /// Where Socket.IO clients connect to, in the namespace `/`.
+    /// The URL for Socket.IO clients, in the namespace `/`.
     public var socketIOURL: String { "http://\(self.authority)/" }
 
-    /// Where raw WebSockets connect to.
+    /// The URL for raw WebSockets.
     public var webSocketURL: String { "ws://\(self.authority)/" }
 
     private var authority: String {

@@ -193,7 +193,7 @@ extension ServerConnection {
             return false
         }
         let rest = self.withState { $0.parser.takeRest() }
-        // After whoever asked knows that it is a WebSocket now.
+        // After the requester knows that it is a WebSocket now.
         if !rest.isEmpty { self.run.perform { self.process(rest) } }
         return true
     }

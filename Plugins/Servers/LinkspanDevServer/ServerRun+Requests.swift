@@ -71,7 +71,7 @@ extension ServerRun {
 }
 
 extension HTTPRequest {
-    /// What the hub is told of whoever sent the request.
+    /// The request as the hub sees it.
     func linkRequest(auth: Payload?, path: String, run: ServerRun) -> LinkRequest? {
         guard let url = run.url(path: path) else { return nil }
         let ofTheProtocol: Set<String> = ["EIO", "transport", "sid", "t", "b64"]

@@ -238,7 +238,7 @@ extension ServerRun.State {
         self.delayed.isEmpty ? nil : self.delayed.removeFirst()
     }
 
-    /// Whoever waits for the last connection to end, if it has.
+    /// The waiter for the end of the last connection, once that has ended.
     fileprivate mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
         guard self.connections.isEmpty, let waiter = self.onEmpty else { return nil }
         self.onEmpty = nil

@@ -36,7 +36,7 @@ public final class JournalService: LifecycleService {
 
     /// Options of the service.
     public struct Options: Sendable, Hashable {
-        /// How many entries are kept; the oldest make room.
+        /// The number of entries kept; the oldest make room.
         ///
         /// Default 256.
         public var capacity: Int
@@ -55,23 +55,23 @@ public final class JournalService: LifecycleService {
         public var cause: UInt64?
         /// Whether it happened before the journal was ready.
         public var replayed: Bool
-        /// How many events of its family the journal missed just before it.
+        /// The number of events of its family that the journal missed just before it.
         public var gap: Int
-        /// What happened, in one line.
+        /// A description of the event, in one line.
         public var text: String
     }
 
-    /// What the entries leave out.
+    /// Counts of everything that has no entry.
     public struct Summary: Sendable, Hashable {
-        /// How many entries made room for others.
+        /// The number of entries that made room for others.
         public var dropped = 0
-        /// How many events the journal was not given, because too many waited for it.
+        /// The number of events that the journal was not given, because too many waited for it.
         public var missed = 0
-        /// How many messages were sent.
+        /// The number of messages sent.
         public var sent = 0
-        /// How many messages came.
+        /// The number of messages received.
         public var received = 0
-        /// How many messages the server confirmed.
+        /// The number of messages that the server confirmed.
         public var acknowledged = 0
 
         /// Nothing has happened.
@@ -104,7 +104,7 @@ public final class JournalService: LifecycleService {
     /// The entries that are kept, the oldest first.
     public var entries: [Entry] { self.state.withLock { Array($0.entries) } }
 
-    /// What the entries leave out.
+    /// Counts of everything that has no entry.
     public var summary: Summary { self.state.withLock { $0.summary } }
 
     /// The journal as text, with the age of each entry in seconds.

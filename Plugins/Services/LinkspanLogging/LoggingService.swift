@@ -32,7 +32,7 @@ public actor LoggingService: LifecycleService {
         self.families = families
     }
 
-    /// What lines are about.
+    /// A family of events that can be logged.
     public enum Family: String, Sendable, Hashable, CaseIterable {
         /// States of connections.
         case connection
@@ -45,7 +45,7 @@ public actor LoggingService: LifecycleService {
         /// Queues that fill up or lose something.
         case buffer
 
-        /// What is written unless told otherwise: connections, faults and services.
+        /// The families logged by default: connections, faults and services.
         public static let standard: Set<Self> = [.connection, .fault, .registry]
     }
 }

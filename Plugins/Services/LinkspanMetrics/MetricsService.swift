@@ -47,7 +47,7 @@ public final class MetricsService: LifecycleService {
 
     /// Options of the service.
     public struct Options: Sendable, Hashable {
-        /// What every name begins with.
+        /// The prefix of every metric's name.
         ///
         /// Default `linkspan`.
         public var prefix: String

@@ -31,7 +31,7 @@ public final class PresenceService: ConnectionUsing {
         case offline
     }
 
-    /// What is announced.
+    /// The announcement of a user's presence.
     public struct Announcement: Sendable, Hashable, Codable {
         /// Whether the user is there.
         public var status: Status
@@ -42,7 +42,7 @@ public final class PresenceService: ConnectionUsing {
 
     /// Options of the service.
     public struct Options: Sendable, Hashable {
-        /// How long the user may do nothing before being away.
+        /// The time without activity after which the user is away.
         ///
         /// Default 300 s.
         public var awayAfter: Duration
@@ -102,7 +102,7 @@ public final class PresenceService: ConnectionUsing {
         }
     }
 
-    /// What others see: offline while the connection is down.
+    /// The status that others see: offline while the connection is down.
     public var status: Status { self.state.withLock { $0.machine.status } }
 
     /// The user did something, such as typing or scrolling: is online again, and not idle before `awayAfter`.

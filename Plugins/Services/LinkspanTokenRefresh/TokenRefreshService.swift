@@ -28,15 +28,15 @@ public final class TokenRefreshService: LifecycleService {
 
     /// Options of the service.
     public struct Options: Sendable, Hashable {
-        /// How long before its end a token is renewed.
+        /// The time before its expiry at which a token is renewed.
         ///
         /// Default 60 s.
         public var lead: Duration
-        /// How much earlier than that chance may have it, so that many clients do not ask at once.
+        /// The largest random time by which a renewal is earlier than that, so that many clients do not ask at once.
         ///
         /// Default 15 s.
         public var jitter: Duration
-        /// How many fetches in a row may fail before the service waits for a connection to ask.
+        /// The number of failed fetches in a row after which the service waits for a connection to ask.
         ///
         /// Default 5.
         public var maxAttempts: Int

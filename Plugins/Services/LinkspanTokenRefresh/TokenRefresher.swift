@@ -185,7 +185,7 @@ extension TokenRefresher {
         self.renewals.flatMap { $0.owner == owner ? $0.stream : nil }
     }
 
-    /// Goes by other options from now on.
+    /// Applies other options.
     func apply(_ options: TokenRefreshService.Options, of owner: ObjectIdentifier) {
         self.changed = (owner, options)
         guard self.renewals?.owner == owner else { return }

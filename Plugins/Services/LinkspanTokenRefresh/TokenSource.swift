@@ -1,7 +1,7 @@
 public import Linkspan
 public import LinkspanRuntime
 
-/// Where tokens come from, for the connections of a plan and for the service that renews them ahead.
+/// A source of tokens, shared by the connections of a plan and the service that renews them ahead.
 ///
 /// ```swift
 /// let tokens = TokenSource { reason in

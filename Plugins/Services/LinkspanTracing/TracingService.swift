@@ -36,7 +36,7 @@ public final class TracingService: LifecycleService {
 
     /// Options of the service.
     public struct Options: Sendable, Hashable {
-        /// What spans are made of.
+        /// The subjects that get spans.
         ///
         /// Default: everything.
         public var spans: Set<Subject>
@@ -44,7 +44,7 @@ public final class TracingService: LifecycleService {
         /// Makes options; the defaults are those named at the properties.
         public init(spans: Set<Subject> = Set(Subject.allCases)) { self.spans = spans }
 
-        /// What a span is about.
+        /// The subject of a span.
         public enum Subject: String, Sendable, Hashable, CaseIterable {
             /// Attempts to connect.
             case connect

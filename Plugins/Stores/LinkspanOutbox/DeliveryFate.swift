@@ -1,6 +1,6 @@
 internal import Linkspan
 
-/// How a delivery ended.
+/// The outcome of a delivery in an outbox.
 public enum DeliveryFate: Int, Sendable, Hashable, CaseIterable {
     /// The server answered it.
     case delivered = 1

@@ -20,7 +20,7 @@ public import LinkspanRuntime
 ///
 /// Outcomes stay until they are confirmed; see ``confirm(_:account:)``.
 public final class Outbox: DeliveryStore {
-    /// Where the file is used.
+    /// The executor on which the file is used.
     public let executor: any JobExecutor
     /// The file.
     public let path: String

@@ -6,21 +6,21 @@ public struct OutboxEntry: Sendable {
     ///
     /// Its payload is empty when the server has it.
     public var delivery: StoredDelivery
-    /// How it ended; nil while it waits.
+    /// The outcome; nil while the delivery waits.
     public var fate: DeliveryFate?
-    /// How long ago it was kept.
+    /// The time since the delivery was kept.
     public var age: Duration
     /// Its place among the outcomes.
     var place: Int64
 }
 
-/// What an outbox holds at one moment.
+/// The contents of an outbox in figures, at one moment.
 public struct OutboxFigures: Sendable, Hashable {
     /// Deliveries that wait.
     public var waiting: Int
     /// Their bytes.
     public var bytes: Int
-    /// How long the oldest of them has waited; nil when none does.
+    /// The age of the oldest of them; nil when none waits.
     public var oldest: Duration?
     /// Outcomes that are not confirmed.
     public var outcomes: Int

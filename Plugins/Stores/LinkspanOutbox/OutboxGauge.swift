@@ -9,7 +9,7 @@ final class OutboxGauge: Sendable {
         var measuredAt: ContinuousClock.Instant?
     }
 
-    /// The latest reading: between the outbox's executor, which writes it, and whoever asks what waits.
+    /// The latest reading, written on the outbox's executor and read from any thread.
     private let reading = Lock<Reading?>(nil)
 
     /// Shows what the file holds.

@@ -1,6 +1,6 @@
 public import Logging
 
-/// How much an outbox keeps, for how long, and what it does beyond that.
+/// Settings of an outbox: limits, ages and the rules beyond them.
 public struct OutboxOptions: Sendable {
     /// Deliveries of all accounts that may wait; what goes beyond is refused.
     ///
@@ -10,7 +10,7 @@ public struct OutboxOptions: Sendable {
     ///
     /// Default 256 MiB.
     public var bytes = 256 << 20
-    /// How long a delivery may wait, over all restarts; one that is older ends as expired when it is loaded.
+    /// The longest time a delivery may wait, over all restarts; an older one ends as expired when it is loaded.
     ///
     /// Default 7 days. While the system runs on, the time is that of the clock that nobody sets.
     public var maximumAge = Duration.seconds(7 * 86_400)
@@ -27,13 +27,13 @@ public struct OutboxOptions: Sendable {
     /// What goes beyond is dropped, and a gap marks its place; see ``Outbox/record(_:of:account:)``.
     /// Default 100,000.
     public var received = 100_000
-    /// Whether deliveries without a key of the app's own get keys of the form `producer.session.lane.count`, for a server
-    /// that remembers one count and one reply for all that precedes it, instead of each key.
+    /// Whether deliveries without a key of the app's own get keys of the form `producer.session.order.count`, so that a
+    /// server can remember one count and one reply for each ordering key instead of every key.
     ///
-    /// A lane is an ordering key; all but the count tells it from any other of any file. Within a lane counts rise, and may
-    /// leave numbers out. Default false.
+    /// `order` is a number that stands for the ordering key. Within an ordering key counts rise, with gaps. Default
+    /// false.
     public var countsKeys = false
-    /// What is done about a file that another process has open.
+    /// The rule for a file that another process has open.
     ///
     /// Default ``Contention/fail``.
     public var whenInUse = Contention.fail
@@ -47,7 +47,7 @@ public struct OutboxOptions: Sendable {
     /// Options with the defaults named at the properties, changed by `configure`.
     public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
 
-    /// What is done about a file that is in use.
+    /// The rule for a file that another process has open.
     public enum Contention: String, Sendable, Hashable, CaseIterable {
         /// Calls fail with code ``OutboxError/Code/inUse``; a connection asks again every 5 s.
         case fail

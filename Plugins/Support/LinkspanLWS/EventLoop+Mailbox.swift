@@ -4,8 +4,8 @@ internal import LinkspanRuntime
 extension EventLoop {
     /// What other threads left for the loop, and whether it has to be woken for more.
     ///
-    /// The loop notes that it sleeps in the same critical section in which it sees the mailbox empty, so no wake-up is lost.
-    /// The first thread that leaves something clears the note and wakes the loop: one wake-up for each sleep.
+    /// The loop notes that it sleeps in the same critical section in which it sees the mailbox empty, so no wake-up is
+    /// lost. The first thread that leaves something clears the note and wakes the loop: one wake-up for each sleep.
     struct Mailbox: Sendable {
         typealias Job = @Sendable () -> Void
         typealias TimerKey = DeadlineHeap<Job>.Key
@@ -30,7 +30,7 @@ extension EventLoop {
             case running
             /// There is nothing to do, and the thread puts the library away; what is added meanwhile makes it stay.
             case retiring
-            /// No thread could be had: whoever was to start one runs the jobs.
+            /// No thread could be started: the caller that tried runs the jobs.
             case stranded
             case stopping
             case stopped(isDraining: Bool)
@@ -187,7 +187,7 @@ extension EventLoop.Mailbox {
 
     var isDormant: Bool { if case .dormant = self.phase { true } else { false } }
 
-    /// Ends the loop's time: from now on whoever adds a job runs it, and so do the jobs that are left.
+    /// Ends the loop: jobs added later, and those that are left, run on the thread of their caller.
     mutating func stopped() -> OnAdd {
         self.timers = DeadlineHeap()
         self.phase = .stopped(isDraining: !self.jobs.isEmpty)

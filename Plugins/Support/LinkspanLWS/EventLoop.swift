@@ -27,8 +27,8 @@ public final class EventLoop: NetworkLoop {
     ///
     /// - Parameters:
     ///   - name: the name, for debuggers.
-    ///   - idleLimit: how long the loop may have no stream, no job and no timer before its thread ends until it is needed
-    ///     again. Nil, the default, for a thread that is there from now until ``shutdown()``.
+    ///   - idleLimit: how long the loop may have no stream, no job and no timer before its thread ends until it is
+    ///     needed again. Nil, the default, for a thread that is there from now until ``shutdown()``.
     ///   - log: gets the log lines of libwebsockets, on the loop's thread; nil, the default, for none. The library
     ///     begins to make them for the whole process, without a lock: make such a loop before others.
     public convenience init(name: String, idleLimit: Duration? = nil, log: LibraryLog.Handler? = nil) {
@@ -46,7 +46,7 @@ public final class EventLoop: NetworkLoop {
     }
 
     deinit {
-        // Whoever runs a thread for it holds it: it has none.
+        // A thread that runs the loop holds it: there is none.
         if self.mailbox.withLock({ $0.isDormant }) { self.end.leave() }
     }
 

@@ -2,7 +2,7 @@ private import CLibwebsockets
 
 /// Log lines of libwebsockets itself: dropped, unless a loop was made with a handler for those of its thread.
 public enum LibraryLog {
-    /// How grave a line is.
+    /// The severity of a log line.
     public enum Level: Sendable {
         /// Something failed.
         case error

@@ -3,15 +3,15 @@
 /// The message is fit for a log: it never holds a query, a header's value or any other part of a request that may be
 /// secret.
 public struct ByteStreamError: Error, Sendable, Hashable {
-    /// What to decide by.
+    /// The code to decide by.
     public var code: Code
-    /// What to read in a log line.
+    /// A description for a log line.
     public var message: String
     /// The HTTP status of the answer, when there was one.
     public var status: Int?
-    /// How long the server asked to be left alone, when it said so in seconds.
+    /// The value of `Retry-After`, when the server gave it in seconds.
     public var retryAfter: Duration?
-    /// What the opening waited for when its deadline passed; nil for every other end.
+    /// The step that opening was waiting for when its deadline passed; nil for every other end.
     public var stage: OpeningStage?
 
     /// Makes an error.

@@ -2,7 +2,7 @@
 ///
 /// A server may hold its answer back for as long as the request's deadline allows, which is 30 minutes at most here.
 public final class HTTPExchange {
-    /// What is asked.
+    /// The method of the request.
     public enum Method: Sendable, Hashable {
         /// A GET request.
         case get
@@ -10,7 +10,7 @@ public final class HTTPExchange {
         case post([UInt8])
     }
 
-    /// What was answered, whatever the status.
+    /// The response, of any status.
     public struct Answer: Sendable {
         /// The status and what else is looked at.
         public var head: ResponseHead
@@ -34,7 +34,7 @@ public final class HTTPExchange {
     /// Gives the exchange up, unless it is over; it ends with `closedByUs`.
     public func cancel() { self.stream.abort() }
 
-    /// What the exchange waits for; nil when the answer has begun.
+    /// The step that the exchange is waiting for; nil once the response has begun.
     public var openingStage: OpeningStage? { self.stream.openingStage }
 
     /// Stops reading the answer, so that the server has to wait, or reads on; the deadline goes on.

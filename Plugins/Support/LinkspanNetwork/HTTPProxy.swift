@@ -46,7 +46,7 @@ public struct HTTPProxy: Sendable, Hashable {
 }
 
 extension HTTPProxy: CustomStringConvertible {
-    /// Where the proxy is, and whether anything is shown to it.
+    /// The proxy's address, and whether it gets credentials.
     public var description: String {
         let place = "\(self.host.contains(":") ? "[\(self.host)]" : self.host):\(self.port)"
         return self.user == nil ? place : "\(place) with credentials"
@@ -83,7 +83,7 @@ extension HTTPProxy {
 
     /// Name and password as the basic scheme has them, nil without a name.
     ///
-    /// Whoever takes it answers for where it goes.
+    /// The caller is responsible for keeping it out of logs, files and messages.
     public var credentials: String? { self.user.map { "\($0):\(self.password?.exposed ?? "")" } }
 
     /// The header that shows name and password (RFC 7617), nil without a name.

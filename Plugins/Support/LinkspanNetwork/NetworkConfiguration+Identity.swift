@@ -1,7 +1,7 @@
 public import Linkspan
 
 extension NetworkConfiguration {
-    /// What the settings tell a server or a proxy about who connects, for `Transport.identity`: the client certificate,
+    /// The settings that identify the client to a server or a proxy, for `Transport.identity`: the client certificate,
     /// name and password for the proxy, and header fields that are sent with every request.
     ///
     /// - Returns: the settings by name; empty when they tell nothing.

@@ -1,9 +1,9 @@
 public import Linkspan
 public import LinkspanWebSocketProtocol
 
-/// What transports over the network are configured with alike.
+/// Settings that all network transports share.
 public protocol NetworkConfiguration {
-    /// What is trusted, and which certificate is shown.
+    /// The rules for verifying servers, and the client certificate.
     var tls: TLSPolicy { get set }
     /// The proxy to go through; nil for none.
     var proxy: HTTPProxy? { get set }
@@ -13,7 +13,7 @@ public protocol NetworkConfiguration {
     var renewalEvent: String? { get set }
     /// The most bytes of a received message.
     var maximumMessageBytes: Int { get set }
-    /// How many bytes may wait before the link says that it is full.
+    /// The number of unsent bytes at which the link reports that it is full.
     var highWaterMark: Int { get set }
 }
 

@@ -38,13 +38,13 @@ public protocol NetworkLoop: JobExecutor {
     func shutdown()
 }
 
-/// Where to listen.
+/// The parameters of a listener.
 public struct ListenRequest: Sendable, Hashable {
     /// The numeric address of an interface.
     public var address: String
     /// The port; 0 for any that is free.
     public var port: Int
-    /// How many connections may wait to be accepted.
+    /// The number of connections that may wait to be accepted.
     public var backlog: Int
     /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called.
     public var lowWaterMark: Int

@@ -1,4 +1,4 @@
-/// What the opening of a byte stream waits for: the reason to give when it takes too long.
+/// A step of opening a byte stream, named by the error when it takes too long.
 public enum OpeningStage: Sendable, Hashable {
     /// The address of a name.
     case resolving(Peer)

@@ -2,7 +2,7 @@
 /// cookies.
 ///
 /// A header that the server did not send is nil; one that it sent more than once has its values joined by commas.
-/// Back ends check none of them: that is the duty of whoever opens the stream.
+/// Back ends check none of them: that is the duty of the code that opens the stream.
 public struct ResponseHead: Sendable, Hashable {
     /// The HTTP status, always 101 for an opened stream.
     public var status: Int
@@ -21,7 +21,7 @@ public struct ResponseHead: Sendable, Hashable {
     ///
     /// Secrets.
     public var cookies: [String] = []
-    /// How long the server asked to be left alone, when it said so in seconds.
+    /// The value of `Retry-After`, when the server gave it in seconds.
     public var retryAfter: Duration?
     /// Whether the answer says how long its body is, by its length or by chunks.
     public var hasBody = false

@@ -1,6 +1,6 @@
 /// The head of the server's answer to an upgrade, and what it means.
 public struct UpgradeAnswer: Sendable {
-    /// The fields that are judged by whoever opens the stream.
+    /// The fields to be checked by the code that opened the stream.
     public var head: ResponseHead
     /// The value of `Location`.
     public var location: String?

@@ -17,7 +17,7 @@ public struct UpgradeRequest: Sendable {
     public var headers: [Header]
     /// The value of `Origin`, or nil for none.
     public var origin: String?
-    /// How the server is verified when the stream is secure.
+    /// The rules for verifying the server of a secure stream.
     public var tls: TLSPolicy
     /// The proxy to go through, nil for none; variables of the environment are not looked at.
     public var proxy: HTTPProxy?
@@ -25,10 +25,10 @@ public struct UpgradeRequest: Sendable {
     public var deadline: Duration
     /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called; 64 KiB unless set.
     public var lowWaterMark: Int
-    /// What is asked for; an upgrade unless set.
+    /// The purpose of the request; an upgrade unless set.
     public var purpose = Purpose.upgrade
 
-    /// What a request asks for.
+    /// The purpose of a request.
     public enum Purpose: Sendable, Hashable {
         /// GET, with an answer that turns the connection into a stream (status 101).
         case upgrade

@@ -3,7 +3,7 @@ public enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 
-    /// The value of each digit; 64 for bytes that are none.
+    /// The value of each digit; 64 for any other byte.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 64, count: 256)
         for (value, digit) in Self.alphabet.enumerated() { values[Int(digit)] = UInt8(value) }

@@ -2,12 +2,12 @@
 ///
 /// Send ``headers`` with a GET request, and give the answer to ``verify(status:headers:)`` before any frame is sent.
 public struct ClientHandshake: Sendable {
-    /// What the server agreed to.
+    /// The terms that the server accepted.
     public struct Accepted: Sendable, Hashable {
         /// The sub-protocol it chose of those offered, or nil if none.
         public var subprotocol: String?
 
-        /// How messages are compressed, or nil if they are not.
+        /// The compression of messages; nil for none.
         public var compression: CompressionAgreement?
     }
 

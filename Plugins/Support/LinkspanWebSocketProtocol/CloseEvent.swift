@@ -1,4 +1,4 @@
-/// How a WebSocket connection ended.
+/// The end of a WebSocket connection.
 public struct CloseEvent: Sendable, Hashable {
     /// The code the peer gave, ``CloseCode/noStatus`` if it gave none, ``CloseCode/abnormal`` if the stream just ended.
     ///
@@ -11,7 +11,7 @@ public struct CloseEvent: Sendable, Hashable {
     /// Whether both ends sent a Close frame.
     public var wasClean: Bool
 
-    /// What the peer did wrong, if that ended the connection.
+    /// The peer's violation of the protocol, if that ended the connection.
     public var violation: WebSocketProtocolError?
 
     /// Makes the description of an ending.

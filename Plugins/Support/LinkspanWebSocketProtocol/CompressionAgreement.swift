@@ -1,4 +1,4 @@
-/// What both ends agreed on about compression, and our own choices beside it.
+/// The compression settings that both ends agreed on, and this end's own choices.
 public struct CompressionAgreement: Sendable, Hashable {
     /// Whether the client compresses each message without knowledge of those before.
     public internal(set) var clientNoContextTakeover: Bool

@@ -1,4 +1,4 @@
-/// Where the masks of a client's frames come from.
+/// A source of masks for a client's frames.
 ///
 /// RFC 6455 section 10.3 wants masks that nobody can foresee: who could choose both a payload and its masked form could
 /// make an old proxy take it for HTTP and poison its cache. So they come from the system's generator and not from a

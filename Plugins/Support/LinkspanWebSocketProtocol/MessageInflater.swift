@@ -110,7 +110,7 @@ struct MessageInflater: Sendable {
 
     /// The stream, made when it is first needed, and copied if another value has it, too.
     ///
-    /// Whoever holds the result keeps the next call from seeing that nobody else does.
+    /// While the result is held, the next call does not find the reference unique.
     private mutating func ownStream() throws(WebSocketProtocolError) -> ZlibStream {
         if self.stream == nil {
             self.stream = .inflating(windowBits: self.windowBits)

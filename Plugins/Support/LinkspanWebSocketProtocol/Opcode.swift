@@ -1,4 +1,4 @@
-/// What a frame carries (RFC 6455 section 5.2).
+/// The type of a frame (RFC 6455 section 5.2).
 ///
 /// The other ten values of the four bits are reserved and refused, so this list is closed.
 public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {

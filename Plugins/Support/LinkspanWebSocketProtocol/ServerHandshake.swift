@@ -11,14 +11,14 @@ public struct ServerHandshake: Sendable {
         /// The sub-protocol agreed on, or nil if none.
         public var subprotocol: String?
 
-        /// How messages are compressed, or nil if they are not.
+        /// The compression of messages; nil for none.
         public var compression: CompressionAgreement?
     }
 
     /// The sub-protocols the server speaks.
     public let subprotocols: [String]
 
-    /// How the server compresses, or nil if it does not.
+    /// The server's compression settings; nil for none.
     public let compression: WebSocketCompression?
 
     /// Makes a handshake for a server that speaks `subprotocols`, and compresses if a client wants that.

@@ -1,8 +1,8 @@
-/// How messages are compressed with permessage-deflate (RFC 7692), if the peer takes part.
+/// Settings of permessage-deflate (RFC 7692), offered to the peer.
 ///
 /// Compression is off unless a connection is given such a value. It costs memory for as long as the connection lives:
 /// with the defaults about 256 KiB for sending, once the first message was compressed, and 44 KiB for receiving, once
-/// the first compressed message has come. Whoever gives up context or window bits gives up the better part of that.
+/// the first compressed message has come. Without context takeover, or with fewer window bits, both are much less.
 ///
 /// Do not compress messages in which a secret stands next to what an attacker may choose: their length then tells of
 /// the secret (RFC 7692 section 8).
@@ -31,14 +31,14 @@ public struct WebSocketCompression: Sendable, Hashable {
         didSet { Self.check(self.serverMaxWindowBits, in: 8...15, "bits of the server's window") }
     }
 
-    /// How much work goes into sending little, from 1 to 9.
+    /// The effort spent on compressing, from 1 (fast) to 9 (small).
     ///
     /// Default 6, zlib's own.
     public var level = 6 {
         didSet { Self.check(self.level, in: 1...9, "level") }
     }
 
-    /// How much memory compressing may take besides its window: 2 to the power of this and nine, from 1 to 9.
+    /// The memory for compressing besides the window, from 1 to 9: 2 to the power of this and nine.
     ///
     /// Default 8, zlib's own, which is 128 KiB. The window takes four times its size, 128 KiB if it is 15.
     public var memoryLevel = 8 {

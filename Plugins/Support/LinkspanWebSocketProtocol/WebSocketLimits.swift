@@ -1,4 +1,4 @@
-/// How much of a peer's data is accepted before its connection is failed.
+/// Limits for the data of a peer, beyond which its connection fails.
 public struct WebSocketLimits: Sendable, Hashable {
     /// The most bytes in a message, over all its fragments; above it the peer gets ``CloseCode/messageTooBig``.
     public var maxMessageBytes: Int = 16 * 1024 * 1024 {

@@ -1,4 +1,4 @@
-/// What a peer did that RFC 6455 forbids, or that exceeds a limit.
+/// A peer's violation of RFC 6455 or of a limit.
 ///
 /// There is no cause underneath: these errors are found by looking at bytes.
 public struct WebSocketProtocolError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -9,7 +9,7 @@
 ///   └────── the peer's Close, answered; a broken rule ────► ▲
 /// ```
 public struct WebSocketSession: Sendable {
-    /// What the peer did.
+    /// An event caused by the peer.
     public enum Event: Sendable, Hashable {
         /// A whole text message, valid UTF-8; see ``FrameDecoder`` for whose memory it is.
         case text(ArraySlice<UInt8>)
@@ -24,7 +24,7 @@ public struct WebSocketSession: Sendable {
         indirect case closed(CloseEvent, stream: StreamEnd)
     }
 
-    /// What is to happen with the stream below once the output is written.
+    /// The handling of the stream below once the output is written.
     public enum StreamEnd: Sendable, Hashable {
         /// Drop it at once.
         case drop
@@ -33,7 +33,7 @@ public struct WebSocketSession: Sendable {
         case awaitPeer
     }
 
-    /// What beginning to close has led to.
+    /// The result of beginning to close.
     public enum OnClose: Sendable, Hashable {
         /// A Close frame is in the output; wait a while for ``Event/closed(_:stream:)``, then drop the stream.
         case awaitPeer
@@ -92,7 +92,7 @@ public struct WebSocketSession: Sendable {
     /// Whether the newest ping has not been answered.
     public var isAwaitingPong: Bool { self.sentPing != nil }
 
-    /// How many pings and pongs have come so far.
+    /// The number of pings and pongs received so far.
     public private(set) var controlFrames = 0
 
     /// The bytes that are here of a message or frame that has begun and not ended; nil when none has.
@@ -101,7 +101,7 @@ public struct WebSocketSession: Sendable {
         return isAny ? bytes : nil
     }
 
-    /// How many bytes were made of compressed messages so far.
+    /// The number of bytes decompressed so far.
     ///
     /// A few bytes may become a message of any size up to the limit: an owner that shares its thread may let some time pass
     /// between calls of ``next(into:)`` when much was made.

@@ -5,7 +5,7 @@ internal import CZlib
 /// It belongs to a value, which copies it before it changes it unless nobody else has it, as an array does with its
 /// storage.
 ///
-/// Unchecked because the compiler cannot see that: whoever changes it has the only reference.
+/// Unchecked because the compiler cannot see that: code that changes it holds the only reference.
 final class ZlibStream: @unchecked Sendable {
     private enum Kind: Sendable {
         case inflate

@@ -12,7 +12,7 @@ public final class HubPeer: @unchecked Sendable {
 
     /// Identifies the client among those of its hub.
     public let id: UInt64
-    /// What the client connected with, credentials included.
+    /// The request that the client connected with, credentials included.
     public let request: LinkRequest
     let link: InMemoryLink
     private let hub: InMemoryHub

@@ -31,7 +31,7 @@ public final class InMemoryHub: Sendable {
         var outage: LinkspanError?
     }
 
-    /// Where the hub and its clients' connections live.
+    /// The executor of the hub and of its clients' connections.
     public let executor: any JobExecutor
     let work: HubWork
     let answers = HubAnswers()

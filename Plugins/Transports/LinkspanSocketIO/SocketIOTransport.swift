@@ -13,7 +13,7 @@ public struct SocketIOTransport: Transport {
     public let name = "socketio"
     /// `http` and `ws`, and `https` and `wss` with TLS.
     public let schemes: Set<String> = ["http", "https", "ws", "wss"]
-    /// How it behaves.
+    /// The settings of the transport.
     public let configuration: Configuration
     private let engines: SocketIOEngines
 
@@ -67,7 +67,7 @@ public struct SocketIOTransport: Transport {
 }
 
 extension SocketIOTransport {
-    /// How the transport behaves.
+    /// Settings of a Socket.IO transport.
     public struct Configuration: Sendable, Hashable, NetworkConfiguration {
         /// The path of the Engine.IO endpoint on the server.
         ///
@@ -80,7 +80,7 @@ extension SocketIOTransport {
         ///
         /// Default ``Version/v4``.
         public var `protocol` = Version.v4
-        /// What writes and reads packets in place of JSON with attachments; the server has to use the same.
+        /// A codec of packets in place of JSON with attachments; the server has to use the same.
         ///
         /// Default nil: none.
         public var codec: (any SocketIOCodec)? {
@@ -93,11 +93,11 @@ extension SocketIOTransport {
         ///
         /// Default nil: they are for the next link.
         public var renewalEvent: String?
-        /// What carries the packets.
+        /// The carriers of the packets.
         ///
         /// Default ``Carriers/webSocket``.
         public var carriers = Carriers.webSocket
-        /// How servers are verified over TLS.
+        /// The rules for verifying servers over TLS.
         ///
         /// Default: by the system's roots.
         public var tls = TLSPolicy.system
@@ -109,7 +109,7 @@ extension SocketIOTransport {
         ///
         /// Default true.
         public var isMultiplexed = true
-        /// How messages are compressed, if the server takes part.
+        /// The compression of messages, if the server supports it.
         ///
         /// Default nil: they are not.
         public var compression: WebSocketCompression?
@@ -155,7 +155,7 @@ extension SocketIOTransport {
         }
     }
 
-    /// What carries the packets of Engine.IO.
+    /// The carriers of Engine.IO packets.
     public enum Carriers: String, Sendable, Hashable, CaseIterable {
         /// A WebSocket from the start: one connection, the shortest way.
         case webSocket = "websocket"

@@ -1,8 +1,8 @@
 public import Linkspan
 
-/// What a server's close code means for the connection.
+/// The meaning of a server's close code for the connection.
 public struct CloseMeaning: Sendable, Hashable {
-    /// The error that the link ends with, which the core's retry policy goes by.
+    /// The error that the link ends with; it decides whether the core tries again.
     public let code: LinkspanError.Code
 
     /// Makes a meaning of one's own, for a retry policy that knows the code.
@@ -24,7 +24,7 @@ public struct CloseMeaning: Sendable, Hashable {
     public static let credentialsRefused = Self(code: .credentialsRefused)
 }
 
-/// What the close codes of a server mean, where they mean something else than usual.
+/// Meanings of a server's close codes that differ from the standard ones.
 ///
 /// ```swift
 /// configuration.closeMeanings = [4000...4099: .stop, 4007...4007: .credentialsRefused]
@@ -47,13 +47,13 @@ public struct CloseMeanings: Sendable, Hashable, ExpressibleByDictionaryLiteral 
         self.rules = elements.map { Rule(codes: $0.0, meaning: $0.1) }
     }
 
-    /// What a code means, or nil for the usual.
+    /// The meaning of a code; nil for the standard one.
     public subscript(code: UInt16) -> CloseMeaning? {
         get { self.rules.last { $0.codes.contains(code) }?.meaning }
         set { self[code...code] = newValue }
     }
 
-    /// What all codes of a range mean; nil makes them mean the usual again.
+    /// The meaning of all codes of a range; nil restores the standard ones.
     ///
     /// Reading gives what the range means as a whole: nil unless a single rule covers it last.
     public subscript(codes: ClosedRange<UInt16>) -> CloseMeaning? {

@@ -1,12 +1,12 @@
 public import Linkspan
 
-/// What travels over a raw WebSocket, which knows neither event names nor replies of its own.
+/// A message over a raw WebSocket, which has neither event names nor replies of its own.
 public enum Envelope: Sendable {
     /// An event.
     case event(name: String, payload: Payload, id: UInt64?)
     /// The reply to the event with this id.
     case reply(id: UInt64, payload: Payload)
-    /// Who we are: the first thing a client says, when its credentials have an auth payload.
+    /// The client's credentials: its first message, when they have an auth payload.
     case auth(Payload)
 }
 
@@ -81,7 +81,7 @@ extension EnvelopeCodec {
     }
 }
 
-/// What kind of message an envelope became.
+/// The form of an encoded envelope.
 public enum EncodedKind: Sendable, Hashable {
     /// A text message, and the payload's attachments behind it.
     case text

@@ -3,9 +3,9 @@ public import LinkspanNetwork
 public import LinkspanWebSocketProtocol
 
 extension WebSocketTransport {
-    /// How the transport behaves.
+    /// Settings of a raw WebSocket transport.
     public struct Configuration: Sendable, NetworkConfiguration {
-        /// What messages look like.
+        /// The codec of messages.
         ///
         /// Default ``JSONEnvelopeCodec``.
         public var codec: any EnvelopeCodec = JSONEnvelopeCodec()
@@ -26,11 +26,11 @@ extension WebSocketTransport {
         ///
         /// Default 1000 without a reason.
         public var closing = Closing()
-        /// What close codes of the server mean, where they mean something else than usual.
+        /// Meanings of the server's close codes that differ from the standard ones.
         ///
         /// Default: nothing else.
         public var closeMeanings: CloseMeanings = [:]
-        /// How servers are verified over TLS.
+        /// The rules for verifying servers over TLS.
         ///
         /// Default: by the system's roots.
         public var tls = TLSPolicy.system
@@ -42,7 +42,7 @@ extension WebSocketTransport {
         ///
         /// Default: every 15 s, 10 s to answer. Nil for never.
         public var keepAlive: KeepAlive? = .init()
-        /// How messages are compressed, if the server takes part.
+        /// The compression of messages, if the server supports it.
         ///
         /// Default nil: they are not.
         public var compression: WebSocketCompression?
@@ -70,7 +70,7 @@ extension WebSocketTransport {
     /// When a silent server is pinged, and how long it may take to answer.
     public typealias KeepAlive = WebSocketRequest.KeepAlive
 
-    /// What the server is told when we close (RFC 6455 section 7.4).
+    /// The close code and reason that the server gets when this side closes (RFC 6455 section 7.4).
     public struct Closing: Sendable, Hashable, CustomStringConvertible {
         /// The code: 1000 to 1003, 1007 to 1014, or 3000 to 4999.
         public let code: UInt16

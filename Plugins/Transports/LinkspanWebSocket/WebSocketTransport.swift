@@ -9,7 +9,7 @@ public struct WebSocketTransport: Transport {
     public let name = "websocket"
     /// `ws`, `wss`, and their HTTP spellings.
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
-    /// How it behaves.
+    /// The settings of the transport.
     public let configuration: Configuration
     private let loop: any NetworkLoop
 

@@ -1,6 +1,6 @@
 import Linkspan
 
-/// What happens in the chat, for whoever shows it.
+/// An event of the chat, for its user interface.
 enum ChatEvent: Sendable {
     /// Somebody said something.
     case line(ChatVocabulary.Line)

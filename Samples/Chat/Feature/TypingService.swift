@@ -3,10 +3,9 @@ import LinkspanLifecycle
 import LinkspanMessaging
 import Synchronization
 
-/// The feature `typing`: shows others that one is about to say something.
+/// The feature `typing`: shows the others in a room that the user is typing.
 ///
-/// A sign that comes late is worth nothing, so it is left out while the connection is down, and sent at most every two
-/// seconds.
+/// The signal is useless when late: it is dropped while the connection is down, and sent at most every two seconds.
 @available(macOS 15, *)
 final class TypingService: ConnectionUsing {
     let name: ServiceName = "typing"

@@ -1,7 +1,7 @@
 /// Where somebody chats: what an interactive session asks for, and what it is told.
 ///
 /// A session calls one request at a time, in the order of the commands. Requests that fail say why in a sentence. They
-/// end soon when their task is cancelled: whoever leaves waits for them.
+/// end soon when their task is cancelled: leaving waits for them.
 protocol ChatFloor: Sendable {
     /// What happens, for one listener; it ends when nothing can happen any more.
     var events: AsyncStream<ChatFloorEvent> { get }
@@ -32,10 +32,10 @@ protocol ChatFloor: Sendable {
     /// Lets another adapter carry the session.
     func switchTransport(_ name: String) async throws(ChatRefusal)
 
-    /// Pulls the plug.
+    /// Disconnects until ``goOnline()``.
     func goOffline() async throws(ChatRefusal)
 
-    /// Puts it back in.
+    /// Connects again.
     func goOnline() async throws(ChatRefusal)
 
     /// What the connection is doing and why, in some lines.

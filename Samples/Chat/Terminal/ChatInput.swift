@@ -62,7 +62,7 @@ enum ChatInput: Hashable, Sendable {
     }
 
     private static func needing(_ argument: String, _ usage: String, _ make: (String) -> Self) -> Self {
-        argument.isEmpty ? .mistake("\(usage): what is missing is the name") : make(argument)
+        argument.isEmpty ? .mistake("\(usage) needs a name") : make(argument)
     }
 }
 

@@ -1,6 +1,6 @@
 /// Makes keys of what a terminal sends, however the bytes are split.
 ///
-/// A lone ESC may be the key or the begin of a sequence. The decoder waits, and whoever feeds it calls ``flush()`` when
+/// A lone ESC may be the key or the begin of a sequence. The decoder waits, and its caller calls ``flush()`` when
 /// nothing has followed for a moment.
 struct KeyDecoder: Sendable {
     private enum State {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Lines on standard output and standard error, whole and at once, whoever writes them.
+/// Lines on standard output and standard error, each written whole and at once, from any task.
 enum LineOutput {
     /// A line of the conversation, or with `* ` in front one about it.
     static func show(_ line: String) { Self.write(VisibleText.of(line), to: .standardOutput) }

@@ -15,7 +15,7 @@ public struct Command: Sendable {
         static func < (lhs: Self, rhs: Self) -> Bool { lhs.number < rhs.number }
     }
 
-    /// What is promised about a command.
+    /// The delivery semantics of a command.
     public enum Kind: Sendable, Hashable {
         /// Sent at most once; done when the transport has taken it.
         case send
@@ -27,7 +27,7 @@ public struct Command: Sendable {
         case outcome
     }
 
-    /// Where a command is.
+    /// The progress of a command towards its outcome.
     public enum Stage: Sendable, Hashable {
         /// It waits and has not been sent.
         case waiting
@@ -166,7 +166,7 @@ extension Command {
 // MARK: - What it is made of
 
 extension Command {
-    /// What is promised about it.
+    /// The delivery semantics of the command.
     public var kind: Kind {
         switch self.form {
         case .send: .send
@@ -182,7 +182,7 @@ extension Command {
     /// The arguments.
     public var payload: Payload { self.message.payload }
 
-    /// How long it may take altogether, from being made; nil for no limit.
+    /// The time limit for the whole command, counted from its creation; nil for no limit.
     public var timeout: Duration? {
         get { self.box?.rest.timeout }
         set { self.rest.timeout = newValue }
@@ -194,7 +194,7 @@ extension Command {
         set { self.message.isVolatile = newValue }
     }
 
-    /// What a server recognises a delivery by that it has had before; see ``DeliveryOptions/appendsKey``.
+    /// The idempotency key by which a server recognises a repeated delivery; see ``DeliveryOptions/appendsKey``.
     ///
     /// Nil for one that the SDK makes.
     public var key: String? {
@@ -211,7 +211,7 @@ extension Command {
         self.rest.hasMadeKey = true
     }
 
-    /// Where it is when its connection lists it (``ManagedConnection/commands``); `waiting` before.
+    /// The progress of the command, as listed by ``ManagedConnection/commands``; `waiting` before that.
     public var stage: Stage {
         get { self.box?.rest.stage ?? .waiting }
         set { self.rest.stage = newValue }

@@ -1,6 +1,6 @@
 internal import DequeModule
 
-/// How much may wait while a connection is not up, and what happens beyond it.
+/// Limits for the commands that wait while a connection is not up, and the rule for those beyond the limits.
 ///
 /// Commands on their way to the connection's executor count as well. While the link takes commands at once, up to
 /// 16,384 of them with 16 MiB may be on their way instead, and they wait beyond the limits if the link becomes full
@@ -14,18 +14,18 @@ public struct BufferLimits: Sendable, Hashable {
     ///
     /// Default 4 MiB. One command alone may be larger.
     public var bytes = 4 << 20
-    /// What happens when there is no room.
+    /// The rule for a command that does not fit.
     ///
     /// Default ``Overflow/refuse``.
     public var overflow = Overflow.refuse
-    /// How long a command may wait, however long its own timeout; it then fails with code `timedOut`.
+    /// The longest time a command may wait, even if its own timeout is longer; it then fails with code `timedOut`.
     ///
     /// Default nil: as long as it takes.
     public var maxAge: Duration?
 
-    /// What happens when there is no room.
+    /// The rule for a command that does not fit.
     ///
-    /// Whoever loses a command learns it from the command's outcome.
+    /// The outcome of a command tells that it was dropped.
     public enum Overflow: Sendable, Hashable {
         /// The new command is refused: the call throws.
         case refuse

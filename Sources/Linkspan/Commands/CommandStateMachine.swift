@@ -261,7 +261,8 @@ extension CommandStateMachine {
     ///
     /// - Parameters:
     ///   - command: the command.
-    ///   - hasBeenTaken: whether its caller has been told that it was taken, so that it is not refused for want of room.
+    ///   - hasBeenTaken: whether its caller has been told that it was taken, so that it is not refused for want of
+    ///     room.
     ///   - made: when it was performed.
     ///   - effects: gets the effects.
     /// - Returns: the command when it is to be sent now; nil when it waits or has failed.
@@ -570,7 +571,7 @@ extension CommandStateMachine {
 }
 
 extension LinkspanError {
-    /// What a connection that has failed for good says to whoever sends.
+    /// The error of commands on a connection that has failed permanently.
     init(failedForGood cause: LinkspanError) {
         self.init(
             .disconnected, "the connection has failed and sends nothing until connect() is called", cause: cause,

@@ -1,4 +1,4 @@
-/// What `deliver` promises, and where it ends.
+/// Settings of deliveries: limits, repetition, keys and replies.
 public struct DeliveryOptions: Sendable, Hashable {
     /// Deliveries that may wait for their replies; what goes beyond is refused.
     ///
@@ -8,15 +8,15 @@ public struct DeliveryOptions: Sendable, Hashable {
     ///
     /// Default 64 MiB. One delivery alone may be larger.
     public var bytes = 64 << 20
-    /// How long a delivery waits for its reply on a link that is up, before it is sent again.
+    /// The time a delivery waits for its reply on an open link before it is sent again.
     ///
     /// Default 20 s.
     public var repeatAfter = Duration.seconds(20)
-    /// How often a delivery is given to a link before it fails with code `timedOut`; nil for no limit.
+    /// The number of times a delivery is given to a link before it fails with code `timedOut`; nil for no limit.
     ///
     /// Default nil. Attempts that no link took do not count.
     public var attempts: Int?
-    /// What replies say; nil when each reply means that the delivery was taken.
+    /// The policy that reads replies; nil when every reply means that the delivery was taken.
     ///
     /// Default nil.
     public var replies: ReplyPolicy?

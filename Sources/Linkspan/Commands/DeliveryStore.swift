@@ -16,7 +16,7 @@ public import LinkspanRuntime
 ///
 /// Compared by instance: holders of one connection pass on the same store.
 public protocol DeliveryStore: AnyObject, Sendable {
-    /// Where the methods are called, one at a time; nothing else of a connection runs there.
+    /// The executor on which the methods are called, one at a time; no other work of a connection runs there.
     var executor: any JobExecutor { get }
 
     /// Opens an account's rows for one connection; answers once no other has them open, so that no row is sent twice.
@@ -70,7 +70,7 @@ public protocol DeliveryStore: AnyObject, Sendable {
     /// Called at most once a second, behind the listeners of all that the session has brought so far.
     func keep(_ session: StoredSession, account: String?)
 
-    /// What it holds, in a sentence for ``Connection/explain()``; asked from any thread.
+    /// A one-sentence summary of the contents for ``Connection/explain()``; read from any thread.
     var summary: String? { get }
 }
 
@@ -88,9 +88,9 @@ extension DeliveryStore {
     public var summary: String? { nil }
 }
 
-/// What the next process of an account has to know of its last session with the server.
+/// The stored state of an account's last session, from which the next process resumes.
 public struct StoredSession: Sendable, Hashable {
-    /// What the session is resumed from; nil when its server does not resume sessions, or the app has left it.
+    /// The token that resumes the session; nil when its server does not resume sessions, or the app has left it.
     public var resumption: Secret?
 
     /// Makes a session.
@@ -108,17 +108,17 @@ extension DeliveryStore {
 
 /// A delivery as a ``DeliveryStore`` keeps it.
 public struct StoredDelivery: Sendable {
-    /// What it is known by, here and at the server; unique within its account.
+    /// The idempotency key, here and at the server; unique within its account.
     public var key: String
     /// Whose it is.
     public var account: String?
-    /// What it is kept in order with.
+    /// The ordering key: deliveries that share it arrive in order.
     public var orderingKey: String
     /// The name of the event.
     public var event: String
     /// The arguments.
     public var payload: Payload
-    /// How long it may take, from now; nil for no limit.
+    /// The time limit, from now; nil for no limit.
     ///
     /// A store that keeps the time answers with what is left of it.
     public var timeout: Duration?
@@ -128,7 +128,7 @@ public struct StoredDelivery: Sendable {
     public var hasMadeKey = false
     /// Its place among the rows of the store, which gives it when it keeps the row; from 1.
     public var number: UInt64 = 0
-    /// What became of it; nil while it waits.
+    /// The outcome; nil while the delivery waits.
     public var outcome: Result<Payload, LinkspanError>?
 
     /// Makes a delivery that waits.

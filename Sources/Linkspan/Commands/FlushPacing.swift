@@ -1,4 +1,4 @@
-/// How fast what has waited leaves once the connection is up again.
+/// The pace at which a backlog is sent once the connection is up again.
 ///
 /// A server that comes back has all its clients to deal with at once; a pause between turns keeps each of them from
 /// making that worse.

@@ -14,7 +14,7 @@
 ///
 /// A policy is the same only as its copies.
 public struct ReplyPolicy: Sendable, Hashable {
-    /// What a reply says of the delivery.
+    /// The meaning of a reply for its delivery.
     public enum Verdict: Sendable, Hashable {
         /// The server has taken it, whatever else the reply says: it is delivered.
         case taken

@@ -1,6 +1,6 @@
 public import LinkspanRuntime
 
-/// Where a feature sends messages and listens, whatever carries them.
+/// A connection on which a feature sends messages and listens, independent of the transport.
 ///
 /// It connects, reconnects, and keeps what is sent while it is down. Most features only ever `send`, `request`,
 /// `deliver` and listen with `on` or `events`, all of which are made of these eight requirements. A fake for a

@@ -53,8 +53,8 @@ public struct ConnectionBuilder: Sendable {
         ///     .connect()
         /// ```
         ///
-        /// - Parameter resumption: the ``ConnectionStatus/resumption`` of that process; nil for a new session. Whoever has it
-        ///   can take the session over: keep it as you would a token.
+        /// - Parameter resumption: the ``ConnectionStatus/resumption`` of that process; nil for a new session. It gives
+        ///   access to the session: protect it like a token.
         /// - Returns: the next step.
         public func resuming(_ resumption: Secret?) -> Self {
             var next = self

@@ -4,15 +4,16 @@
 public struct ConnectionConfiguration: Sendable {
     /// The endpoint.
     public let url: ConnectionURL
-    /// What carries the traffic.
+    /// The transport that carries the traffic.
     public let transport: any Transport
-    /// How the connection behaves.
+    /// The behaviour of the connection.
     public let options: ConnectionOptions
-    /// Where credentials come from.
+    /// The source of the credentials.
     public let credentials: CredentialSource
-    /// What a former process left to resume its session from; for a connection that is not in the pool yet.
+    /// A token with which a new connection resumes the session of a former process; ignored by one that is in the pool
+    /// already.
     public let resumption: Secret?
-    /// Who the connection is to the server: with the URL, what the pool knows it by.
+    /// The identity that the connection has at the server; together with the URL, the key of the pool.
     public let identity: ConnectionIdentity
 
     init(

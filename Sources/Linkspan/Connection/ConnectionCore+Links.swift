@@ -47,7 +47,7 @@ extension ConnectionCore {
             if self.isTraced { self.trace(TracedFrame(event, at: self.now)) }
             count += 1
             if count == 1 { first = event.messageName }
-            // Before the message is heard: whoever hears it may be told what it can resume from. A link that has had nothing
+            // Before listeners are called: they may read the session that they can resume. A link that has had nothing
             // to resume from is asked once a read.
             if count == 1 || self.publishedResumption != nil { self.publishResumption() }
             if self.slowListeners.timesEach, let name = event.messageName {

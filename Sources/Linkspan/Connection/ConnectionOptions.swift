@@ -1,4 +1,4 @@
-/// How a connection behaves, whatever its transport.
+/// The behaviour of a connection, independent of its transport.
 ///
 /// Two holders of one pooled connection must agree on all of it. Values are compared by content; a ``RetryPolicy`` made
 /// of a closure, a ``Greeting`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
@@ -7,19 +7,19 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default 1,000 commands, 4 MiB, refuse.
     public var buffer = BufferLimits()
-    /// What `deliver` promises: its bounds, when it repeats, its keys.
+    /// Settings of deliveries: limits, repetition, keys and replies.
     ///
     /// Default 10,000 commands, 64 MiB, repeated after 20 s without limit, no key.
     public var deliveries = DeliveryOptions()
-    /// How fast what has waited leaves once the connection is up.
+    /// The pace at which a backlog is sent once the connection is up.
     ///
     /// Default 256 commands or 1 MiB, then a pause of 10 ms.
     public var flush = FlushPacing()
-    /// What is said first over every new link, before anything that waits.
+    /// The exchange that begins every new link, before any command that waits.
     ///
     /// Default nil: nothing.
     public var greeting: Greeting?
-    /// Where deliveries are kept so that they outlive the process.
+    /// The store that keeps deliveries across restarts of the process.
     ///
     /// Default nil: in memory alone.
     public var store: (any DeliveryStore)?
@@ -27,32 +27,32 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default ``RetryPolicy/standard``.
     public var retry = RetryPolicy.standard
-    /// How long a request may take that names no limit of its own, the wait for a connection included.
+    /// The timeout of requests that name none, including the wait for a connection.
     ///
     /// Default 30 s.
     public var replyTimeout = Duration.seconds(30)
-    /// How long opening a link may take, from the first look-up of the name to the server's consent.
+    /// The time limit for opening a link, from name resolution to the server's acceptance.
     ///
     /// Default 10 s.
     public var openDeadline = Duration.seconds(10)
-    /// How long the credential provider may take.
+    /// The time limit for one call of the credential provider.
     ///
     /// Default 10 s.
     public var credentialDeadline = Duration.seconds(10)
-    /// How long a link must have been up before its loss begins a new count of failures.
+    /// The time a link must have been up before its loss begins a new count of failures.
     ///
     /// Default 10 s.
     public var healthyAfter = Duration.seconds(10)
-    /// How long a connection stays up when nobody holds it any more.
+    /// The time a connection stays up after its last holder released it.
     ///
     /// Default 5 s.
     public var idleTimeout = Duration.seconds(5)
-    /// How long listeners may hold the connection's executor before a warning is logged, once for each event.
+    /// The time listeners may occupy the connection's executor before a warning is logged, once for each event.
     ///
     /// Default 100 ms. An executor is shared: over the network by all connections of the transport's
     /// loop, which neither read nor send meanwhile. A sequence has a task of its own and holds up nobody.
     public var slowListener = Duration.milliseconds(100)
-    /// How many of the latest frames are remembered for ``ConnectionStatus/description``: names, sizes and times, never
+    /// The number of latest frames remembered for ``ConnectionStatus/description``: names, sizes and times, never
     /// contents.
     ///
     /// Default 0, none: it costs about a tenth of what a message costs. 64 is a good number to find a fault with.

@@ -1,4 +1,4 @@
-/// Where a connection is in its life.
+/// The state of a connection.
 ///
 /// Five states; progress inside one is a detail of it (``ConnectionProgress``).
 public enum ConnectionState: Sendable, Hashable, CaseIterable {
@@ -90,11 +90,11 @@ public struct StateChange: Sendable {
 public enum StatusChange: Sendable {
     /// The state changed.
     case state(StateChange)
-    /// What it is doing inside its state changed; each attempt to connect begins with such a change.
+    /// The progress inside the state changed; each attempt to connect begins with such a change.
     case progress(ConnectionProgress)
 }
 
-/// What a connection is doing inside its state.
+/// The activity of a connection inside its state.
 public enum ConnectionProgress: Sendable, Hashable {
     /// Nothing is under way.
     case idle

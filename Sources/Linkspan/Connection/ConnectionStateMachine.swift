@@ -472,8 +472,8 @@ extension ConnectionStateMachine {
 
     /// Tries after `delay`, when an attempt is waited for or the connection is suspended.
     ///
-    /// The spacing of attempts holds all the same. What the server asked for does not: the device has moved, or its user
-    /// is there again.
+    /// The spacing of attempts holds all the same. What the server asked for does not: the device has moved, or its
+    /// user is there again.
     mutating func resume(after delay: Duration, now: ContinuousClock.Instant) -> [Action] {
         let next = max(now + delay, self.earliestSpaced ?? now)
         let wasHeld = self.patience != nil
@@ -503,7 +503,7 @@ extension ConnectionStateMachine {
 // MARK: - Moving
 
 extension ConnectionStateMachine {
-    /// Goes by other times and rules from now on.
+    /// Applies other times and rules.
     mutating func adopt(_ timing: Timing, _ retry: RetryPolicy, canRenewCredentials: Bool) {
         self.timing = timing
         self.retry = retry

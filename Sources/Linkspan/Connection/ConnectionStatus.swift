@@ -1,4 +1,4 @@
-/// What a connection is, does and waits for, at one moment.
+/// A snapshot of a connection: its state, activity and backlog.
 ///
 /// For a status line, a bug report or a decision. It holds no payload and no credential; ``description`` leaves out the
 /// query of the URL, too.
@@ -7,16 +7,16 @@ public struct ConnectionStatus: Sendable {
     public var url: ConnectionURL
     /// The state.
     public var state: ConnectionState
-    /// What is going on inside the state.
+    /// The activity inside the state.
     public var progress: ConnectionProgress
     /// The open link; nil while there is none.
     public var link: LinkInfo?
     /// Commands that wait to be sent or, for deliveries, to be answered.
     public var waitingCommands = 0
-    /// What the ``DeliveryStore`` says that it holds.
+    /// The summary that the ``DeliveryStore`` gives of its contents.
     public var store: String?
-    /// What a later process has to give to ``ConnectionBuilder/WithTransport/resuming(_:)`` to go on where this
-    /// connection is now; nil when its server does not resume sessions, or has nothing to resume.
+    /// The token with which a later process resumes this session through
+    /// ``ConnectionBuilder/WithTransport/resuming(_:)``; nil when there is no session that its server can resume.
     public var resumption: Secret?
     /// The newest failure since the connection was last up.
     public var lastError: LinkspanError?

@@ -1,4 +1,4 @@
-/// What the app says first over every new link: to sign in, to resume, to agree on a version.
+/// An exchange of the app that begins every new link: to sign in, to resume, to agree on a version.
 ///
 /// Everything else waits until it has ended. If it fails or takes too long, the link is given up and the retry policy
 /// decides.

@@ -45,7 +45,7 @@ struct CredentialDesk: Sendable {
     /// The generation of the newest answer of a provider that had been told that the former ones will not do.
     private var lastRenewal: UInt64 = 0
 
-    /// Whether nothing would be lost with this desk.
+    /// Whether this scope can be forgotten without loss.
     func isIdle(at now: ContinuousClock.Instant) -> Bool {
         self.call == nil && self.behind.isEmpty && !(self.newest?.isTrusted(at: now) ?? false)
     }

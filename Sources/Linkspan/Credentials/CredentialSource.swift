@@ -1,6 +1,6 @@
 package import LinkspanRuntime
 
-/// Where connections get their credentials.
+/// The source of the credentials of connections.
 ///
 /// A source with a provider is shared by all configurations that were given the same value: connections of one server
 /// (scheme, host and port) then wait for one call of the provider instead of each making its own, and a renewal after a

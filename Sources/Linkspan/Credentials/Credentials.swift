@@ -1,9 +1,9 @@
-/// Who we are, for one attempt, whatever the transport.
+/// Credentials for one attempt to connect, for any transport.
 ///
 /// Compared by content, secrets included.
 public struct Credentials: Sendable, Hashable {
-    /// What the server gets in the handshake of the messaging protocol: the auth payload of Socket.IO, the first frame
-    /// of the raw WebSocket envelope.
+    /// The payload for the handshake of the messaging protocol: the auth payload of Socket.IO, the first frame of the
+    /// raw WebSocket envelope.
     ///
     /// At most one argument.
     public var auth: Payload?
@@ -13,13 +13,13 @@ public struct Credentials: Sendable, Hashable {
     ///
     /// Prefer ``auth`` or ``headers``: queries end up in server logs.
     public var query: [Field]
-    /// Where to connect instead of the configured URL: a signed URL, or the host of a region.
+    /// The URL to connect to instead of the configured one: a signed URL, or the host of a region.
     ///
     /// Default nil: the configured one. All of it counts, the path included. The scheme must be one that the transport
     /// carries, and must not give up TLS; otherwise the attempt ends with code `invalidURL`, for good. The pool goes on
     /// knowing the connection by its configured URL.
     public var url: ConnectionURL?
-    /// How long the credentials are good, counted from the moment the provider answers.
+    /// The lifetime of the credentials, counted from the provider's answer.
     ///
     /// Default nil: not known. When it is known, attempts in the first four fifths of that time use the credentials
     /// again without asking the provider, and a connection that is up has them renewed ahead of time; see
@@ -83,7 +83,7 @@ public struct Secret: Sendable, Hashable, ExpressibleByStringLiteral, CustomStri
 
     /// The text itself.
     ///
-    /// Whoever takes it answers for where it goes.
+    /// The caller is responsible for keeping it out of logs, files and messages.
     public var exposed: String { String(decoding: self.bytes, as: UTF8.self) }
 
     /// Hides a text.

@@ -157,7 +157,7 @@ extension SharedCredentials.StateMachine {
         return self.serversWithURLs.contains(server) ? .endpoint(url) : .server(server)
     }
 
-    /// Makes room for a desk: lets go of those that are of no use, now and then.
+    /// Makes room for another scope: from time to time drops the idle ones.
     private mutating func clearDesks(now: ContinuousClock.Instant) {
         guard self.desks.count >= self.mostDesks else { return }
         self.desks = self.desks.filter { !$0.value.isIdle(at: now) }

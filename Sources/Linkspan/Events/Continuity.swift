@@ -23,6 +23,6 @@ public enum Continuity: Sendable, Hashable {
 public enum EventItem: Sendable {
     /// A message.
     case message(Message)
-    /// What is known about the place behind the former message.
+    /// A mark: messages may be missing since the previous one, or none are.
     case continuity(Continuity)
 }

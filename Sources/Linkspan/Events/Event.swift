@@ -13,7 +13,7 @@
 public struct Event<Value: Codable & Sendable, Reply: Codable & Sendable>: Sendable, Hashable {
     /// The name on the wire.
     public let name: String
-    /// How value and reply are written.
+    /// The coder for the value and the reply.
     public let coder: PayloadCoder
 
     /// Makes a key.

@@ -1,10 +1,10 @@
 internal import DequeModule
 
-/// Messages that wait, and what is missing between them.
+/// Waiting messages, and the gaps between them.
 ///
 /// A value without I/O. Marks take no room of their own: all that lie between two messages are one ``Hole``.
 struct EventBacklog: Sendable {
-    /// What is missing at one place.
+    /// A gap at one place.
     struct Hole: Sendable, Hashable {
         /// Messages that were dropped here.
         var missed = 0
@@ -33,7 +33,7 @@ struct EventBacklog: Sendable {
         }
     }
 
-    /// A message with what is missing just before it.
+    /// A message with the gap just before it.
     struct Entry: Sendable {
         var hole: Hole
         let message: Message
@@ -42,7 +42,7 @@ struct EventBacklog: Sendable {
     private(set) var entries: Deque<Entry> = []
     /// What the messages weigh.
     private(set) var byteCount = 0
-    /// What is missing behind the last message.
+    /// The gap behind the last message.
     private(set) var end = Hole()
 
     var isEmpty: Bool { self.entries.isEmpty && self.end.isEmpty }
@@ -78,7 +78,7 @@ struct EventBacklog: Sendable {
         return first
     }
 
-    /// What is missing behind the last message, told once.
+    /// The gap behind the last message, reported once.
     mutating func takeEnd() -> Hole {
         defer { self.end = Hole() }
         return self.end

@@ -12,7 +12,7 @@ final class EventQueue: Sendable {
         var waiting = EventBacklog()
         var consumer: Consumer?
         var isFinished = false
-        /// Whether it has paused reading, which whoever takes what waits must undo.
+        /// Whether it has paused reading; taking the waiting messages resumes it.
         var isPaused = false
         var error: LinkspanError?
         /// Cancelled with the queue.

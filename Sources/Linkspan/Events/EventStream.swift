@@ -88,7 +88,7 @@ extension EventStream where Element == (message: Message, missed: Int) {
     }
 }
 
-/// What a full stream does with the next message.
+/// The rule for a message that arrives at a full stream.
 ///
 /// Whatever is dropped shows as a gap at its place.
 public enum StreamOverflow: Sendable, Hashable, CaseIterable {

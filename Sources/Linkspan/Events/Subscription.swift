@@ -32,6 +32,6 @@ public final class Subscription: Sendable {
     /// handled at that moment may still be heard.
     public func cancel() { self.end.fulfill() }
 
-    /// Calls `step` at the end, whoever brings it about; at once when it has come already.
+    /// Calls `step` when the subscription ends, for any reason; at once when it has ended already.
     func atEnd(_ step: @escaping @Sendable () -> Void) { self.end.whenFulfilled { step() } }
 }

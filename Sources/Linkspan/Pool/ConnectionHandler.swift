@@ -1,6 +1,6 @@
 public import LinkspanRuntime
 
-/// What a caller holds of a pooled connection: operates it and listens to it.
+/// A holder of a pooled connection, which sends and listens on it.
 ///
 /// While it is held, the connection is kept.
 ///
@@ -49,7 +49,7 @@ public final class ConnectionHandler: Connection {
 
     deinit { self.release() }
 
-    /// What the shared connection is and does; `released` when this holder has given it back.
+    /// The status of the shared connection; `released` after this handler has released it.
     public var status: ConnectionStatus {
         var status = self.connection.status
         if !self.isHeld { (status.state, status.progress) = (.released, .idle) }
@@ -214,13 +214,13 @@ extension ConnectionHandler {
         return subscription
     }
 
-    /// What this handler has registered for an event, or for every event when `event` is nil, in the order in which it
-    /// is called: listeners, answers, streams and waits for the next message.
+    /// The subscriptions of this handler to an event, or to every event when `event` is nil, in the order of their
+    /// calls: listeners, answers, streams and waits for the next message.
     public func listeners(to event: String?) -> [Subscription] {
         self.holding.withLock { $0.subscriptions(to: .messages(event)) }
     }
 
-    /// What this handler has registered with ``onAnyOutgoing(first:_:)``, in the order in which it is called.
+    /// The subscriptions made with ``onAnyOutgoing(first:_:)``, in the order of their calls.
     public var outgoingListeners: [Subscription] { self.holding.withLock { $0.subscriptions(to: .outgoing) } }
 
     /// Ends all that this handler has registered for an event: listeners, answers, streams and waits for the next

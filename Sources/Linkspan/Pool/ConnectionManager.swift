@@ -28,7 +28,7 @@ public final class ConnectionManager: Sendable {
         self.factory = options.factory ?? PooledConnectionFactory(environment: environment)
     }
 
-    /// How a manager works.
+    /// Settings of a manager.
     ///
     /// What is different for each connection is in ``ConnectionOptions``.
     public struct Options: Sendable {
@@ -38,15 +38,15 @@ public final class ConnectionManager: Sendable {
         public var random: @Sendable () -> Double = { .random(in: 0..<1) }
         /// The keeper's chain: by default rules that reconnect, disconnect, release, suspend and resume.
         public var rules = ConnectionManager.standardRules
-        /// How often the keeper looks at the pool.
+        /// The interval at which the keeper checks the pool.
         ///
         /// Default 5 s. It also looks whenever a holder leaves, and at once when it hears a ``KeeperSignal``.
         public var keeperPeriod = Duration.seconds(5)
-        /// How long connections stay up in the background.
+        /// The time connections stay up in the background.
         ///
         /// Default 30 s.
         public var backgroundIdleTimeout = Duration.seconds(30)
-        /// How many attempts to connect may be made, however many connections there are.
+        /// Limits for attempts to connect, shared by all connections.
         public var attempts = AttemptLimits()
         /// Makes the connections; nil for the SDK's own.
         ///

@@ -43,7 +43,8 @@ struct ConnectionPool: Sendable {
         let store: (any DeliveryStore)?
     }
 
-    /// How long a leaver is kept for ``ConnectionManager/logOut(_:keepingDeliveries:within:)`` to wait for: transports close within this.
+    /// How long a leaver is kept for ``ConnectionManager/logOut(_:keepingDeliveries:within:)`` to wait for: transports
+    /// close within this.
     static let memory = Duration.seconds(10)
 
     /// Path and foreground, as last heard, and what the keeper has yet to look for.
@@ -200,7 +201,7 @@ extension ConnectionPool {
 // MARK: - Changes
 
 extension ConnectionPool {
-    /// Notes that a connection goes by other options.
+    /// Records that a connection uses other options.
     ///
     /// - Returns: the former ones.
     mutating func adjust(
@@ -257,7 +258,7 @@ extension ConnectionPool {
             }
         }
         self.entries[id] = entry
-        // Whoever came meanwhile has a connection of their own.
+        // A holder that came meanwhile has a connection of its own.
         if self.index[entry.key] == nil { self.index[entry.key] = id }
         return former
     }

@@ -14,11 +14,11 @@ public struct KeptConnection: Sendable {
     public let connection: any ManagedConnection
     /// Whether anyone holds it.
     public let isOccupied: Bool
-    /// How long nobody has held it; zero when it is occupied.
+    /// The time since the last holder released the connection; zero when it is held.
     public let idleFor: Duration
-    /// How long it may stay up without a holder.
+    /// The time the connection may stay up without a holder.
     public let idleTimeout: Duration
-    /// What the keeper has just heard; nil when it looks for another reason.
+    /// The signal that caused this check; nil for any other cause.
     public internal(set) var signal: KeeperSignal?
     /// Whether the app has been in the background for longer than the manager's idle timeout.
     public internal(set) var isInBackground = false
@@ -26,7 +26,7 @@ public struct KeptConnection: Sendable {
 
     /// Takes the connection out of the pool, unless somebody has come to hold it since; false then.
     ///
-    /// A rule that ends a connection does this first: whoever comes later gets a new connection, and nobody gets one
+    /// A rule that ends a connection does this first: later holders get a new connection, and none gets one
     /// that is about to end.
     public func withdraw() -> Bool { self.leavePool() }
 }

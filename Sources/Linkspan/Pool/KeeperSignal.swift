@@ -1,4 +1,4 @@
-/// What happens around the connections, so that the keeper need not wait for a link to notice.
+/// Changes outside the connections that the keeper reacts to before a link notices them.
 ///
 /// Signals come from the events of a service registry, from event sources that a manager follows, or from the app
 /// itself; see ``ConnectionManager/signal(_:)``.

@@ -29,7 +29,7 @@ public protocol ManagedConnection: Connection {
     /// - Parameter spread: the span over which connections spread their attempts.
     func resume(within spread: Duration)
 
-    /// Goes by other options from now on, on the link it has; see ``ConnectionManager/adjust(_:_:)``.
+    /// Applies other options on the current link; see ``ConnectionManager/adjust(_:_:)``.
     ///
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func adjust(_ options: ConnectionOptions) throws(LinkspanError)
@@ -40,7 +40,8 @@ public protocol ManagedConnection: Connection {
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func move(to configuration: ConnectionConfiguration) throws(LinkspanError)
 
-    /// Returns when commands have their outcomes and what was sent has left, or after `limit`; see ``ConnectionHandler/drain(within:)``.
+    /// Returns when commands have their outcomes and what was sent has left, or after `limit`; see
+    /// ``ConnectionHandler/drain(within:)``.
     ///
     /// By default it returns at once.
     func awaitOutcomes(of ids: Set<Command.ID>, within limit: Duration) async

@@ -1,4 +1,4 @@
-/// How many attempts the connections of a manager may make by themselves.
+/// Limits for the attempts that all connections of a manager make by themselves.
 ///
 /// They keep a process with many connections from storming its servers, whatever the retry policies say. What the app
 /// asks for by `connect()` is never held up, but counts.

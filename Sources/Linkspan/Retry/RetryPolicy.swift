@@ -76,13 +76,13 @@ public struct RetryPolicy: Sendable, CustomStringConvertible {
     }
 }
 
-/// What a ``RetryPolicy`` is asked.
+/// The facts from which a ``RetryPolicy`` decides.
 public struct RetryQuestion: Sendable {
     /// Why the link ended or could not be opened.
     public var error: LinkspanError
     /// Failures in a row since the connection was last healthy, this one included; from 1.
     public var failures: Int
-    /// How long the connection has been down.
+    /// The time the connection has been down.
     public var outage: Duration
     /// Whether the server has sent something moments ago, over a link that did not last: it comes and goes.
     public var isFlapping: Bool

@@ -1,4 +1,5 @@
-/// Who a connection is to its server: its credential source, and the settings of its transport that identify it.
+/// The identity of a connection at its server: its credential source, and the settings of its transport that identify
+/// it.
 ///
 /// Opaque: it can be compared and hashed, and prints no secret. Whatever connections share below the pool, such as a
 /// socket, cookies or a session to resume, they share only within one identity.

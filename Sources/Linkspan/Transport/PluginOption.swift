@@ -43,7 +43,7 @@ public struct PluginOption: Sendable, Hashable {
         self.reload = reload
     }
 
-    /// What the values of an option look like.
+    /// The type of an option's values.
     public enum Kind: Sendable, Hashable {
         /// Any text.
         case text
@@ -62,7 +62,7 @@ public struct PluginOption: Sendable, Hashable {
 
 /// The options that were given to a plug-in.
 ///
-/// Whoever makes them has checked them against the declarations.
+/// Their maker has checked them against the declarations.
 public struct OptionValues: Sendable, Hashable {
     /// The given values by name.
     package var values: [String: OptionValue]
@@ -74,8 +74,8 @@ public struct OptionValues: Sendable, Hashable {
         self.init(checked: values.mapValues { OptionValue($0) })
     }
 
-    /// The value of an option, when one was given: a `String` for a text or a choice, an `Int` for a number, a `Bool` for
-    /// a flag, a `Duration` for a time, `[String]` for a list.
+    /// The value of an option, when one was given: a `String` for a text or a choice, an `Int` for a number, a `Bool`
+    /// for a flag, a `Duration` for a time, `[String]` for a list.
     public subscript<Value>(_ name: String) -> Value? { self.values[name]?.plain as? Value }
 
     /// The value of an option that is a choice, when one was given.
@@ -120,6 +120,6 @@ package enum ReloadClass: Sendable, Hashable {
     case hot
     /// The connection moves to a new link; what waits and who listens stays.
     case reconnect
-    /// The service is stopped and started, and with it whoever needs it.
+    /// The service is stopped and started, together with the services that need it.
     case restart
 }

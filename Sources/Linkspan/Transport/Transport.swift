@@ -12,7 +12,7 @@ public protocol Transport: Sendable {
     /// The name that configuration files use, such as `socketio`.
     var name: String { get }
 
-    /// Where its links live: they are called there, and call their receivers there.
+    /// The executor of its links: they are called there, and call their receivers there.
     ///
     /// An event loop of its own, that of the transport it wraps, or one of `SystemScheduler.makeExecutor(label:)`. Always the same one.
     var executor: any JobExecutor { get }
@@ -31,7 +31,7 @@ public protocol Transport: Sendable {
     /// Connections that differ in one of them are never shared, and share nothing below the pool. Empty by default.
     var identity: [String: Secret] { get }
 
-    /// What besides the URL tells one endpoint of a server from another, such as the path of Socket.IO.
+    /// A discriminator beyond the URL between endpoints of one server, such as the path of Socket.IO.
     ///
     /// Connections that differ in it are two connections. Empty by default.
     var endpoint: String { get }
@@ -53,11 +53,11 @@ extension Transport {
     public var endpoint: String { "" }
 }
 
-/// What a link is asked to connect to.
+/// The parameters of a new link.
 public struct LinkRequest: Sendable {
-    /// Where to connect: the configured endpoint, or the one that the credentials name.
+    /// The URL to connect to: the configured one, or the one that the credentials name.
     public var url: ConnectionURL
-    /// Who we are.
+    /// The credentials for this attempt.
     ///
     /// Fresh for every attempt.
     public var credentials: Credentials
@@ -65,11 +65,12 @@ public struct LinkRequest: Sendable {
     ///
     /// For logs.
     public var attempt: Int
-    /// How long opening may take.
+    /// The time limit for opening.
     ///
     /// The core enforces it by ``Link/abort()``; a transport may use it for finer errors.
     public var deadline: Duration
-    /// What the former link left for a server to resume its session from: ``Link/resumption``, in the transport's own format.
+    /// The token with which the server resumes the former link's session: ``Link/resumption``, in the transport's own
+    /// format.
     public var resumption: Secret?
     /// Whose link it is: a transport whose links share anything shares it only between links of one identity.
     ///
@@ -140,7 +141,7 @@ public protocol Link: AnyObject {
     /// - Returns: whether the peer is told; false when the transport has no way to, and they are for the next link.
     func renewCredentials(_ credentials: Credentials) -> Bool
 
-    /// What the next link has to show to the server for the session to go on where this link has left it.
+    /// The token with which the next link resumes the session where this link has left it.
     ///
     /// Understood by this kind of transport alone. Asked for at any time, also after the end. Nil when there is no session
     /// to resume: it was left on purpose, or the server does not offer it.
@@ -151,7 +152,7 @@ public protocol Link: AnyObject {
     /// Looked at again and again by ``ConnectionHandler/drain(within:)``, and by nothing else.
     var hasPendingBytes: Bool { get }
 
-    /// What opening waits for at this moment, as an activity such as `resolving the server's name`.
+    /// The step that opening is waiting for, as an activity such as `resolving the server's name`.
     ///
     /// Named by the error of an attempt that takes too long. Nil when the link is not opening, or cannot tell.
     var openingStage: String? { get }
@@ -170,7 +171,7 @@ extension Link {
     public var openingStage: String? { nil }
 }
 
-/// What became of a message that was given to a link.
+/// The result of giving a message to a link.
 public enum SendAcceptance: Sendable, Equatable {
     /// It will be sent, unless the link is lost first.
     case accepted
@@ -219,11 +220,11 @@ extension LinkReceiver {
     }
 }
 
-/// What happens on a link.
+/// An event of a link.
 public enum LinkEvent: Sendable {
     /// The peer has accepted us; messages may be sent.
     indirect case opened(LinkInfo)
-    /// What is known about the open link has changed, for instance what carries it; its session goes on.
+    /// The information about the open link changed, for instance its carrier; its session goes on.
     indirect case changed(LinkInfo)
     /// A message has arrived.
     case message(InboundMessage)
@@ -235,7 +236,7 @@ public enum LinkEvent: Sendable {
     indirect case closed(LinkspanError)
 }
 
-/// What is known about an open link.
+/// Information about an open link.
 public struct LinkInfo: Sendable, Hashable {
     /// The server's name for this session, when it has one.
     ///

@@ -3,7 +3,7 @@ internal import LinkspanLifecycle
 public import LinkspanMessaging
 
 extension LoadedPlan {
-    /// What has to be done so that `next` runs instead of this plan.
+    /// The changes that turn this plan, which runs, into `next`.
     ///
     /// Only what counts is compared: options of transports that are not chosen, and of services that are not enabled,
     /// are nobody's business.

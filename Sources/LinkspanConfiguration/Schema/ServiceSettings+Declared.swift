@@ -3,7 +3,7 @@ internal import LinkspanLifecycle
 public import LinkspanMessaging
 
 extension PlannedService {
-    /// The keys that every service has besides its own: what whoever configures may decide about it.
+    /// The keys that every service has besides its own: per-registration overrides of its defaults.
     public static let declared: [PluginOption] = [
         PluginOption(
             "importance", .choice([Importance.required.rawValue, Importance.optional.rawValue]),

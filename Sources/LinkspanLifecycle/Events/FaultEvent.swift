@@ -1,6 +1,6 @@
 /// A failure that is not returned to a caller.
 public struct FaultEvent: Sendable, Hashable {
-    /// What kind of fault; the list may grow.
+    /// The kind of a fault; the list may grow.
     @nonexhaustive
     public enum Code: String, Sendable, Hashable {
         /// A service could not start.
@@ -17,7 +17,7 @@ public struct FaultEvent: Sendable, Hashable {
         case reentrantBarrier
     }
 
-    /// How bad it is.
+    /// The severity of a fault.
     public enum Severity: Sendable, Hashable {
         /// Something does not work as it should.
         case warning
@@ -27,11 +27,11 @@ public struct FaultEvent: Sendable, Hashable {
 
     /// The origin: the path of a service, or any name.
     public var path: String
-    /// What kind of fault.
+    /// The kind of the fault.
     public var code: Code
-    /// What happened, for a log line.
+    /// A description of the fault, for a log line.
     public var message: String
-    /// How bad it is.
+    /// The severity of the fault.
     public var severity: Severity
     /// A remedy, such as the configuration key to change.
     public var hint: String?

@@ -22,7 +22,7 @@ public protocol LifecycleEvent: Sendable, Hashable {
 }
 
 extension LifecycleEvent {
-    /// What the family is called in logs, metrics and faults.
+    /// The name of the family in logs, metrics and faults.
     public static var familyName: String { Self.family.name }
 
     /// Tells the family from others.
@@ -103,7 +103,7 @@ struct FamilyID: Sendable, Hashable, CustomStringConvertible {
     func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self.type)) }
 }
 
-/// What a registry keeps of an event for services that start later.
+/// The part of an event that a registry keeps for services that start later.
 ///
 /// A subject such as `connection 7` can have several states, which `aspect` tells apart.
 public enum Retention: Sendable, Hashable {

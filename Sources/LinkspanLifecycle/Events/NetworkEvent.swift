@@ -25,7 +25,7 @@ public struct NetworkEvent: Sendable, Hashable {
 
     /// Whether traffic can flow.
     public var status: Status
-    /// What could carry it, best first.
+    /// The interfaces that could carry the traffic, best first.
     public var interfaces: [Interface]
     /// Whether it costs the user money.
     public var isExpensive: Bool

@@ -1,7 +1,7 @@
 /// A shortage of something the device or the process has little of.
 @nonexhaustive
 public enum PressureEvent: Sendable, Hashable {
-    /// How bad it is.
+    /// The severity of the pressure.
     public enum Level: Sendable, Hashable {
         /// The shortage is over.
         case normal

@@ -15,7 +15,7 @@ public struct Stamped<Event: Sendable>: Sendable {
     /// Whether the event happened before the service was ready: state to know, not news to announce.
     public var replayed: Bool
 
-    /// How many events of this family the service missed just before this one.
+    /// The number of events of this family that the service missed just before this one.
     public var gap: Int
 
     /// Makes an envelope.

@@ -55,8 +55,8 @@ struct ServiceTree: Sendable {
         return (self.members[id] ?? []).flatMap { self.leaves(in: $0) }
     }
 
-    /// The services that `name` means for `node`: a sibling, else a sibling of an enclosing group, else whoever in the
-    /// tree has that name alone.
+    /// The services that `name` means for `node`: a sibling, else a sibling of an enclosing group, else the only
+    /// service of that name in the tree.
     func resolve(
         _ name: ServiceName, for node: ServicePlan.Node, isRequired: Bool, _ key: String,
         _ problems: inout [String]

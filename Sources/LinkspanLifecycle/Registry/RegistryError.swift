@@ -1,6 +1,6 @@
 /// An error of a service registry.
 public struct RegistryError: Error, Sendable, CustomStringConvertible {
-    /// What kind of error.
+    /// The kind of a registry error.
     @nonexhaustive
     public enum Code: Sendable, Hashable {
         /// A sibling already has the name.
@@ -25,9 +25,9 @@ public struct RegistryError: Error, Sendable, CustomStringConvertible {
         case abandoned
     }
 
-    /// What kind of error.
+    /// The kind of the error.
     public var code: Code
-    /// What happened, for a log line.
+    /// A description of the error, for a log line.
     public var message: String
     /// All problems, if there may be several.
     public var problems: [String] = []

@@ -4,7 +4,7 @@ public struct StartReport: Sendable, Hashable {
     public var waves: [[String]]
     /// The services the registry works without, and why.
     public var degraded: [String: ServiceState]
-    /// How long it took.
+    /// The duration of the start.
     public var time: Duration
 
     /// Whether every service is ready.
@@ -33,15 +33,15 @@ public struct ShutdownReport: Sendable, Hashable {
         public var path: String
         /// Its fate.
         public var fate: Fate
-        /// How long quiesce and stop took together.
+        /// The duration of quiesce and stop together.
         public var time: Duration
-        /// How many events it was never given.
+        /// The number of events that it was never given.
         public var undelivered: Int
     }
 
     /// The services in the order in which they were stopped, then those that were not.
     public var rows: [Row]
-    /// How long it took.
+    /// The duration of the shutdown.
     public var time: Duration
 
     /// The fate of the service of `path`.

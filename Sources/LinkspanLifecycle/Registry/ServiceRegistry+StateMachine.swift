@@ -440,7 +440,7 @@ extension ServiceRegistry.StateMachine {
     enum OnStop: Sendable {
         /// The caller drives the stop.
         case begin(ServicePlan)
-        /// The start is given up, and whoever drives it stops what had started; the waiter is called.
+        /// The start is given up, and its driver stops the services that had started; the waiter is called.
         case abortStart
         /// Somebody else drives the stop; the waiter is called.
         case join

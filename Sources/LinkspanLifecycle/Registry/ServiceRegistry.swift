@@ -12,7 +12,7 @@ public final class ServiceRegistry: LifecycleService {
     /// The name of the registry, the first part of its services' paths.
     public let name: ServiceName
 
-    /// Where all services of the registry stand when it is nested in another.
+    /// The position of all services of the registry when it is nested in another.
     public let placement: Placement
 
     /// Required: it is up to the services inside whether the start may go on without them.
@@ -51,14 +51,14 @@ extension ServiceRegistry {
         public var startBudget: Duration = .seconds(30)
         /// The longest stop of the whole, unless the stop says otherwise.
         public var shutdownBudget: Duration = .seconds(8)
-        /// How long a start may go on after it was cancelled, before it is abandoned.
+        /// The time a cancelled start may take to return before it is abandoned.
         public var grace: Duration = .seconds(1)
-        /// How long events of families of ``EventFamily/batches(_:deliver:)`` are collected before services get them; zero
-        /// hands over each at once, on the emitter's thread.
+        /// The time events of families with ``EventFamily/batches(_:deliver:)`` are collected before services get them;
+        /// zero delivers each at once, on the emitter's thread.
         public var batchDelay: Duration = .milliseconds(5)
         /// The threads for calls to services, for each ``Urgency``; they start with the first call.
         public var threads: Int = 4
-        /// How many threads there may be for each ``Urgency`` while services block theirs.
+        /// The number of threads that may run for each ``Urgency`` while services block theirs.
         public var threadLimit: Int = 64
         /// The time.
         public var scheduler: any Scheduler = SystemScheduler.shared

@@ -2,7 +2,7 @@ public import LinkspanLifecycle
 
 /// A change of credentials; no event holds a credential or a user's name.
 public struct AuthenticationEvent: Sendable, Hashable {
-    /// What happened.
+    /// The kind of an authentication event.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
         /// A provider gave credentials for an attempt to connect; they are good for this long if known.
@@ -17,7 +17,7 @@ public struct AuthenticationEvent: Sendable, Hashable {
 
     /// The connection's number; nil for credentials that are kept apart from any connection.
     public var connection: UInt64?
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
 
     /// Makes an event.

@@ -2,7 +2,7 @@ public import LinkspanLifecycle
 
 /// A change of the queue in which the commands of a connection wait to be sent.
 public struct BufferEvent: Sendable, Hashable {
-    /// What happened.
+    /// The kind of a buffer event.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
         /// The queue has about doubled or halved since it was last told of.
@@ -17,11 +17,11 @@ public struct BufferEvent: Sendable, Hashable {
 
     /// The connection's number.
     public var connection: UInt64
-    /// How many commands it holds.
+    /// The number of commands in the buffer.
     public var depth: Int
-    /// How many commands it may hold.
+    /// The capacity of the buffer, in commands.
     public var limit: Int
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
 
     /// Makes an event.

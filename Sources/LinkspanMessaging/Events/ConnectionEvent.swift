@@ -4,7 +4,7 @@ public import LinkspanLifecycle
 ///
 /// Per connection the kinds form a legal walk over the five states; `released` is the last.
 public struct ConnectionEvent: Sendable, Hashable {
-    /// What happened.
+    /// The kind of a connection event.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
         /// The connection exists and has not been opened.
@@ -23,9 +23,9 @@ public struct ConnectionEvent: Sendable, Hashable {
 
     /// The connection's number, unique in the process.
     public var connection: UInt64
-    /// Where it leads, already without query and credentials.
+    /// The endpoint, already without query and credentials.
     public var endpoint: String
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
 
     /// Makes an event.

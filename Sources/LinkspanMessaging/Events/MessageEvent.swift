@@ -2,7 +2,7 @@ public import LinkspanLifecycle
 
 /// A step in the life of one message.
 public struct MessageEvent: Sendable, Hashable {
-    /// What happened.
+    /// The kind of a message event.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
         /// The transport took it.
@@ -25,7 +25,7 @@ public struct MessageEvent: Sendable, Hashable {
     public var event: String
     /// Its size in bytes, 0 if unknown.
     public var bytes: Int
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
 
     /// Makes an event.

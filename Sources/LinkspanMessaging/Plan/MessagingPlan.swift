@@ -9,9 +9,9 @@ public struct MessagingPlan: Sendable {
     public var url: String
     /// The transport.
     public var transport: any Transport
-    /// How the connection behaves.
+    /// The behaviour of the connection.
     public var options: ConnectionOptions
-    /// Where credentials come from.
+    /// The source of the credentials.
     public var credentials: CredentialSource
     /// The services, in the order of their listing.
     public var services: [PlannedService]

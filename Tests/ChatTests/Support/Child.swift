@@ -19,7 +19,7 @@ final class Child: Sendable {
     ///   - environment: variables besides those of the tests, of which the product's own are left out.
     /// - Throws: what `Process` throws when there is no such program.
     init(_ name: String, _ command: [String], environment: [String: String]) throws {
-        // Else whoever writes to a process that has ended would end, too.
+        // Otherwise writing to a process that has ended would end this one, too.
         signal(SIGPIPE, SIG_IGN)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])

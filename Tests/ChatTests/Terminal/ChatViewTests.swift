@@ -370,8 +370,8 @@ struct ChatInputTests {
             ("/transport websocket", [.transport("websocket")]), ("/offline", [.offline]), ("/online", [.online]),
             ("/explain", [.explain]), ("/outbox", [.outbox]), ("/help", [.help]), ("/quit", [.quit]),
             ("one\ntwo\n\n", [.say("one"), .say("two")]), ("/quit\ntwo", [.say("/quit"), .say("two")]),
-            ("/join", [.mistake("/join ROOM: what is missing is the name")]),
-            ("/nick  ", [.mistake("/nick NAME: what is missing is the name")]),
+            ("/join", [.mistake("/join ROOM needs a name")]),
+            ("/nick  ", [.mistake("/nick NAME needs a name")]),
             ("/dance", [.mistake("there is no /dance; /help tells what there is")]),
             ("/", [.mistake("there is no /; /help tells what there is")]),
         ] as [(String, [ChatInput])])

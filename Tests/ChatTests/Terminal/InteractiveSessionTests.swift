@@ -84,7 +84,7 @@ struct InteractiveSessionTests {
         #expect(screen.isWhole)
     }
 
-    @Test("whoever does not want to wait leaves at once, and what is open is counted", .timeLimit(.minutes(1)))
+    @Test("a second interrupt leaves at once, and unconfirmed lines are counted", .timeLimit(.minutes(1)))
     func impatient() async throws {
         let (floor, terminal) = (FakeFloor(isPatient: true), FakeTerminal(columns: 70, rows: 10))
         let ending = try await Self.run(floor, terminal) {
@@ -112,7 +112,8 @@ struct InteractiveSessionTests {
     func time() async throws {
         let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 10))
         _ = try await Self.run(floor, terminal) {
-            // Which seconds are shown on the way depends on how busy the machine is; the status line's own tests have them.
+            // Which seconds are shown on the way depends on how busy the machine is; the status line's own tests have
+            // them.
             floor.source.yield(.connection(.reconnecting(at: .now + .milliseconds(2_200)), sentence: nil))
             _ = try #require(await terminal.wait(for: "reconnecting in "))
             _ = try #require(await terminal.wait(for: "reconnecting ─"))

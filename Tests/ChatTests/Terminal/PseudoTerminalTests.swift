@@ -99,7 +99,7 @@ extension Chat {
         }
 
         @Test(
-            "whoever leaves finds the terminal as it was, with the conversation on it", .timeLimit(.minutes(2)),
+            "leaving restores the terminal, with the conversation on it", .timeLimit(.minutes(2)),
             arguments: ["\u{3}", "\u{4}", "/quit\r", "SIGTERM", "SIGHUP"])
         func leaving(way: String) async throws {
             try await Self.meet { ann, bob, _ in
@@ -261,7 +261,7 @@ extension Chat {
             }
         }
 
-        @Test("what goes into a file is plain, whoever types", .timeLimit(.minutes(2)))
+        @Test("output into a file is plain, also while a person types", .timeLimit(.minutes(2)))
         func redirected() async throws {
             try await Bench.run { bench in
                 let file = "\(bench.folder)/out.txt"

@@ -9,7 +9,7 @@ internal import Testing
 extension Interop {
     /// Messages that come drop by drop.
     @Suite struct DripTests {
-        private final class Ears: WebSocketChannelHandler, Sendable {
+        private final class Recorder: WebSocketChannelHandler, Sendable {
             let ends = Journal<WebSocketEnd>("the end of the channel")
             let openings = Journal<Void>("the opening of the channel")
 
@@ -21,7 +21,7 @@ extension Interop {
 
         /// Opens a channel to a server that drips, whose messages have so long to make progress.
         private static func channel(
-            _ bench: Bench, _ server: PythonServer, _ deadline: Duration, _ ears: Ears
+            _ bench: Bench, _ server: PythonServer, _ deadline: Duration, _ recorder: Recorder
         ) async throws -> Confined<WebSocketChannel> {
             let upgrade = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
             var request = WebSocketRequest(upgrade: upgrade)
@@ -29,7 +29,7 @@ extension Interop {
             let loop = bench.loop
             return try await loop.perform { [request] in
                 Result {
-                    let channel = try WebSocketChannel(request, on: loop, handler: ears)
+                    let channel = try WebSocketChannel(request, on: loop, handler: recorder)
                     channel.open()
                     return Confined(channel, to: loop)
                 }
@@ -41,10 +41,10 @@ extension Interop {
             let server = PythonServer("hostile_server.py", ["--attack", "dripped-message"])
             try await server.start()
             try await Bench.use { bench in
-                let ears = Ears()
-                let channel = try await Self.channel(bench, server, .milliseconds(300), ears)
+                let recorder = Recorder()
+                let channel = try await Self.channel(bench, server, .milliseconds(300), recorder)
                 try await server.says("limit")
-                guard case .closed(let event) = try await ears.ends.first(1)[0] else {
+                guard case .closed(let event) = try await recorder.ends.first(1)[0] else {
                     Issue.record("it ended otherwise")
                     return
                 }
@@ -56,17 +56,17 @@ extension Interop {
         }
 
         @Test("a message that makes progress may take longer than that")
-        func bearsProgress() async throws {
+        func brecorderProgress() async throws {
             let server = PythonServer("hostile_server.py", ["--attack", "flowing-message"])
             try await server.start()
             try await Bench.use { bench in
-                let ears = Ears()
-                let channel = try await Self.channel(bench, server, .seconds(2), ears)
+                let recorder = Recorder()
+                let channel = try await Self.channel(bench, server, .seconds(2), recorder)
                 // The server says so once it has sent for three seconds.
                 try await server.says("limit")
-                #expect(ears.ends.entries.isEmpty)
+                #expect(recorder.ends.entries.isEmpty)
                 await bench.loop.perform { channel.value.abort() }
-                _ = try await ears.ends.first(1)
+                _ = try await recorder.ends.first(1)
             }
             await server.stop()
         }

@@ -29,14 +29,14 @@ struct Canaries: Sendable {
         ]
     }
 
-    /// A policy that trusts nobody, or an authority, and whoever has a key that nobody has.
+    /// A policy with one authority of its own, or none, and with a pin that no key matches.
     func policy(trusting authority: String? = nil) throws -> TLSPolicy {
         TLSPolicy(
             roots: authority.map { .file($0) } ?? .system,
             pins: [try PublicKeyPin("sha256/\(Data(self.pin.utf8).base64EncodedString())")])
     }
 
-    /// The same, and a key to show that is none.
+    /// The same, with an invalid private key.
     func policyWithKey() throws -> TLSPolicy {
         var policy = try self.policy()
         let key = Secret("-----BEGIN PRIVATE KEY-----\n\(self.key)\n-----END PRIVATE KEY-----\n")

@@ -146,7 +146,7 @@ final class PythonServer: Sendable {
         self.chosenPort.withLock { $0 = port }
     }
 
-    /// Reads a pipe to its end, on a thread: whoever else held the file could not know when it may be closed.
+    /// Reads a pipe to its end, on a thread: any other holder of the file could not know when it may be closed.
     private static func read(_ pipe: Pipe, into journals: Journal<Data>...) {
         let file = pipe.fileHandleForReading
         Thread.detachNewThread {

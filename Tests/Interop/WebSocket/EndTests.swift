@@ -78,7 +78,7 @@ extension Interop {
             #"{"event":"e","attachments":1000}"#, #"{"ack":"one","data":[]}"#, #"{"auth":{}}"#, "",
         ]
 
-        @Test("an envelope that is none ends the link, and another link follows", arguments: broken)
+        @Test("an invalid envelope ends the link, and another link follows", arguments: broken)
         func refusesBrokenEnvelopes(_ text: String) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in

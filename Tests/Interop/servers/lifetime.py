@@ -14,7 +14,7 @@ def do_without(*modules: str) -> None:
 
 
 def end_with_input() -> None:
-    """Ends the process when its standard input does, which is when whoever started it is gone."""
+    """Ends the process when its standard input does, which is when its parent process has ended."""
 
     def watch() -> None:
         sys.stdin.buffer.read()

@@ -2,7 +2,7 @@
 """A server with connection state recovery, which python-socketio does not have.
 
 It does what the reference server was seen to do: the answer to CONNECT has a `pid`; every plain event ends in an offset,
-volatile ones do not; whoever comes back with both gets what was missed before the answer, under the same ids.
+volatile ones do not; a client that comes back with both gets the missed events before the answer, under the same ids.
 """
 
 from __future__ import annotations

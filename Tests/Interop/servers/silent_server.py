@@ -38,7 +38,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stag
 
 
 def fill(listener: socket.socket) -> list[socket.socket]:
-    """Takes all places of a listener's queue, so that whoever comes next waits."""
+    """Fills a listener's queue, so that the next connection waits."""
     fillers = [socket.socket() for _ in range(4)]
     for filler in fillers:
         filler.setblocking(False)

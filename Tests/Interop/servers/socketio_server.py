@@ -278,7 +278,7 @@ def serve_threaded(listener: socket.socket, tls: ssl.SSLContext | None, options:
 
 
 def announce(listener: socket.socket) -> None:
-    """Tells whoever started the server that it is ready, and where."""
+    """Tells the parent process that the server is ready, and its address."""
     print(f"listening {listener.getsockname()[1]}", flush=True)
 
 

@@ -15,7 +15,7 @@ final class TLSServer: Sendable {
     private let process: ChildProcess
 
     /// Starts a server that shows `certificate`, speaks `maximum` at most and echoes after an upgrade; with `clients`,
-    /// the authority that has to vouch for whoever connects.
+    /// the authority that has to vouch for the client.
     init(
         _ certificates: Certificates, certificate: String, address: String = "127.0.0.1", port: Int = 0,
         maximum: String = "TLSv1_3", clients: String = ""

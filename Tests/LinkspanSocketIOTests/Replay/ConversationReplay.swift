@@ -138,7 +138,7 @@ extension ConversationReplay {
 
     private mutating func close(isFromServer: Bool, _ code: UInt16?) {
         guard !self.isOver, self.session.activeNamespaces > 0 else {
-            self.isOver = true  // Nobody is left, whoever says it first.
+            self.isOver = true  // The connection has ended, on either side.
             return
         }
         if isFromServer {

@@ -78,7 +78,7 @@ struct OutgoingTests {
                 }
             }
         }
-        // Whoever performs may still be at it when the others have returned.
+        // The call that performs may still run when the others have returned.
         while heard.withLock({ $0.count }) < 800 { await Task.yield() }
         harness.scheduler.settle()
         #expect(harness.arrived == heard.withLock { $0 })

@@ -72,7 +72,7 @@ private final class InstantLink: Link {
         self.tell(.closed(.lost))
     }
 
-    /// One event at a time, whoever brings it.
+    /// One event at a time, from any caller.
     private func tell(_ event: LinkEvent) {
         let mustRun = self.state.withLock { state in
             state.jobs.append(event)

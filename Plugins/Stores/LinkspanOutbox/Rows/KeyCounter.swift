@@ -1,14 +1,14 @@
-/// Makes keys by which a server needs to remember one number for each ordering key: `producer.session.lane.count`.
+/// Makes keys by which a server needs to remember one number for each ordering key: `producer.session.order.count`.
 ///
-/// Of one file and opening, whose names cannot come again: the file's is random, and so is that of each opening, so that a
-/// file restored from a backup counts anew. What is counted for a transaction that fails is left out.
+/// Of one file and opening, whose names cannot come again: the file's is random, and so is that of each opening, so
+/// that a file restored from a backup counts anew. What is counted for a transaction that fails is left out.
 final class KeyCounter {
     private struct Lane {
         let number: Int
         var count = 0
     }
 
-    /// Beyond it lanes begin anew under other numbers.
+    /// The number of ordering keys counted at a time; beyond it all begin anew under other numbers.
     private static let limit = 10_000
 
     private let prefix: String

@@ -1,6 +1,6 @@
 public import Linkspan
 
-/// What is shown to a server that asks who connects: a certificate and its private key.
+/// A certificate and its private key for servers that ask for a client certificate.
 ///
 /// Both are PEM; the key has no password. Files are read once by each event loop, when it first needs them. The key's
 /// text is handed to the TLS library where it lies, without a copy; a key in a file never comes into the SDK's memory.
@@ -16,7 +16,7 @@ public struct ClientCertificate: Sendable, Hashable {
         self.key = key
     }
 
-    /// Where a certificate comes from.
+    /// The source of a certificate.
     public enum Certificate: Sendable, Hashable {
         /// This PEM file.
         case file(String)
@@ -24,7 +24,7 @@ public struct ClientCertificate: Sendable, Hashable {
         case pem([UInt8])
     }
 
-    /// Where a private key comes from.
+    /// The source of a private key.
     public enum Key: Sendable, Hashable {
         /// This PEM file.
         case file(String)
@@ -51,7 +51,7 @@ extension ClientCertificate: CustomStringConvertible {
 extension ClientCertificate.Key {
     /// The key's PEM text, nil for one in a file.
     ///
-    /// Whoever takes it answers for where it goes.
+    /// The caller is responsible for keeping it out of logs, files and messages.
     public var exposed: String? {
         switch self {
         case .file: nil

@@ -16,7 +16,7 @@ extension TLSPolicy {
 
     /// Makes a policy of a configuration's values.
     ///
-    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for a pin that is none, and for a certificate without
+    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for an invalid pin, and for a certificate without
     ///   its key or the reverse.
     init(_ values: OptionValues) throws(LinkspanError) {
         self.init()

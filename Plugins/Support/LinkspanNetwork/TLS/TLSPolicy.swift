@@ -1,4 +1,4 @@
-/// How the servers of secure endpoints are verified, and what this side shows them.
+/// Rules for verifying the servers of secure endpoints, and the client's own certificate.
 ///
 /// One value for every transport, and for everything a transport does to reach a server.
 ///
@@ -6,7 +6,7 @@
 /// TLS 1.2 is spoken; there is no switch that turns this off. What is checked is checked on every connect, before the
 /// first byte of a request is sent.
 public struct TLSPolicy: Sendable, Hashable {
-    /// Who is trusted to issue certificates.
+    /// The authorities trusted to issue certificates.
     ///
     /// Default ``Roots/system``.
     public var roots: Roots
@@ -23,7 +23,7 @@ public struct TLSPolicy: Sendable, Hashable {
     ///
     /// Default none.
     public var revokedPins: Set<PublicKeyPin>
-    /// What is shown to a server that asks for a certificate.
+    /// The certificate for servers that ask for one.
     ///
     /// Default nil: nothing.
     public var clientCertificate: ClientCertificate?
@@ -49,7 +49,7 @@ public struct TLSPolicy: Sendable, Hashable {
         self.minimumVersion = minimumVersion
     }
 
-    /// Who is trusted to issue certificates.
+    /// The authorities trusted to issue certificates.
     public enum Roots: Sendable, Hashable {
         /// The authorities that the system trusts.
         case system

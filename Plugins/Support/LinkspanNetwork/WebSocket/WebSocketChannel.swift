@@ -6,7 +6,7 @@ public import LinkspanWebSocketProtocol
 /// It lives on the loop, where all its methods are called. Sending encodes straight into the stream's buffer; received
 /// messages are handed over once for each read.
 public final class WebSocketChannel {
-    /// What became of a message.
+    /// The result of sending a message.
     public enum SendResult: Sendable, Hashable {
         /// It is in the buffer.
         case sent
@@ -16,8 +16,8 @@ public final class WebSocketChannel {
         case notOpen
     }
 
-    // A reference to it for each message would cost more than masking it. No stream calls back before it has returned, so
-    // that the channel cannot let go of it meanwhile.
+    // A reference to it for each message would cost more than masking it. No stream calls back before it has returned,
+    // so that the channel cannot let go of it meanwhile.
     /// The stream, which is called where it is.
     private struct OwnedStream: ~Copyable {
         let stream: any ByteStream
@@ -92,7 +92,7 @@ public final class WebSocketChannel {
     /// The bytes that wait to be sent, because the system has not taken them yet.
     public var pendingBytes: Int { self.stream?.pendingBytes ?? 0 }
 
-    /// What the opening waits for; nil when it waits for nothing.
+    /// The step that opening is waiting for; nil when it waits for none.
     public var openingStage: OpeningStage? { self.stream?.openingStage }
 
     /// Begins to connect.
@@ -139,7 +139,7 @@ public final class WebSocketChannel {
         var output: [UInt8] = []
         switch self.session.close(code, reason: reason, into: &output) {
         case .awaitPeer:
-            // Whoever is in the midst of a message may complete it before there is a Close frame.
+            // The peer may complete a message that it has begun before it sends its Close frame.
             self.closingRoom = self.request.limits.maxMessageBytes
             stream.write { $0.append(contentsOf: output) }
             self.finishAfterDeadline()

@@ -1,6 +1,6 @@
 public import LinkspanWebSocketProtocol
 
-/// How a channel ended.
+/// The end of a channel and its reason.
 public enum WebSocketEnd: Sendable, Hashable {
     /// The stream below could not be opened, or broke without a Close frame.
     case stream(ByteStreamError)

@@ -1,6 +1,6 @@
 public import LinkspanWebSocketProtocol
 
-/// What a WebSocket channel connects to, and how it behaves.
+/// The endpoint and the settings of a WebSocket channel.
 public struct WebSocketRequest: Sendable {
     /// The upgrade request without the headers of the WebSocket handshake, which the channel adds.
     public var upgrade: UpgradeRequest
@@ -14,10 +14,10 @@ public struct WebSocketRequest: Sendable {
     public var keepAlive: KeepAlive?
     /// Unsent bytes above which the channel says it is full.
     public var highWaterMark: Int
-    /// How long closing may take, from our Close frame to the end of the stream.
+    /// The time limit for closing, from our Close frame to the end of the stream.
     public var closeDeadline: Duration
 
-    /// How long a message that has begun may make no progress to speak of: less than ``messageProgress``.
+    /// The time a message that has begun may make less progress than ``messageProgress``.
     public var messageDeadline = Duration.seconds(30)
 
     /// The progress that a message has to make within ``messageDeadline``, in bytes.
@@ -42,11 +42,11 @@ public struct WebSocketRequest: Sendable {
 
     /// When a silent server is pinged, and how long it may take to answer.
     public struct KeepAlive: Sendable, Hashable {
-        /// How often a ping is sent.
+        /// The interval between pings.
         ///
         /// Default 15 s.
         public var interval: Duration
-        /// How long the server may be silent after a ping.
+        /// The time limit for the server's answer to a ping.
         ///
         /// Default 10 s.
         public var timeout: Duration

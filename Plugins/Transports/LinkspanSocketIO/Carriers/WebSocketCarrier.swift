@@ -87,7 +87,7 @@ final class WebSocketCarrier: EngineCarrier {
         self.binaryType.map { [$0] + bytes } ?? bytes
     }
 
-    /// Sends frames in this order; whoever calls sees to it that nothing comes between.
+    /// Sends frames in this order; the caller ensures that no other frame comes between.
     func takeOver(_ frames: [PollingSession.Packet]) {
         for packet in frames { _ = self.send([packet.message], isCompressible: packet.isCompressible) }
     }

@@ -244,7 +244,7 @@ extension NamespaceSession {
         let pid = pid.flatMap { $0.utf8.count <= SocketIORecovery.maximumLength ? $0 : nil }
         let former = self.recovery
         let isContinuous = pid != nil && former?.offset.latest != nil && pid == former?.pid.exposed
-        // An offset of another session is worth nothing to the new one.
+        // An offset is valid only within the session that it belongs to.
         self.recovery = pid.map { pid in
             SocketIORecovery(
                 pid: Secret(pid), offset: isContinuous ? former?.offset ?? RecoveryOffset() : RecoveryOffset())

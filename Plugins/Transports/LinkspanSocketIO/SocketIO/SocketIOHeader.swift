@@ -35,7 +35,7 @@ struct SocketIOHeader: Sendable, Hashable {
         self.payloadStart = position
     }
 
-    /// Reads digits up to a byte that is none; nil when there are none at all.
+    /// Reads digits up to the first other byte; nil when there is no digit.
     ///
     /// Leading zeros are allowed, as in the reference. What does not fit 64 bits is refused: the reference rounds it to
     /// a floating-point number and would then answer another id.

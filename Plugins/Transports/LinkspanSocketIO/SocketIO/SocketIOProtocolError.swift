@@ -1,6 +1,6 @@
 package import Linkspan
 
-/// What a server did that Engine.IO v4 or Socket.IO v5 forbids, or that exceeds a limit.
+/// A server's violation of Engine.IO v4, Socket.IO v5 or a limit.
 public struct SocketIOProtocolError: Error, Sendable {
     /// The rule that was broken.
     public let code: Code

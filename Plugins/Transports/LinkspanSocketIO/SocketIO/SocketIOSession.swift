@@ -2,8 +2,8 @@ internal import Linkspan
 
 /// One Engine.IO connection with all its namespaces: frames and instants go in, frames to send and events come out.
 ///
-/// The owner feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts on it. After each call that
-/// may change them it looks at ``nextDeadline`` and ``activeNamespaces``.
+/// The owner feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts on it. After each call
+/// that may change them it looks at ``nextDeadline`` and ``activeNamespaces``.
 struct SocketIOSession: Sendable {
     /// What the server said in its handshake, once it has.
     ///
@@ -95,9 +95,11 @@ struct SocketIOSession: Sendable {
     ///   - timeout: how long the answer to CONNECT may take.
     ///   - now: the present.
     ///   - output: where the CONNECT goes.
-    /// - Returns: the index under which the namespace's events are delivered. Joining again after the end gives the same.
-    /// - Throws: ``LinkspanError`` with code `wrongState` when the engine has ended, or the namespace is joined, or a former
-    ///   CONNECT is still unanswered: another engine is needed then. Code `invalidConfiguration` for another auth.
+    /// - Returns: the index under which the namespace's events are delivered. Joining again after the end gives the
+    ///   same.
+    /// - Throws: ``LinkspanError`` with code `wrongState` when the engine has ended, or the namespace is joined, or a
+    ///   former CONNECT is still unanswered: another engine is needed then. Code `invalidConfiguration` for another
+    ///   auth.
     mutating func join(
         _ namespace: SocketIONamespace, auth: Payload? = nil, recovery: SocketIORecovery? = nil,
         timeout: Duration = .seconds(10), now: ContinuousClock.Instant, output: inout SocketIOOutput
@@ -105,7 +107,7 @@ struct SocketIOSession: Sendable {
         guard !self.isClosed else { throw LinkspanError(.wrongState, "the connection has ended") }
         let auth = try Self.object(auth)
         guard namespace != .main || self.main != .left else {
-            throw LinkspanError(.wrongState, "the server lets nobody into the main namespace twice")
+            throw LinkspanError(.wrongState, "duplicate CONNECT for namespace \"/\"")
         }
         let index: Int
         if let known = self.namespaces.firstIndex(where: { $0.namespace == namespace }) {

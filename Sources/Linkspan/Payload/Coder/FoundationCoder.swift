@@ -46,7 +46,7 @@ enum FoundationCoder {
     static func decode<Value: Decodable>(
         _ type: Value.Type, from text: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>], rules: CodingRules
     ) throws -> Value {
-        // The decoder below recurses: the scan bounds its depth, whoever made this value.
+        // The decoder below recurses: the scan bounds the depth of every value, of any origin.
         _ = try Payload(checking: text)
         let decoder = JSONDecoder()
         decoder.userInfo = rules.userInfo

@@ -1,4 +1,4 @@
-/// How `Codable` values are written as JSON and read from it.
+/// Rules by which `Codable` values are written as JSON and read from it.
 ///
 /// ```swift
 /// let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
@@ -82,7 +82,7 @@ public struct PayloadCoder: Sendable {
         case base64
     }
 
-    /// What happens to infinity and NaN.
+    /// The representation of infinity and NaN.
     public enum NonConformingFloats: Sendable {
         /// They are an error.
         case refused

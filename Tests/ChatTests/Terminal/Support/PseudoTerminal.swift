@@ -118,7 +118,7 @@ final class PseudoTerminal: Sendable {
     func finish() {
         guard let process = self.process.withLock({ $0 }) else { return }
         var status: Int32 = 0
-        // Whoever kept the terminal closed may run on for a moment; then there is nothing left to see.
+        // The process that kept the terminal open may run on for a moment, with no output left.
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         self.process.withLock { $0 = nil }
         close(self.master)

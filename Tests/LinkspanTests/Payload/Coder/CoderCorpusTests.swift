@@ -70,7 +70,7 @@ struct CoderCorpusTests {
         }
     }
 
-    @Test("what is forbidden is refused, whoever vouches for it", arguments: Self.invalidTexts)
+    @Test("invalid JSON is refused, from a trusted source, too", arguments: Self.invalidTexts)
     func forbidden(json: String) {
         for text in [json, "[\(json)]", "{\"a\":\(json)}"] where text != "[]" && text != "[ ]" {
             let bytes = Array(text.utf8)

@@ -83,7 +83,7 @@ struct CoderDifferenceTests {
         #expect(try Self.kind(Derived.self, "{}", .foundation) == "valueNotFound")
     }
 
-    @Test("a Decimal that is none cannot be written")
+    @Test("encoding Decimal.nan throws")
     func decimalNaN() throws {
         #expect(throws: LinkspanError.self) { try Payload([Decimal.nan]) }
         #expect(try Payload([Decimal.nan], coder: .foundation).elements.elementsEqual("[NaN]".utf8))
