@@ -11,8 +11,7 @@ VENV := .venv
 LEGACY := .venv-legacy
 # Where the conformance suite is kept.
 SUITE := .conformance
-# These start servers and other processes. They run apart from the rest, because exit tests would fork while
-# Foundation's Process is at work. Tests run one after the other: some are about real time, and cores are few.
+# Tests that start servers and other processes, which run apart from the rest; see Tests/all.
 WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests|FuzzTests|LinkspanOutboxKillTests)[.]
 # What `make sanitize` looks for.
 SANITIZER := thread
@@ -37,8 +36,7 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 
 test: prerequisites venv $(LEGACY)/.ready  ## Runs every test, those against real servers included.
 	swift build --build-tests
-	swift test --skip-build --no-parallel --skip '$(WITH_SERVERS)'
-	swift test --skip-build --no-parallel --filter '$(WITH_SERVERS)'
+	Tests/all
 
 test-all: export LINKSPAN_WIRES := $(or $(WIRE),all)
 test-all: prerequisites venv $(LEGACY)/.ready  ## Runs the tests against servers over every wire, not a choice; WIRE=polling+tls: over that one.

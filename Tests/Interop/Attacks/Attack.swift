@@ -93,7 +93,7 @@ extension Attack {
         Self("unanswered-connect", .socketIO, .timedOut, after: Self.openDeadline),
         Self("absurd-numbers", .socketIO, .heartbeatMissed, after: Self.shortestHeartbeat),
         Self("hostile-sid", .socketIO, .protocolViolation),
-        Self("early-events", .socketIO, .timedOut, after: Self.openDeadline),
+        Self("early-events", .socketIO, .protocolViolation),
     ]
 }
 
