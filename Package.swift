@@ -293,6 +293,7 @@ let tests: [Target] = [
     test(
         "LinkspanOutbox",
         [
+            metrics, .product(name: "MetricsTestKit", package: "swift-metrics"),
             "LinkspanOutbox", "OutboxFixtures", "CRecordingDisk", "Linkspan", "LinkspanRuntime", "LinkspanInMemory",
             "LinkspanTesting", "LinkspanMessaging", "LinkspanConfiguration", logging, grdb,
             .product(name: "GRDBSQLite", package: "GRDB.swift"),

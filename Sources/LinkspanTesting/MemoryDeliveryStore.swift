@@ -147,6 +147,12 @@ extension MemoryDeliveryStore {
         answer()
     }
 
+    /// Records how often the server has asked for a delivery to come later.
+    public func postpone(_ delivery: StoredDelivery) {
+        guard let index = self.state.value.index(delivery.key, delivery.account) else { return }
+        self.state.value.contents[index].refusals = delivery.refusals
+    }
+
     /// Answers with the row of a key.
     public func find(
         key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void

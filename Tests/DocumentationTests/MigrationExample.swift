@@ -34,7 +34,7 @@ func feature(_ connection: any Connection, _ handler: ConnectionHandler, _ manag
     try manager.move(handler, to: next)
     await manager.logOut(source)
     var options = ConnectionOptions()
-    options.deliveries.appendsKey = true
+    options.deliveries.keyPlacement = .lastArgument
     let commands = await handler.commands
     print(commands.map(\.stage), RetryPolicy.backoff(cap: .seconds(60)), options)
     for subscription in [attempts, outgoing] { subscription.cancel() }

@@ -38,8 +38,8 @@ struct DifferenceTests {
             lines: ["~ transport.first.pace 1 -> 3 (reconnect)"]),
         Row(
             what: "options of the connection",
-            after: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "6", "LINKSPAN_CONNECTION_DELIVERY_APPENDS_KEY": "true"],
-            lines: ["~ connection.deliveryAppendsKey false -> true (restart)", "~ connection.idleTimeout 5 -> 6 (hot)"]),
+            after: ["LINKSPAN_CONNECTION_IDLE_TIMEOUT": "6", "LINKSPAN_CONNECTION_DELIVERY_KEY": "field"],
+            lines: ["~ connection.deliveryKey none -> field (restart)", "~ connection.idleTimeout 5 -> 6 (hot)"]),
         Row(
             what: "services that come and go", after: ["LINKSPAN_SERVICES_ENABLED": "metrics,rooms"],
             lines: ["- presence", "+ metrics"]),

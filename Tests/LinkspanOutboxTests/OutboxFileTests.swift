@@ -135,4 +135,39 @@ struct OutboxFileTests {
         _ = try driver.keep(delivery("b")).get()
         #expect(try driver.waiting() == ["b"])
     }
+
+    #if os(Linux)
+    @Test
+    func `a file whose permission was taken away is a typed error, and all is there when it is given back`() throws {
+        try Unprivileged.run(owning: self.folder) {
+            let first = self.driver()
+            _ = try first.keep(delivery("a")).get()
+            // Whoever has it open goes on.
+            #expect(chmod(self.folder.outbox, 0) == 0)
+            _ = try first.keep(delivery("b")).get()
+            first.shut()
+            #expect(chmod(self.folder.outbox, 0) == 0)
+            let second = self.driver()
+            #expect(second.keep(delivery("c")).outboxCode == .notAccessible)
+            #expect(chmod(self.folder.outbox, 0o600) == 0)
+            _ = try second.keep(delivery("d")).get()
+            #expect(try second.waiting() == ["a", "b", "d"])
+        }
+    }
+
+    @Test
+    func `a folder that cannot be written any more is a typed error, and nothing is lost by it`() throws {
+        try Unprivileged.run(owning: self.folder) {
+            let first = self.driver()
+            _ = try first.keep(delivery("a")).get()
+            first.shut()
+            #expect(chmod(self.folder.path, 0o500) == 0)
+            let second = self.driver()
+            #expect([.notAccessible, .readOnly].contains(second.keep(delivery("b")).outboxCode))
+            #expect(chmod(self.folder.path, 0o700) == 0)
+            _ = try second.keep(delivery("c")).get()
+            #expect(try second.waiting() == ["a", "c"])
+        }
+    }
+    #endif
 }

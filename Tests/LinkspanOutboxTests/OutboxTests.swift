@@ -243,6 +243,47 @@ struct OutboxTests {
     }
 
     @Test
+    func `how often the server has asked for later outlives the process, until the app has it sent again`() async throws {
+        let first = self.driver()
+        var row = try first.keep(delivery("k", account: "ann")).get()
+        row.refusals = 7
+        let counted = row
+        first.together { $0.postpone(counted) }
+        first.shut()
+        let next = self.driver()
+        #expect(try #require(try next.find("k", "ann").get()).refusals == 7)
+        next.end(row, .failure(LinkspanError(.setAside, "busy")))
+        // Too late to count.
+        row.refusals = 8
+        let late = row
+        next.together { $0.postpone(late) }
+        #expect(next.outcomes("ann").map(\.delivery.refusals) == [7])
+        #expect(try await next.outbox.retry(DeliveryReceipt(key: "k"), account: "ann"))
+        #expect(try #require(try next.find("k", "ann").get()).refusals == 0)
+    }
+
+    @Test
+    func `the oldest delivery is found behind those that ended, and before them when one waits again`() async throws {
+        let clock = TestClock()
+        let driver = Driver(self.folder.outbox, clock: clock.clock)
+        for key in ["a", "b", "c"] {
+            _ = driver.keep(delivery(key))
+            clock.advance(wall: 1_000, sinceStart: 1_000)
+        }
+        let oldest = { try await driver.outbox.figures().oldest }
+        #expect(try await oldest() == .seconds(3))
+        driver.end(delivery("b"), .failure(LinkspanError(.messageRefused, "odd")))
+        driver.end(delivery("a"), .failure(LinkspanError(.messageRefused, "odd")))
+        #expect(try await oldest() == .seconds(1))
+        #expect(try await driver.outbox.retry(DeliveryReceipt(key: "b")))
+        // Its time begins anew, and its place is the former one.
+        clock.advance(wall: 500, sinceStart: 500)
+        #expect(try await oldest() == .milliseconds(500))
+        #expect(try await driver.outbox.erase(DeliveryReceipt(key: "b")))
+        #expect(try await oldest() == .milliseconds(1_500))
+    }
+
+    @Test
     func `a hub that recognises keys applies each once, and repeats its first answer`() async throws {
         let (hub, applied) = (InMemoryHub(), Lock(0))
         hub.onConnect { peer in
@@ -259,7 +300,7 @@ struct OutboxTests {
             // Each over another link.
             let manager = ConnectionManager()
             let handler = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options {
-                $0.deliveries.appendsKey = true
+                $0.deliveries.keyPlacement = .lastArgument
             }.connect(by: manager)
             replies.append(try await handler.deliver("say", 1, key: key)[0]?.int)
             await manager.shutdown()

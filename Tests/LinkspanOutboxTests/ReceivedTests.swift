@@ -201,7 +201,7 @@ struct CountedKeyTests {
         let manager = ConnectionManager()
         let handler = try ConnectionBuilder("memory://server").transport(.inMemory(hub)).options {
             $0.store = outbox
-            $0.deliveries.appendsKey = true
+            $0.deliveries.keyPlacement = .lastArgument
         }.connect(by: manager)
         let receipt = try await handler.enqueue("say", 1)
         let reply = try await handler.outcome(of: receipt)

@@ -61,7 +61,7 @@ guard let file = argument("file"), let url = argument("url") else { exit(2) }
 let outbox = Outbox(path: file) { $0.onStep = { trap.reach($0.rawValue) } }
 let options = ConnectionOptions {
     $0.store = outbox
-    $0.deliveries.appendsKey = true
+    $0.deliveries.keyPlacement = .lastArgument
     $0.deliveries.repeatAfter = .seconds(2)
     $0.retry = RetryPolicy { _ in .milliseconds(20) }
 }

@@ -1,3 +1,4 @@
+internal import CoreMetrics
 public import Linkspan
 public import LinkspanRuntime
 
@@ -39,14 +40,17 @@ public final class Outbox: DeliveryStore {
     public convenience init(path: String, _ configure: (inout OutboxOptions) -> Void = { _ in }) {
         self.init(
             path: path, options: OutboxOptions(configure), clock: .system,
-            executor: SystemScheduler.makeExecutor(label: "linkspan.outbox"))
+            executor: SystemScheduler.makeExecutor(label: "linkspan.outbox"),
+            meters: OutboxMeters(MetricsSystem.factory))
     }
 
-    init(path: String, options: OutboxOptions, clock: OutboxClock, executor: any JobExecutor) {
+    init(
+        path: String, options: OutboxOptions, clock: OutboxClock, executor: any JobExecutor, meters: OutboxMeters
+    ) {
         self.path = path
         self.onStep = options.onStep
         self.executor = executor
-        self.confined = OutboxEngine(path: path, options: options, clock: clock, gauge: self.gauge)
+        self.confined = OutboxEngine(path: path, options: options, clock: clock, gauge: self.gauge, meters: meters)
     }
 
     /// The state of the outbox, for callers on the executor.
@@ -130,6 +134,17 @@ extension Outbox {
         } fail: { [engine] error in
             engine.keepForLater(delivery, error)
             answer()
+        }
+    }
+
+    /// Records how often the server has asked for a delivery to come later.
+    ///
+    /// When that fails, the next process counts from what was recorded before.
+    public func postpone(_ delivery: StoredDelivery) {
+        self.add(.other) { table in
+            try table.postpone(delivery)
+            return {}
+        } fail: { _ in
         }
     }
 

@@ -10,7 +10,7 @@ final class OutboxEngine: @unchecked Sendable {
     private let path: String
     private let options: OutboxOptions
     private let clock: OutboxClock
-    private let meters = OutboxMeters()
+    private let meters: OutboxMeters
     private var file: OutboxFile?
     private var isClosed = false
     /// True between `suspend` and `resume`: the file is closed and calls are queued.
@@ -33,7 +33,8 @@ final class OutboxEngine: @unchecked Sendable {
         var waiting: [@Sendable (Result<Void, any Error>) -> Void] = []
     }
 
-    init(path: String, options: OutboxOptions, clock: OutboxClock, gauge: OutboxGauge) {
+    init(path: String, options: OutboxOptions, clock: OutboxClock, gauge: OutboxGauge, meters: OutboxMeters) {
+        self.meters = meters
         self.gauge = gauge
         self.path = path
         self.options = options

@@ -2,15 +2,29 @@ internal import CoreMetrics
 
 /// What an outbox tells swift-metrics, all accounts together.
 struct OutboxMeters {
-    private let waiting = Gauge(label: "linkspan_outbox_waiting")
-    private let bytes = Gauge(label: "linkspan_outbox_bytes")
-    private let outcomes = Gauge(label: "linkspan_outbox_outcomes")
-    private let commit = Timer(label: "linkspan_outbox_commit_time")
-    private let setAside = Gauge(label: "linkspan_outbox_set_aside")
-    private let oldest = Gauge(label: "linkspan_outbox_oldest_seconds")
-    private let received = Gauge(label: "linkspan_outbox_received")
-    private let retries = Counter(label: "linkspan_outbox_retries_total")
-    private let failures = Counter(label: "linkspan_outbox_failures_total")
+    private let waiting: Gauge
+    private let bytes: Gauge
+    private let outcomes: Gauge
+    private let commit: Timer
+    private let setAside: Gauge
+    private let oldest: Gauge
+    private let received: Gauge
+    private let retries: Counter
+    private let failures: Counter
+
+    init(_ factory: any MetricsFactory) {
+        let gauge = { (name: String) in Gauge(label: "linkspan_outbox_\(name)", factory: factory) }
+        let counter = { (name: String) in Counter(label: "linkspan_outbox_\(name)", factory: factory) }
+        self.waiting = gauge("waiting")
+        self.bytes = gauge("bytes")
+        self.outcomes = gauge("outcomes")
+        self.commit = Timer(label: "linkspan_outbox_commit_time", factory: factory)
+        self.setAside = gauge("set_aside")
+        self.oldest = gauge("oldest_seconds")
+        self.received = gauge("received")
+        self.retries = counter("retries_total")
+        self.failures = counter("failures_total")
+    }
 
     /// Tells of a commit.
     func committed(_ totals: OutboxTotals, in time: Duration) {

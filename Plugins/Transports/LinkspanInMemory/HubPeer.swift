@@ -35,7 +35,7 @@ public final class HubPeer: @unchecked Sendable {
     }
 
     /// Sets the handler of one event that clients deliver with a key as the last argument; see
-    /// `DeliveryOptions.appendsKey`.
+    /// `DeliveryOptions.keyPlacement`.
     ///
     /// Of each key the handler is called once, and its answer goes to each repetition too, over whatever link it comes: the
     /// hub remembers the newest 100,000 keys of each account. A message without a key gets no answer.

@@ -58,6 +58,7 @@ public struct Command: Sendable {
         var hasMadeKey = false
         var stage = Stage.waiting
         var isRestored = false
+        var refusals = 0
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
         var accepted: (@Sendable (DeliveryReceipt) -> Void)?
     }
@@ -159,7 +160,7 @@ extension Command {
         self.init(
             .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
             timeout: delivery.timeout, key: delivery.key, isCompressible: delivery.isCompressible)
-        self.rest.isRestored = true
+        (self.rest.isRestored, self.rest.refusals) = (true, delivery.refusals)
     }
 }
 
@@ -194,7 +195,7 @@ extension Command {
         set { self.message.isVolatile = newValue }
     }
 
-    /// The idempotency key by which a server recognises a repeated delivery; see ``DeliveryOptions/appendsKey``.
+    /// The idempotency key by which a server recognises a repeated delivery; see ``DeliveryOptions/keyPlacement``.
     ///
     /// Nil for one that the SDK makes.
     public var key: String? {
@@ -225,6 +226,15 @@ extension Command {
         listed.rest = rest
         return listed
     }
+
+    /// How often the server has asked for a delivery to come later.
+    private(set) var refusals: Int {
+        get { self.box?.rest.refusals ?? 0 }
+        set { self.rest.refusals = newValue }
+    }
+
+    /// Counts that the server has asked for a delivery to come later.
+    mutating func noteRefusal() { self.refusals += 1 }
 
     /// Whether an earlier process left it, and may have sent it.
     var isRestored: Bool { self.box?.rest.isRestored ?? false }

@@ -264,6 +264,12 @@ extension CommandStateMachine {
         row.outcome = outcome
         return .end(row)
     }
+
+    /// What the store is to be told of a delivery that the server has asked to come later; nil when there is no store.
+    func postponed(_ command: Command, orderingKey: String) -> StoreCall? {
+        guard self.ledger.isStored, let key = command.key, let delivery = self.ledger.delivery(key) else { return nil }
+        return .postpone(StoredDelivery(command, key: key, account: delivery.account, orderingKey: orderingKey))
+    }
 }
 
 extension LinkspanError {
@@ -276,5 +282,6 @@ extension StoredDelivery {
             key: key, account: account, orderingKey: orderingKey, event: command.event, payload: command.payload,
             timeout: command.timeout, isCompressible: command.message.isCompressible)
         self.hasMadeKey = command.hasMadeKey
+        self.refusals = command.refusals
     }
 }

@@ -363,8 +363,13 @@ extension CommandStateMachine {
     }
 
     private func payload(of delivery: Command) -> Payload {
-        guard self.delivery.appendsKey, let key = delivery.key else { return delivery.payload }
-        return delivery.payload.appending(key)
+        guard let key = delivery.key else { return delivery.payload }
+        return switch self.delivery.keyPlacement {
+        case .none: delivery.payload
+        case .lastArgument: delivery.payload.appending(key)
+        // An earlier process may have accepted it under other rules; without its key it may be applied twice, not lost.
+        case .field(let name): delivery.payload.adding(key, as: name)
+        }
     }
 
     private mutating func nextRequestID() -> UInt64 {
@@ -462,7 +467,9 @@ extension CommandStateMachine {
 
 extension CommandStateMachine {
     /// What a reply makes of the command that it answers; nil for a delivery that is to be sent again.
-    mutating func outcome(ofReply reply: consuming Payload, to requestID: UInt64) -> Result<Payload, LinkspanError>? {
+    mutating func outcome(
+        ofReply reply: consuming Payload, to requestID: UInt64, effects: inout Deque<Effect>
+    ) -> Result<Payload, LinkspanError>? {
         let reply = reply.detached()
         guard let policy = self.delivery.replies, let command = self.awaited[requestID],
             case .deliver(let orderingKey) = command.kind
@@ -472,7 +479,11 @@ extension CommandStateMachine {
         case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
         case .later:
             // Until then it counts as unanswered.
-            guard self.queues.noteRefusal(orderingKey: orderingKey) >= self.delivery.refusals else { return nil }
+            guard let refused = self.queues.noteRefusal(orderingKey: orderingKey) else { return nil }
+            guard refused.refusals >= self.delivery.refusals else {
+                if let call = self.postponed(refused, orderingKey: orderingKey) { effects.append(.callStore(call)) }
+                return nil
+            }
             let fate = "was set aside: the server has asked \(self.delivery.refusals) times for it to come later"
             return .failure(command.failure(.setAside, fate, details: reply))
         }

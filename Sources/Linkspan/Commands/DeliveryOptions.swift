@@ -23,19 +23,31 @@ public struct DeliveryOptions: Sendable, Hashable {
     /// After how many replies that say ``ReplyPolicy/Verdict/later`` a delivery is set aside: it fails with code `setAside`
     /// and the last reply as the details, and the next of its ordering key goes on.
     ///
-    /// Default 20, counted within a process.
+    /// Default 20. With a ``DeliveryStore`` they are counted over all processes.
     public var refusals = 20
-    /// Whether a delivery's key is sent as a string behind its other arguments, for a server that recognises by it a
-    /// delivery that it has had before.
+    /// The place of a delivery's key in what is sent, for a server that recognises by it a delivery that it has had before.
     ///
-    /// Default false: the payload has a key of the app's own, or the server does not mind.
-    public var appendsKey = false
+    /// Default ``KeyPlacement/none``.
+    public var keyPlacement = KeyPlacement.none
     /// Whether deliveries wait for the app to connect again when the connection has failed for good, for instance because
     /// the credentials were refused.
     ///
     /// Default false: they end at once, with code `disconnected` and the failure as the cause. With a ``DeliveryStore``
     /// they always wait.
     public var waitsAfterFailure = false
+
+    /// A place of the key in what is sent.
+    public enum KeyPlacement: Sendable, Hashable {
+        /// Nowhere: the payload has a key of the app's own, or the server applies repetitions again.
+        case none
+        /// Behind the other arguments, as a string.
+        case lastArgument
+        /// In the member with this name of the first argument, as a string.
+        ///
+        /// The first argument must be a JSON object without a member of this name; other deliveries are refused with
+        /// code `encodingFailed`.
+        case field(String)
+    }
 
     /// What may wait for replies.
     var limits: BufferLimits { BufferLimits(commands: self.commands, bytes: self.bytes) }

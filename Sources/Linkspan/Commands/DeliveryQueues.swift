@@ -21,8 +21,6 @@ struct DeliveryQueues: Sendable {
         var isReady = false
         /// How often the head was given to a link, be it this one or an earlier one.
         var attempts = 0
-        /// How often the server has asked for the head to come later.
-        var refusals = 0
         /// Whether a link ended because of a message while the head was under way.
         var isSuspect = false
         /// The head's number on this link.
@@ -55,7 +53,6 @@ struct DeliveryQueues: Sendable {
         mutating func beginAnew() {
             self.isUnderWay = false
             self.attempts = 0
-            self.refusals = 0
             self.isSuspect = false
             self.requestID = nil
         }
@@ -286,10 +283,11 @@ extension DeliveryQueues {
 
     /// Counts that the server has asked for the head to come later.
     ///
-    /// - Returns: how often it has.
-    mutating func noteRefusal(orderingKey: String) -> Int {
-        self.queues[orderingKey]?.refusals += 1
-        return self.queues[orderingKey]?.refusals ?? 0
+    /// - Returns: the head, with the count.
+    mutating func noteRefusal(orderingKey: String) -> Command? {
+        guard self.queues[orderingKey]?.waiting.isEmpty == false else { return nil }
+        self.queues[orderingKey]?.waiting[0].noteRefusal()
+        return self.queues[orderingKey]?.waiting.first
     }
 
     /// The head was not given to the link after all, and stays first.

@@ -49,6 +49,10 @@ public protocol DeliveryStore: AnyObject, Sendable {
     /// The row is never loaded again. The store decides for how long ``find(key:account:_:)`` answers with it.
     func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void)
 
+    /// Records how often the server has asked for a delivery to come later, ``StoredDelivery/refusals``, so that the next
+    /// process goes on counting.
+    func postpone(_ delivery: StoredDelivery)
+
     /// Answers with the row of a key, or nil.
     func find(
         key: String, account: String?, _ answer: @escaping @Sendable (Result<StoredDelivery?, any Error>) -> Void)
@@ -83,6 +87,9 @@ extension DeliveryStore {
 
     /// Keeps nothing.
     public func keep(_ session: StoredSession, account: String?) {}
+
+    /// Records nothing: each process counts anew.
+    public func postpone(_ delivery: StoredDelivery) {}
 
     /// Nothing to say.
     public var summary: String? { nil }
@@ -128,6 +135,8 @@ public struct StoredDelivery: Sendable {
     public var hasMadeKey = false
     /// Its place among the rows of the store, which gives it when it keeps the row; from 1.
     public var number: UInt64 = 0
+    /// How often the server has asked for it to come later; see ``DeliveryOptions/refusals``.
+    public var refusals = 0
     /// The outcome; nil while the delivery waits.
     public var outcome: Result<Payload, LinkspanError>?
 

@@ -4,6 +4,7 @@ enum StoreCall: Sendable {
     case load(account: String?, after: UInt64, rows: Int, bytes: Int, session: UInt64)
     case keep(StoredDelivery, Command.ID)
     case end(StoredDelivery)
+    case postpone(StoredDelivery)
     case find(key: String, account: String?, session: UInt64)
     case close(account: String?)
     case session(account: String?, session: UInt64)
@@ -13,7 +14,7 @@ enum StoreCall: Sendable {
     var isWrite: Bool {
         switch self {
         case .keep, .end: true
-        case .open, .load, .find, .close, .session, .keepSession: false
+        case .open, .load, .postpone, .find, .close, .session, .keepSession: false
         }
     }
 
@@ -37,6 +38,8 @@ enum StoreCall: Sendable {
             store.keep(delivery) { result in answer { $0.storeKept(delivery, id, result) } }
         case .end(let delivery):
             store.end(delivery) { answer { $0.storeWrote() } }
+        case .postpone(let delivery):
+            store.postpone(delivery)
         case .find(let key, let account, let session):
             store.find(key: key, account: account) { result in
                 answer { $0.storeFound(key: key, session: session, result) }

@@ -126,7 +126,7 @@ extension Connection {
     ///   - arguments: its arguments.
     ///   - orderingKey: what is kept in order with what; the event's name when nil.
     ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
-    ///     ``DeliveryOptions/appendsKey``. A call with the key of a delivery that waits is a wait for that one.
+    ///     ``DeliveryOptions/keyPlacement``. A call with the key of a delivery that waits is a wait for that one.
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the arguments of the reply.

@@ -127,7 +127,7 @@ extension ConnectionCore {
 
 extension ConnectionCore {
     func reply(_ id: UInt64, _ payload: Payload) {
-        guard let outcome = self.commands.outcome(ofReply: payload, to: id) else { return }
+        guard let outcome = self.commands.outcome(ofReply: payload, to: id, effects: &self.effects) else { return }
         guard let command = self.commands.takeAwaited(id, effects: &self.effects) else {
             return self.inbox.withState { $0.lateReplies = self.commands.lateReplies }
         }

@@ -69,7 +69,7 @@ public struct ConnectionOptions: Sendable {
             "deliveries": "\(self.deliveries.commands)/\(self.deliveries.bytes)",
             "repeat":
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
-                + "\(self.deliveries.appendsKey ? "appends" : "none")/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
+                + "\(self.deliveries.keyPlacement)/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
             "replies": "\(self.deliveries.replies.map(\.description) ?? "all")/\(self.deliveries.refusals)",
             "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
             "greeting": self.greeting?.comparison ?? "none",

@@ -10,6 +10,8 @@ final class PooledConnection: ManagedConnection {
     let core: CoreReference
     /// Begins the keys of deliveries that have none of their own; nil when nothing asks for keys.
     private let keyPrefix: String?
+    /// The member of the first argument that carries a delivery's key.
+    private let keyField: String?
 
     init(id: UInt64, configuration: ConnectionConfiguration, environment: ConnectionEnvironment) {
         self.id = id
@@ -27,7 +29,8 @@ final class PooledConnection: ManagedConnection {
                 id: id, inbox: self.inbox,
                 configuration: ConnectionCore.Prepared(
                     environment: environment, destination: destination, machine: machine, commands: commands)))
-        let hasKeys = options.deliveries.appendsKey || options.store != nil
+        let hasKeys = options.deliveries.keyPlacement != .none || options.store != nil
+        if case .field(let name) = options.deliveries.keyPlacement { self.keyField = name } else { self.keyField = nil }
         self.keyPrefix = hasKeys ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
         if options.store != nil { self.inbox.post({ $0.openStore() }, to: self.core) }
     }
@@ -191,7 +194,7 @@ extension ConnectionOptions {
     fileprivate func checkFixed(_ next: ConnectionOptions) throws(LinkspanError) {
         try next.validate()
         var names: [String] = []
-        if self.deliveries.appendsKey != next.deliveries.appendsKey { names.append("deliveries.appendsKey") }
+        if self.deliveries.keyPlacement != next.deliveries.keyPlacement { names.append("deliveries.keyPlacement") }
         if self.greeting?.comparison != next.greeting?.comparison { names.append("greeting") }
         if self.store !== next.store { names.append("store") }
         guard names.isEmpty else {
@@ -205,6 +208,12 @@ extension ConnectionOptions {
 
 extension PooledConnection {
     func perform(_ command: consuming Command) throws(LinkspanError) {
+        if let field = self.keyField, command.isDelivery, !command.payload.hasRoom(for: field) {
+            throw LinkspanError(
+                .encodingFailed,
+                "'\(command.event)' has no room for its key: its first argument must be an object without '\(field)'",
+                certainty: .notSent)
+        }
         guard command.isDelivery, command.key == nil, self.keyPrefix != nil || command.wantsReceipt else {
             return try self.submit(consume command)
         }

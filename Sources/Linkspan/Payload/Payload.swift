@@ -46,6 +46,24 @@ public struct Payload: Sendable, Hashable {
         return Payload(trustedElements: elements[...], attachments: self.attachments)
     }
 
+    /// Whether the first argument is an object, and not a blob, without a member of this name.
+    func hasRoom(for member: String) -> Bool {
+        guard let first = self[0], first.text.first == UInt8(ascii: "{") else { return false }
+        return first[member] == nil && first["_placeholder"] == nil
+    }
+
+    /// The same arguments with a string as a further member of the first, which has room for it.
+    func adding(_ text: String, as member: String) -> Payload {
+        guard self.hasRoom(for: member), let brace = self.elements.firstIndex(of: UInt8(ascii: "{")) else { return self }
+        var elements = Array(self.elements[...brace])
+        JSONString.append(member, to: &elements)
+        elements.append(UInt8(ascii: ":"))
+        JSONString.append(text, to: &elements)
+        let rest = self.elements[(brace + 1)...]
+        if rest.first(where: { !JSONScanner.isSpace($0) }) != UInt8(ascii: "}") { elements.append(UInt8(ascii: ",")) }
+        return Payload(trustedElements: (elements + rest)[...], attachments: self.attachments)
+    }
+
     /// The arguments, each still undecoded.
     ///
     /// The cost is one pass over the text.

@@ -10,6 +10,8 @@ struct ConnectionKey: Sendable {
         var retry = "backoff"
         var backoff = Backoff()
         var retryLimit: Int?
+        var deliveryKey = "none"
+        var deliveryKeyField = "key"
     }
 
     let option: PluginOption
@@ -116,9 +118,8 @@ extension ConnectionKey {
         .number(
             "deliveryAttempts", 1...1_000_000, limit: \.options.deliveries.attempts,
             "How often a delivery is sent before it fails."),
-        .flag(
-            "deliveryAppendsKey", \.options.deliveries.appendsKey, reload: .restart,
-            "Whether the key by which a server recognises a delivery is sent as its last argument."),
+        .deliveryKey,
+        .deliveryKeyField,
         .flag(
             "deliveryWaitsAfterFailure", \.options.deliveries.waitsAfterFailure,
             "Whether deliveries wait for the app to connect again when the connection has failed for good."),
@@ -146,6 +147,21 @@ extension ConnectionKey {
             "How many of the latest frames are remembered for a report, without their contents."),
     ]
 
+    private static let deliveryKey = Self(
+        "deliveryKey", .choice(["none", "lastArgument", "field"]), Draft().deliveryKey, reload: .restart,
+        "Where the key is sent by which a server recognises a delivery: not at all, as the last argument, or as a field of "
+            + "the first."
+    ) {
+        if case .text(let text) = $1 { $0.deliveryKey = text }
+    }
+
+    private static let deliveryKeyField = Self(
+        "deliveryKeyField", .text, Draft().deliveryKeyField, reload: .restart,
+        "The name of that field, with 'deliveryKey: field'."
+    ) {
+        if case .text(let text) = $1 { $0.deliveryKeyField = text }
+    }
+
     private static let retry = Self(
         "retry", .choice(["backoff", "never"]), Draft().retry, "Whether a lost link is opened again."
     ) {
@@ -163,6 +179,11 @@ extension ConnectionOptions {
         for key in ConnectionKey.all { if let value = values.values[key.option.name] { key.set(&draft, value) } }
         let (backoff, limit) = (draft.backoff, draft.retryLimit)
         self = draft.options
+        switch draft.deliveryKey {
+        case "lastArgument": self.deliveries.keyPlacement = .lastArgument
+        case "field": self.deliveries.keyPlacement = .field(draft.deliveryKeyField)
+        default: ()
+        }
         if draft.retry == "never" {
             self.retry = .never
         } else if backoff != Backoff() || limit != nil {

@@ -1,3 +1,4 @@
+internal import CoreMetrics
 internal import Linkspan
 @testable import LinkspanOutbox
 internal import LinkspanRuntime
@@ -10,11 +11,13 @@ final class Driver {
     private let executor = InlineExecutor()
 
     init(
-        _ path: String, clock: OutboxClock = .system, _ configure: (inout OutboxOptions) -> Void = { _ in }
+        _ path: String, clock: OutboxClock = .system, metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        _ configure: (inout OutboxOptions) -> Void = { _ in }
     ) {
         var options = OutboxOptions(configure)
         options.logger.logLevel = .critical
-        self.outbox = Outbox(path: path, options: options, clock: clock, executor: self.executor)
+        self.outbox = Outbox(path: path, options: options, clock: clock, executor: self.executor,
+            meters: OutboxMeters(metrics))
     }
 
     /// Makes calls in one job, so that they share a transaction.

@@ -12,7 +12,7 @@ struct DeliveryStoreTests {
         let harness = try Harness(
             options: {
                 $0.store = store
-                $0.deliveries.appendsKey = true
+                $0.deliveries.keyPlacement = .lastArgument
                 options(&$0)
             }, script: script)
         harness.transport.onMessage { $0.reply() }

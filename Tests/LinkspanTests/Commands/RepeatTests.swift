@@ -178,9 +178,46 @@ struct RepeatTests {
     }
 
     @Test
+    func `the key is a field of the first argument, the same for every attempt`() throws {
+        let harness = try Harness(
+            options: { $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), keyPlacement: .field("i\"d")) },
+            script: { _ in .perfect })
+        try harness.enter(.connected)
+        for (event, text) in [("empty", " {}"), ("spaced", "{ \n}"), ("full", #"{"n":1},"more""#)] {
+            try harness.connection.perform(
+                Command(.deliver(orderingKey: event), event: event, payload: .json(text), key: "k-\(event)"))
+        }
+        harness.scheduler.advance(by: .seconds(1))
+        let texts = harness.transport.received.map { "\($0.event) \(String(decoding: $0.payload.elements, as: UTF8.self))" }
+        let once = [
+            #"empty  {"i\"d":"k-empty"}"#, "spaced {\"i\\\"d\":\"k-spaced\" \n}",
+            #"full {"i\"d":"k-full","n":1},"more""#,
+        ]
+        #expect(texts == once + once)
+        #expect(try harness.transport.received.map { try #require($0.payload[0]?["i\"d"]?.string) }.first == "k-empty")
+    }
+
+    @Test(arguments: ["", "1", "[{}]", "\"{}\"", #"{"id":null}"#, #"{"a":1,"id":2}"#, #"{"_placeholder":true,"num":0}"#])
+    func `a delivery whose first argument has no room for its key is refused at once`(_ text: String) throws {
+        let harness = try Harness(
+            options: { $0.deliveries = DeliveryOptions(keyPlacement: .field("id")) }, script: { _ in .perfect })
+        try harness.enter(.connected)
+        let payload = Payload(trustedElements: Array(text.utf8)[...], attachments: [[1]])
+        let error = #expect(throws: LinkspanError.self) {
+            try harness.connection.perform(Command(.deliver(orderingKey: "a"), event: "a", payload: payload))
+        }
+        #expect(error?.code == .encodingFailed)
+        #expect(error?.certainty == .notSent)
+        // Other commands carry no key.
+        try harness.connection.perform(Command(.send, event: "b", payload: payload))
+        harness.scheduler.settle()
+        #expect(harness.arrived == ["b"])
+    }
+
+    @Test
     func `the key is behind the arguments, the same for every attempt`() throws {
         let harness = try Harness(
-            options: { $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), appendsKey: true) },
+            options: { $0.deliveries = DeliveryOptions(repeatAfter: .seconds(1), keyPlacement: .lastArgument) },
             script: { _ in .perfect })
         try harness.enter(.connected)
         for (event, key) in [("own", "k-1"), ("made", nil), ("other", nil)] as [(String, String?)] {

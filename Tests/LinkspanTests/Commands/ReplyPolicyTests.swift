@@ -51,6 +51,24 @@ struct ReplyPolicyTests {
     }
 
     @Test
+    func `with a store, replies that ask for later are counted over the processes`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let former = try self.harness { $0.store = store }
+        try former.perform(.deliver(orderingKey: "room"), "busy")
+        former.scheduler.settle()
+        former.scheduler.advance(by: .seconds(1))
+        #expect(former.arrived == ["busy", "busy"])
+        #expect(store.rows.map(\.refusals) == [2])
+        former.connection.end(nil)
+        former.scheduler.settle()
+        let next = MemoryDeliveryStore(executor: InlineExecutor(), rowsOf: store)
+        let harness = try self.harness { $0.store = next }
+        harness.scheduler.settle()
+        #expect(harness.arrived == ["busy"])
+        #expect(next.failure("busy") == .setAside)
+    }
+
+    @Test
     func `losses of the link do not count, and a server that has made up its mind ends the delivery`() throws {
         let harness = try self.harness { $0.deliveries.refusals = 100 }
         try harness.perform(.deliver(orderingKey: "room"), "busy")

@@ -93,10 +93,10 @@ struct MoveTests {
         }
         #expect(taken?.code == .conflictingOptions)
         let fixed = #expect(throws: LinkspanError.self) {
-            let next = try self.harness.configuration("scripted://new") { $0.deliveries.appendsKey = true }
+            let next = try self.harness.configuration("scripted://new") { $0.deliveries.keyPlacement = .lastArgument }
             try self.harness.manager.move(handler, to: next)
         }
-        #expect(fixed?.message == "a connection keeps for life: deliveries.appendsKey")
+        #expect(fixed?.message == "a connection keeps for life: deliveries.keyPlacement")
         #expect(
             self.harness.manager.statistics.map { $0.status.url.text } == ["scripted://other/", "scripted://server/"])
         #expect(self.harness.transport.peers.count == 2)

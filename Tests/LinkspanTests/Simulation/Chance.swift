@@ -48,7 +48,7 @@ final class Chance: Sendable {
             commands: self.number(5...80), overflow: self.element([.refuse, .dropOldest, .dropNewest]))
         options.deliveries = DeliveryOptions(
             commands: 50, repeatAfter: .seconds(self.number(2...20)),
-            attempts: self.isOne(in: 3) ? self.number(2...6) : nil, appendsKey: self.element([false, true]))
+            attempts: self.isOne(in: 3) ? self.number(2...6) : nil, keyPlacement: self.element([.none, .lastArgument]))
         if self.isOne(in: 2) {
             options.flush = FlushPacing(
                 commands: self.number(1...8), bytes: self.number(20...2_000), pause: .milliseconds(self.number(0...500))

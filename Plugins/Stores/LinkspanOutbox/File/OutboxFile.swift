@@ -88,11 +88,12 @@ extension OutboxFile {
 
     /// The age of the oldest waiting delivery; nil when none waits.
     func oldestAge() -> Duration? {
-        let figures = try? self.database.read { database in
-            try OutboxTable(database: database, session: self.session, options: self.options, totals: self.totals)
-                .figures()
+        try? self.database.read { database in
+            var table = OutboxTable(
+                database: database, session: self.session, options: self.options, totals: self.totals)
+            defer { self.totals.oldestNumber = table.totals.oldestNumber }
+            return try table.oldestAge()
         }
-        return figures?.oldest
     }
 
     /// Makes sure that outcomes could still be recorded on a full disk.

@@ -38,6 +38,8 @@ enum OutboxSchema {
             session INTEGER NOT NULL,
             kept_wall INTEGER NOT NULL,
             kept_start INTEGER NOT NULL,
+            -- How often the server has asked for it to come later.
+            refusals INTEGER NOT NULL DEFAULT 0,
             -- Its place among the outcomes; NULL while it waits.
             ended INTEGER,
             fate INTEGER,

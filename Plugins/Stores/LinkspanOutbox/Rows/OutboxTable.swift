@@ -12,7 +12,7 @@ struct OutboxTable {
     /// What reading rows takes, with the start of the system in which each was kept.
     private static let columns = """
         delivery.number, account, key, ordering_key, event, content, compressible, timeout, kept_wall, kept_start, start,
-        ended, fate, code, certainty, message, reply
+        refusals, ended, fate, code, certainty, message, reply
         """
     private static let rows = "SELECT \(columns) FROM delivery LEFT JOIN session ON session.number = delivery.session"
 
@@ -99,6 +99,14 @@ extension OutboxTable {
         try self.dropOldOutcomes()
     }
 
+    /// Records how often the server has asked for a delivery to come later; nothing happens when it does not wait.
+    mutating func postpone(_ delivery: StoredDelivery) throws {
+        try self.run(
+            "UPDATE delivery SET refusals = ? WHERE account = ? AND key = ? AND ended IS NULL",
+            [delivery.refusals, Self.column(delivery.account), delivery.key])
+        self.totals.writtenBytes += Self.rowSize
+    }
+
     /// Has the oldest outcomes make room.
     private mutating func dropOldOutcomes() throws {
         guard self.totals.outcomes > self.options.outcomes else { return }
@@ -161,6 +169,7 @@ extension OutboxTable {
         let waiting = try Row.fetchOne(
             self.database, sql: "SELECT count(*), coalesce(sum(size), 0) FROM delivery WHERE ended IS NULL")
         self.totals.waiting = waiting?[0] ?? 0
+        self.totals.oldestNumber = 0
         self.totals.waitingBytes = waiting?[1] ?? 0
         let outcomes = try Row.fetchOne(
             self.database, sql: "SELECT count(*), coalesce(max(ended), 0) FROM delivery WHERE ended IS NOT NULL")
@@ -190,13 +199,22 @@ extension OutboxTable {
         return entries
     }
 
+    /// The age of the oldest delivery that waits; nil when none does.
+    mutating func oldestAge() throws -> Duration? {
+        guard self.totals.waiting > 0 else { return nil }
+        let statement = try self.database.cachedStatement(
+            sql: "\(Self.rows) WHERE delivery.number >= ? AND ended IS NULL ORDER BY delivery.number LIMIT 1")
+        guard let row = try Row.fetchOne(statement, arguments: [Int64(clamping: self.totals.oldestNumber)]) else {
+            return nil
+        }
+        self.totals.oldestNumber = UInt64(row["number"] as Int64)
+        return .milliseconds(self.age(row))
+    }
+
     /// Counts the deliveries of all accounts together.
-    func figures() throws -> OutboxFigures {
-        let oldest = try Row.fetchOne(
-            self.database, sql: "\(Self.rows) WHERE ended IS NULL ORDER BY delivery.number LIMIT 1")
-        return OutboxFigures(
-            waiting: self.totals.waiting, bytes: self.totals.waitingBytes,
-            oldest: oldest.map { .milliseconds(self.age($0)) },
+    mutating func figures() throws -> OutboxFigures {
+        OutboxFigures(
+            waiting: self.totals.waiting, bytes: self.totals.waitingBytes, oldest: try self.oldestAge(),
             outcomes: self.totals.outcomes, setAside: self.totals.setAside, received: self.totals.received)
     }
 
@@ -240,7 +258,7 @@ extension OutboxTable {
         try self.run(
             """
             UPDATE delivery SET ended = NULL, fate = NULL, code = NULL, certainty = NULL, message = NULL, reply = NULL,
-                session = ?, kept_wall = ?, kept_start = ?
+                refusals = 0, session = ?, kept_wall = ?, kept_start = ?
             WHERE account = ? AND key = ? AND ended IS NOT NULL AND content IS NOT NULL
             """,
             [self.session.number, now.wall, now.sinceStart, Self.column(account), key])
@@ -317,6 +335,7 @@ extension OutboxTable {
             orderingKey: row["ordering_key"], event: row["event"], payload: payload,
             isCompressible: row["compressible"])
         delivery.number = UInt64(number)
+        delivery.refusals = row["refusals"]
         let age = self.age(row)
         delivery.timeout = self.timeLeft(row["timeout"], age: age)
         let columns = OutcomeColumns(row)

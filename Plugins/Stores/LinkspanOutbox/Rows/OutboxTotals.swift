@@ -8,6 +8,8 @@ struct OutboxTotals: Sendable, Hashable {
     var waiting = 0
     /// Their bytes.
     var waitingBytes = 0
+    /// No delivery with a lower number waits, so that the oldest is found without passing outcomes again.
+    var oldestNumber: UInt64 = 0
     /// About how much was written to the log, since the file was opened.
     var writtenBytes = 0
     /// Outcomes that are not confirmed.
