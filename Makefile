@@ -18,7 +18,7 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
-.PHONY: help demo test test-all prerequisites venv sanitize conformance fuzz attacks exits kills power benchmark benchmark-compare mutations flakes lint format
+.PHONY: help demo docs test test-all prerequisites venv sanitize conformance fuzz attacks exits kills power benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -106,6 +106,10 @@ flakes: prerequisites venv $(LEGACY)/.ready  ## Runs the suite RUNS times while 
 	swift build --build-tests
 	Tests/repeat --runs $(or $(RUNS),20) --burners $(or $(BURNERS),2) $(if $(CORES),--cores $(CORES)) \
 		$(if $(ONLY),--only '$(ONLY)')
+
+docs: prerequisites  ## Builds the documentation of all modules into .docs; fails on warnings and on symbols without a topic.
+	swift build
+	.ci/docs
 
 lint:  ## Checks format, documentation, wording and import rules, and that the deliberate bugs still apply.
 	@.ci/prerequisites python3 patch

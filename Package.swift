@@ -52,6 +52,8 @@ func test(_ name: String, _ dependencies: [Target.Dependency], exclude: [String]
 }
 
 let products: [Product] = [
+    // One import for an app.
+    .library(name: "LinkspanKit", targets: ["LinkspanKit"]),
     .library(name: "Linkspan", targets: ["Linkspan"]),
     .library(name: "LinkspanRuntime", targets: ["LinkspanRuntime"]),
     .library(name: "LinkspanLifecycle", targets: ["LinkspanLifecycle"]),
@@ -99,6 +101,12 @@ let plugins: [Target] = [
         "Transports", "LinkspanSocketIO",
         ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", deque],
         packageAccess: true),
+    plugin(
+        "Kit", "LinkspanKit",
+        [
+            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
+            "LinkspanSocketIO", "LinkspanWebSocket",
+        ]),
     plugin(
         "Servers", "LinkspanDevServer",
         [
@@ -149,11 +157,7 @@ let firstSteps: [Target] = {
     [
         .executableTarget(
             name: "first-steps",
-            dependencies: [
-                "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
-                "LinkspanWebSocket",
-                "LinkspanSocketIO", "LinkspanDevServer",
-            ],
+            dependencies: ["LinkspanKit", "LinkspanDevServer"],
             path: "Samples/FirstSteps", exclude: ["app.yaml"], packageAccess: false, swiftSettings: settings)
     ]
     #else
@@ -171,7 +175,8 @@ let samples: [Target] = [
         ],
         path: "Samples/Chat",
         exclude: [
-            "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py", "chat_hub.py",
+            "README.md", "PROTOCOL.md", "requirements.txt", "chat.yaml", "cluster.sh", "front.py", "server.py",
+            "chat_hub.py",
             "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py", "redis_presence.py",
             "socketio_front.py", "websocket_front.py", "record", "recording.svg",
         ],
@@ -326,7 +331,8 @@ let tests: [Target] = [
             "LinkspanSocketIO", "LinkspanNetwork",
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
-            "LinkspanServiceLifecycle", logging, serviceLifecycle,
+            "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanDevServer", "LinkspanOutbox",
+            "LinkspanOutboxCrypto", crypto, logging, openCombine, serviceLifecycle,
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),

@@ -1,5 +1,4 @@
-import LinkspanLifecycle
-import LinkspanMessaging
+import LinkspanKit
 import Synchronization
 
 final class MessageCounter: MessageObserving {

@@ -1,19 +1,12 @@
-import Linkspan
-import LinkspanConfiguration
 import LinkspanDevServer
-import LinkspanInMemory
-import LinkspanMessaging
-import LinkspanSocketIO
-import LinkspanWebSocket
+import LinkspanKit
 
 let hub = InMemoryHub()  // the server's side; for once it is in the same process
 hub.onConnect { peer in peer.on("hello") { $0.reply($0.payload) } }
 let server = DevServer(hub: hub, configuration: .init { $0.port = 3010 })
 try await server.start()
 
-var catalog = Catalog()  // what the file may name
-catalog.add(.socketIO)
-catalog.add(.webSocket)
+var catalog = Catalog.standard  // the transports and services that the file may name
 catalog.add(.inMemory(hub))
 catalog.add(ServiceFactory("counter") { _ in MessageCounter() })
 let app = try ConfigurationLoader(catalog: catalog).load(file: "app.yaml")

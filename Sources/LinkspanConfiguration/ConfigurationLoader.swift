@@ -11,7 +11,8 @@ public import LinkspanMessaging
 /// ```swift
 /// let loader = ConfigurationLoader(catalog: catalog)
 /// let loaded = try loader.load(
-///     file: "chat.yaml", overrides: [Override(path: "transport.adapter", value: "memory", origin: "--transport")])
+///     file: "chat.yaml",
+///     overrides: [Override(path: "transport.adapter", value: "memory", origin: "--transport")])
 /// ```
 ///
 /// The strongest source that has a key decides it: overrides, arguments, environment, file, defaults. Lists are

@@ -8,8 +8,8 @@ public import LinkspanLifecycle
 /// ```swift
 /// var catalog = Catalog()
 /// catalog.add(.socketIO)
-/// catalog.add(.logging)
-/// catalog.add(ServiceFactory("counter") { _ in MessageCounter() })
+/// catalog.add(.logging())
+/// catalog.add(ServiceFactory("counter") { _ in CounterService() })
 /// ```
 public struct Catalog: Sendable {
     /// The transports by name.

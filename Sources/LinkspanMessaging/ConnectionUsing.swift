@@ -8,7 +8,7 @@ public import LinkspanLifecycle
 ///     let name: ServiceName = "presence"
 ///
 ///     func use(_ channel: any Connection) throws(LinkspanError) {
-///         try channel.on("joined", as: String.self) { who in … }
+///         try channel.on("joined", as: String.self) { member in print(member) }
 ///     }
 /// }
 /// ```

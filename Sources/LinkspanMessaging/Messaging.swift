@@ -7,7 +7,7 @@ internal import LinkspanRuntime
 /// ```swift
 /// let messaging = try await Messaging.start(plan)
 /// let connection = try messaging.connect()
-/// // …
+/// try connection.send("hello")
 /// await messaging.stop()
 /// ```
 public final class Messaging: Sendable {

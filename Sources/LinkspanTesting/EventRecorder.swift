@@ -45,7 +45,7 @@ public final class EventRecorder: Sendable {
     /// - Parameters:
     ///   - channel: the channel.
     ///   - events: the events to record; nil for every message.
-    /// - Throws: ``LinkspanError`` with code `released`.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `released`.
     public func watch(_ channel: any Connection, events: [String]? = nil) throws(LinkspanError) {
         _ = channel.onStateChange { self.record(.state($0)) }
         guard let events else {

@@ -1,12 +1,12 @@
 internal import Linkspan
 public import Testing
 
-/// Checks of the contract of ``Transport``, to run over any implementation.
+/// Checks of the contract of ``/Linkspan/Transport``, to run over any implementation.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.Check.allCases)
-/// func `the carrier pigeon conforms`(check: TransportConformance.Check) async {
-///     await TransportConformance.run(check, over: PigeonFixture())
+/// func `the loopback conforms`(check: TransportConformance.Check) async throws {
+///     await TransportConformance.run(check, over: try LoopbackFixture())
 /// }
 /// ```
 public enum TransportConformance {

@@ -7,34 +7,35 @@ struct ArticleTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private static let sources = Self.folder.appending(path: "../../Sources").standardized
 
-    @Test(
-        arguments: [
-            ("LinkspanTesting/Documentation.docc/WriteATransport.md", "WriteATransportExample.swift"),
-            ("LinkspanMessaging/Documentation.docc/WriteAService.md", "WriteAServiceExample.swift"),
-            ("Linkspan/Documentation.docc/Listening.md", "ListeningExample.swift"),
-            ("Linkspan/Documentation.docc/TenMinutes.md", "TenMinutesExample.swift"),
-            ("Linkspan/Documentation.docc/Migration.md", "MigrationExample.swift"),
-            ("LinkspanTesting/Documentation.docc/LinkspanTesting.md", "FakeConnectionExample.swift"),
-            ("LinkspanMessaging/Documentation.docc/Services.md", "ServicesExample.swift"),
-            ("Linkspan/Documentation.docc/Errors.md", "GuidesExample.swift"),
-            ("Linkspan/Documentation.docc/ComingFromSocketIOClientSwift.md", "GuidesExample.swift"),
-            ("Linkspan/Documentation.docc/ComingFromJavaScript.md", "GuidesExample.swift"),
-            ("Linkspan/Documentation.docc/ComingFromStarscream.md", "GuidesExample.swift"),
-            ("Linkspan/Documentation.docc/Threads.md", "GuidesExample.swift"),
-            ("Linkspan/Documentation.docc/Security.md", "GuidesExample.swift"),
-            ("Linkspan/Documentation.docc/Troubleshooting.md", "GuidesExample.swift"),
-        ])
-    func `every block of code stands in the example`(article: String, example: String) throws {
-        let text = try String(contentsOf: Self.sources.appending(path: article), encoding: .utf8)
-        let compiled = Self.squeezed(
-            try String(contentsOf: Self.folder.appending(path: example), encoding: .utf8))
-        let blocks = text.components(separatedBy: "```swift\n").dropFirst().compactMap {
-            $0.components(separatedBy: "\n```").first
+    @Test("each Swift block of an article stands in an example that is compiled")
+    func articles() throws {
+        let pages = try Self.files(in: ["Sources", "Plugins"]) {
+            $0.path.contains(".docc/") && $0.pathExtension == "md"
         }
-        #expect(!blocks.isEmpty)
-        for block in blocks {
-            #expect(compiled.contains(Self.squeezed(block)), "not in \(example): \(block.prefix(80))")
+        #expect(pages.count > 30)
+        let compiled = try Self.compiled()
+        for page in pages {
+            for block in Self.blocks(of: try String(contentsOf: page, encoding: .utf8)) {
+                #expect(compiled.contains(Self.squeezed(block)), "\(page.lastPathComponent): \(block.prefix(80))")
+            }
         }
+    }
+
+    @Test("each Swift block of a doc comment stands in an example that is compiled")
+    func comments() throws {
+        let compiled = try Self.compiled()
+        var count = 0
+        for file in try Self.files(in: ["Sources", "Plugins"], where: { $0.pathExtension == "swift" }) {
+            let comments = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
+                let text = line.drop { $0 == " " }
+                return text.hasPrefix("///") ? text.dropFirst(text.hasPrefix("/// ") ? 4 : 3) : nil
+            }
+            for block in Self.blocks(of: comments.joined(separator: "\n") + "\n") {
+                count += 1
+                #expect(compiled.contains(Self.squeezed(block)), "\(file.lastPathComponent): \(block.prefix(80))")
+            }
+        }
+        #expect(count > 30)
     }
 
     @Test
@@ -56,9 +57,34 @@ struct ArticleTests {
         }
     }
 
-    /// The lines without their indentation, because a block in an article stands further left.
+    private static func blocks(of text: String) -> [String] {
+        text.components(separatedBy: "```swift\n").dropFirst().compactMap { $0.components(separatedBy: "\n```").first }
+    }
+
+    /// The code of all tests and samples.
+    private static func compiled() throws -> String {
+        try Self.files(in: ["Tests", "Samples"]) { $0.pathExtension == "swift" }
+            .map { Self.squeezed(try String(contentsOf: $0, encoding: .utf8)) }.joined(separator: "\n")
+    }
+
+    private static func files(in folders: [String], where isWanted: (URL) -> Bool) throws -> [URL] {
+        let root = Self.sources.deletingLastPathComponent()
+        return try folders.flatMap { folder in
+            let files = FileManager.default.enumerator(
+                at: root.appending(path: folder), includingPropertiesForKeys: nil)
+            return try #require(files).compactMap { $0 as? URL }.filter(isWanted)
+        }
+    }
+
+    /// The lines without indentation and access, which an example needs and an article does not.
     private static func squeezed(_ text: String) -> String {
-        text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
-            .joined(separator: "\n")
+        text.split(separator: "\n").map { line in
+            var line = line.trimmingCharacters(in: .whitespaces)[...]
+            for access in ["private ", "fileprivate ", "internal "] where line.hasPrefix(access) {
+                line = line.dropFirst(access.count)
+            }
+            return line.replacing("fileprivate static", with: "static")
+        }
+        .filter { !$0.isEmpty }.joined(separator: "\n")
     }
 }

@@ -5,7 +5,7 @@ internal import Testing
 
 // The example of the article on testing, word for word.
 
-/// Says yes to everything, and says what a test says.
+/// Answers every request with true, and says what a test tells it to.
 final class FakeConnection: Connection {
     let status: ConnectionStatus
     let scheduler: any Scheduler = SystemScheduler.shared

@@ -37,8 +37,7 @@ extension Connection {
 
     /// Publishes the values of an event, a message of another shape as an error in its place.
     ///
-    /// A value is decoded when the subscriber has asked for it; see
-    /// ``publisher(for:capacity:isolation:onOverflow:)-(String?,_,_)``.
+    /// A value is decoded when the subscriber has asked for it; the publisher of messages by name follows the same rules.
     ///
     /// - Parameters:
     ///   - event: the event.

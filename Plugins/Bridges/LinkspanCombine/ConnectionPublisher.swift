@@ -18,7 +18,7 @@ internal import Linkspan
 /// and says so by its state.
 ///
 /// A subscription keeps the channel. It ends by being cancelled, by the release of the connection, or by that of the
-/// ``Linkspan/ConnectionHandler`` it was made from.
+/// `ConnectionHandler` it was made from.
 public struct ConnectionPublisher<Output: Sendable>: Publisher, Sendable {
     /// It never fails.
     public typealias Failure = Never

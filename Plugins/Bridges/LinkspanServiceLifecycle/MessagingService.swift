@@ -7,7 +7,7 @@ public import ServiceLifecycle
 ///
 /// ```swift
 /// let messaging = MessagingService(plan) { messaging, connection in
-///     try connection.on("news") { message in … }
+///     try connection.on("news") { message in print(message.payload) }
 /// }
 /// try await ServiceGroup(services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 /// ```

@@ -54,7 +54,7 @@ extension DevServer {
     /// Goes away without a word, and comes back at the same port after a while.
     ///
     /// - Parameter pause: how long clients find nobody there.
-    /// - Throws: ``LinkspanError`` as ``start()`` does; the cancellation of the task only cuts the pause short.
+    /// - Throws: ``/Linkspan/LinkspanError`` as ``start()`` does; the cancellation of the task only cuts the pause short.
     public func restart(after pause: Duration = .zero) async throws(LinkspanError) {
         await self.stop(gracefully: false)
         try? await Task.sleep(for: pause)

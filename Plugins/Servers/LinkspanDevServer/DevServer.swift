@@ -6,7 +6,7 @@ internal import LinkspanNetwork
 /// A server inside the process that speaks the real protocols: for tests of apps, for samples, for work without a
 /// backend.
 ///
-/// It carries an ``InMemoryHub`` over the wire. What the hub does for its clients is written once, and they may come in
+/// It carries an ``/LinkspanInMemory/InMemoryHub`` over the wire. What the hub does for its clients is written once, and they may come in
 /// memory, over Socket.IO (WebSocket, long polling, or the upgrade from the one to the other) or over a raw WebSocket
 /// with the JSON envelope, all at one port:
 ///
@@ -24,7 +24,7 @@ internal import LinkspanNetwork
 /// ```
 ///
 /// Socket.IO is at the path `/socket.io/`, raw WebSockets are at any other. What a client shows in its headers and its
-/// query is among the credentials of ``HubPeer/request``. A handler of `onConnect` that throws refuses the client:
+/// query is among the credentials of ``/LinkspanInMemory/HubPeer/request``. A handler of `onConnect` that throws refuses the client:
 /// Socket.IO gets CONNECT_ERROR with the error's message, and its details or its code as data; a WebSocket is closed
 /// with 4401.
 ///
@@ -65,7 +65,7 @@ public final class DevServer: Sendable {
     /// A server that was stopped comes back at the port that it had.
     ///
     /// - Returns: the port.
-    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` when the address or port is not to be had, or an allowed
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` when the address or port is not to be had, or an allowed
     ///   origin or host is none, and with `wrongState` unless the server is stopped.
     @discardableResult
     public func start() async throws(LinkspanError) -> Int {

@@ -6,7 +6,8 @@ public import LinkspanRuntime
 /// ```swift
 /// let tokens = TokenSource { reason in
 ///     let token = try await session.token(renewed: reason != .first)
-///     return Credentials(headers: [.init("Authorization", Secret("Bearer \(token.text)"))], validFor: token.lifetime)
+///     return Credentials(
+///         headers: [.init("Authorization", Secret("Bearer \(token.text)"))], validFor: token.lifetime)
 /// }
 /// catalog.add(.tokenRefresh(tokens))
 /// plan.credentials = tokens.credentials

@@ -6,7 +6,8 @@ public import LinkspanRuntime
 ///
 /// ```swift
 /// let outbox = Outbox(path: folder + "/outbox.sqlite")
-/// let handler = try ConnectionBuilder(url).transport(.socketIO()).credentials(user)
+/// let handler = try ConnectionBuilder(url).transport(.socketIO)
+///     .credentials(.fixed(credentials, account: "ann"))
 ///     .options { $0.store = outbox }
 ///     .connect(by: manager)
 /// let receipt = try await handler.enqueue("say", "hello")

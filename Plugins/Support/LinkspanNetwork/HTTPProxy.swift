@@ -30,7 +30,7 @@ public struct HTTPProxy: Sendable, Hashable {
     ///   - text: `proxy.example:3128`, or the same as a URL, `http://proxy.example:3128`.
     ///   - user: the name to show to the proxy.
     ///   - password: the password that goes with the name.
-    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for anything else.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for anything else.
     public init(_ text: String, user: String? = nil, password: Secret? = nil) throws(LinkspanError) {
         let url: ConnectionURL
         do throws(LinkspanError) {

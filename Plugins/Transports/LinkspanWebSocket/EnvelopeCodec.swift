@@ -12,37 +12,8 @@ public enum Envelope: Sendable {
 
 /// Turns envelopes into WebSocket messages and back.
 ///
-/// Write your own for a server with its own format.
-///
-/// An envelope is one message, text or binary, followed by one binary message for each attachment.
-///
-/// ```swift
-/// /// Lines of the form `event: text`.
-/// struct LineCodec: EnvelopeCodec {
-///     let name = "lines"
-///
-///     func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
-///         guard case .event(let name, let payload, nil) = envelope, let text = payload[0]?.string else {
-///             throw LinkspanError(.encodingFailed, "a line has an event and a text, and there are no replies")
-///         }
-///         buffer.append(contentsOf: "\(name): \(text)".utf8)
-///         return .text
-///     }
-///
-///     func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-///         let line = String(decoding: text, as: UTF8.self)
-///         guard let colon = line.firstIndex(of: ":") else {
-///             throw LinkspanError(.protocolViolation, "a line lacks its colon")
-///         }
-///         let words = line[colon...].dropFirst(2)
-///         return DecodedEnvelope(.event(name: String(line[..<colon]), payload: try Payload(String(words)), id: nil))
-///     }
-///
-///     func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-///         throw LinkspanError(.protocolViolation, "a binary message came where only lines are expected")
-///     }
-/// }
-/// ```
+/// An envelope is one message, text or binary, followed by one binary message for each attachment. Write a codec for a
+/// server with its own format; the article <doc:MessageFormat> has an example.
 ///
 /// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for
 /// that.
@@ -56,17 +27,17 @@ public protocol EnvelopeCodec: Sendable, Hashable {
     /// Appends an envelope's message to `buffer`; its attachments are sent behind it by the caller.
     ///
     /// - Returns: whether the message is text or binary. Text must be UTF-8.
-    /// - Throws: ``LinkspanError`` with code `encodingFailed` when the format cannot express the envelope.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `encodingFailed` when the format cannot express the envelope.
     func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind
 
     /// Reads a text message.
     ///
-    /// - Throws: anything wrong with it, as ``LinkspanError`` with code `protocolViolation`; the link then ends.
+    /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
     func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
 
     /// Reads a binary message that is not an attachment.
     ///
-    /// - Throws: anything wrong with it, as ``LinkspanError`` with code `protocolViolation`; the link then ends.
+    /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
     func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
 }
 

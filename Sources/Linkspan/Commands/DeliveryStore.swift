@@ -6,7 +6,7 @@ public import LinkspanRuntime
 /// store its outcome. Deliveries without an outcome are sent by the next connection of the same account, with the same
 /// keys, before newer ones of the same ordering key.
 ///
-/// Rows belong to the ``CredentialSource/account`` of the connection, so users who share a store never see each other's
+/// Rows belong to the account of the ``CredentialSource`` of the connection, so users who share a store never see each other's
 /// rows; an account of nil is that of connections that show no credentials. One store serves one endpoint: rows do not
 /// name it, because a connection may move.
 ///

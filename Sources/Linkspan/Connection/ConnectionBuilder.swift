@@ -46,7 +46,11 @@ public struct ConnectionBuilder: Sendable {
         ///
         /// ```swift
         /// let kept = connection.status.resumption?.exposed  // before the process ends
-        /// …
+        /// ```
+        ///
+        /// and in the next process:
+        ///
+        /// ```swift
         /// let connection = try ConnectionBuilder("https://chat.example")
         ///     .transport(.socketIO)
         ///     .resuming(kept.map { Secret($0) })

@@ -10,7 +10,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     /// that is busy, fills the sequence, which then does what its overflow says.
     ///
     /// ```swift
-    /// try connection.values(.quote, capacity: 100).onEach { self.quote = try? $0.get() }
+    /// try connection.values(.quoted, capacity: 100).onEach { self.quote = try? $0.get() }
     /// connection.stateChanges.onEach { self.state = $0.to }
     /// ```
     ///

@@ -4,7 +4,9 @@
 /// extension Event where Value == Line, Reply == Receipt {
 ///     static var say: Self { Event("say") }
 /// }
+/// ```
 ///
+/// ```swift
 /// let receipt = try await connection.request(.say, Line(text: "hello"))
 /// ```
 ///

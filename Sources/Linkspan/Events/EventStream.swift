@@ -9,7 +9,7 @@ internal import DequeModule
 /// ```swift
 /// for await item in try connection.events("message").items {
 ///     switch item {
-///     case .message(let message): show(message)
+///     case .message(let message): try show(message)
 ///     case .continuity(.continuous): ()
 ///     case .continuity(.gap(let reason)): reload(because: reason)
 ///     }

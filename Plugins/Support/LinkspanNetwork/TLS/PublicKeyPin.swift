@@ -13,7 +13,7 @@ public struct PublicKeyPin: Sendable, Hashable {
     /// Reads a pin.
     ///
     /// - Parameter text: `sha256/` and the digest in base64.
-    /// - Throws: ``LinkspanError`` with code `invalidConfiguration` for anything else.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for anything else.
     public init(_ text: String) throws(LinkspanError) {
         guard text.hasPrefix(Self.prefix),
             let digest = Base64.decode(Array(text.utf8.dropFirst(Self.prefix.utf8.count))[...]), digest.count == 32

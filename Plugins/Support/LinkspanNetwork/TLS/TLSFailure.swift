@@ -1,6 +1,6 @@
 public import Linkspan
 
-/// Why TLS did not come about: the cause of a ``LinkspanError`` with code `tlsFailed`, and of one with code
+/// Why TLS did not come about: the cause of a ``/Linkspan/LinkspanError`` with code `tlsFailed`, and of one with code
 /// `connectionLost` when the network cut the handshake off.
 ///
 /// Nothing of the request was sent, except with ``clientCertificateRefused``: in TLS 1.3 the server looks at this

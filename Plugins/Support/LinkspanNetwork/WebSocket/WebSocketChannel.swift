@@ -68,7 +68,7 @@ public final class WebSocketChannel {
 
     /// Makes a channel that has not begun to open.
     ///
-    /// - Throws: ``WebSocketProtocolError`` when an offered sub-protocol is not a token.
+    /// - Throws: ``/LinkspanWebSocketProtocol/WebSocketProtocolError`` when an offered sub-protocol is not a token.
     public init(
         _ request: WebSocketRequest, on loop: any NetworkLoop, handler: any WebSocketChannelHandler
     ) throws(WebSocketProtocolError) {

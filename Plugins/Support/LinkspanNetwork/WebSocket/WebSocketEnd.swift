@@ -6,7 +6,7 @@ public enum WebSocketEnd: Sendable, Hashable {
     case stream(ByteStreamError)
     /// The server's answer to the handshake broke a rule.
     case handshake(WebSocketProtocolError)
-    /// The closing handshake took place, or the peer broke the protocol (see ``CloseEvent/violation``).
+    /// The closing handshake took place, or the peer broke the protocol (see ``/LinkspanWebSocketProtocol/CloseEvent/violation``).
     case closed(CloseEvent)
     /// The server did not answer a ping in time.
     case silent

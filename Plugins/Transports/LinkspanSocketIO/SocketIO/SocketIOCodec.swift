@@ -6,7 +6,7 @@ public import Linkspan
 /// stay what they are for the app: JSON text with binary values as attachments, which the codec reads and makes.
 ///
 /// ```swift
-/// let transport = SocketIOTransport(.init { $0.codec = MessagePackCodec() })
+/// SocketIOTransport.Configuration { $0.codec = MessagePackCodec() }
 /// ```
 ///
 /// Compared by content, so that holders of one connection see that they agree: a structure needs to do nothing for
@@ -18,7 +18,7 @@ public protocol SocketIOCodec: Sendable, Hashable {
     /// Writes a packet.
     ///
     /// - Returns: one message and the binary ones that belong behind it, with nothing between.
-    /// - Throws: ``LinkspanError`` with code `encodingFailed` when the packet cannot be written.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `encodingFailed` when the packet cannot be written.
     func encode(_ packet: SocketIOCodecPacket) throws(LinkspanError) -> [SocketIOCodecMessage]
 
     /// Makes the reader of one connection.
@@ -35,7 +35,7 @@ public protocol SocketIOCodecDecoder: Sendable {
     /// It must end for any bytes: with a packet, with nil when more messages belong to it, or with an error, which ends
     /// the connection. What is kept must not grow without bound.
     ///
-    /// - Throws: ``LinkspanError`` with code `protocolViolation`.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `protocolViolation`.
     mutating func decode(_ message: SocketIOCodecMessage) throws(LinkspanError) -> SocketIOCodecPacket?
 }
 

@@ -2,8 +2,9 @@
 ///
 /// ```swift
 /// let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
-/// try connection.send("move", payload: Payload(move, coder: coder))
-/// let move = try message.payload.decode(Move.self, coder: coder)
+/// let moved = Event<Move, NoReply>("move", coder: coder)
+/// try connection.send(moved, move)
+/// let answer = try message.payload.decode(Move.self, coder: coder)
 /// ```
 ///
 /// A value, made once and used everywhere. Where none is named, ``standard`` is used.

@@ -1,19 +1,15 @@
 import Foundation
 import Linkspan
-import LinkspanConfiguration
 import LinkspanInMemory
 import LinkspanLifecycle
 import LinkspanMessaging
 import LinkspanSocketIO
-import LinkspanWebSocket
 import Synchronization
 import Testing
 
-/// The examples of the README, word for word, so that they compile.
-///
-/// The ones that need no server also run.
-@Suite("The README's examples")
-struct ReadmeExamples {
+/// The examples of the article "Getting started", word for word; the first program is in Samples/FirstSteps.
+@Suite("Getting started")
+struct GettingStartedExample {
     private struct Line: Codable, Sendable {
         var room: String
         var text: String
@@ -44,20 +40,6 @@ struct ReadmeExamples {
         try await connection.deliver("say", Line(room: "lobby", text: "hello", id: UUID().uuidString))
     }
 
-    /// Compiled, not run: there is no such file.
-    private func configure(_ hub: InMemoryHub) async throws -> ConnectionHandler {
-        var catalog = Catalog()
-        catalog.add(.socketIO)
-        catalog.add(.webSocket)
-        catalog.add(.inMemory(hub))
-        catalog.add(ServiceFactory("counter") { _ in ConnectionCounter() })
-
-        let loaded = try ConfigurationLoader(catalog: catalog).load(file: "app.yaml")
-        let messaging = try await Messaging.start(loaded.plan)
-        let connection = try messaging.connect()
-        return connection
-    }
-
     final class ConnectionCounter: ConnectionObserving {
         let name: ServiceName = "counter"
         let count = Mutex(0)
@@ -68,7 +50,7 @@ struct ReadmeExamples {
         }
     }
 
-    @Test("the counter of the README counts a connection over the in-memory hub", .timeLimit(.minutes(1)))
+    @Test("a service counts a connection over the in-memory hub", .timeLimit(.minutes(1)))
     func counterCounts() async throws {
         let counter = ConnectionCounter()
         let plan = MessagingPlan(

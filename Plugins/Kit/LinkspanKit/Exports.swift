@@ -1,0 +1,9 @@
+// One import for an app: everything that its own code names.
+
+@_exported public import Linkspan
+@_exported public import LinkspanConfiguration
+@_exported public import LinkspanInMemory
+@_exported public import LinkspanLifecycle
+@_exported public import LinkspanMessaging
+@_exported public import LinkspanSocketIO
+@_exported public import LinkspanWebSocket

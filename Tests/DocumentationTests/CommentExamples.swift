@@ -1,0 +1,429 @@
+#if canImport(Combine)
+internal import Combine
+#else
+internal import OpenCombine
+#endif
+internal import Crypto
+internal import Foundation
+internal import Linkspan
+internal import LinkspanCombine
+internal import LinkspanConfiguration
+internal import LinkspanDevServer
+internal import LinkspanInMemory
+internal import LinkspanLifecycle
+internal import LinkspanLogging
+internal import LinkspanMessaging
+internal import LinkspanNetwork
+internal import LinkspanOutbox
+internal import LinkspanOutboxCrypto
+internal import LinkspanRuntime
+internal import LinkspanServiceLifecycle
+internal import LinkspanSocketIO
+internal import LinkspanTesting
+internal import LinkspanTokenRefresh
+internal import LinkspanTracing
+internal import LinkspanWebSocket
+internal import Logging
+internal import ServiceLifecycle
+internal import Synchronization
+internal import Testing
+internal import UnixSignals
+
+// The examples of doc comments and catalogues, word for word. They are compiled, not run, unless they say so.
+
+private struct Session: Sendable {
+    func token(renewed: Bool) async throws -> (text: String, lifetime: Duration) { ("t0ken", .seconds(600)) }
+}
+
+private struct Keychain: Sendable {
+    func outboxKey(_ id: UInt32?) throws -> (id: UInt32, data: Data) { (1, Data(count: 32)) }
+}
+
+private struct Move: Codable, Sendable {}
+
+private func show(_ line: Line) {}
+private func show(_ message: Message) throws {}
+private func show(_ entry: OutboxEntry) {}
+private func reload(because reason: Continuity.Reason) {}
+private func apply(_ payload: Payload) {}
+
+private enum CommentExamples {
+    static func connections(token: String, kept: String?) async throws {
+        do {
+            let connection = try ConnectionBuilder("https://chat.example")
+                .transport(.socketIO)
+                .credentials(.fixed(Credentials(auth: ["token": token])))
+                .connect()
+            let kept = connection.status.resumption?.exposed  // before the process ends
+            _ = kept
+        }
+        do {
+            let connection = try ConnectionBuilder("https://chat.example")
+                .transport(.socketIO)
+                .resuming(kept.map { Secret($0) })
+                .connect()
+            let receipt = try await connection.request(.say, Line(text: "hello"))
+            _ = receipt
+        }
+        do {
+            let connection = try ConnectionBuilder("https://chat.example/admin").transport(.socketIO).connect()
+            _ = connection
+        }
+        do {
+            let connection = try ConnectionBuilder("wss://feed.example").transport(.webSocket).connect()
+            _ = connection
+        }
+    }
+
+    static func options(_ options: inout ConnectionOptions) {
+        options.deliveries.replies = ReplyPolicy { reply in
+            switch reply[0]?["error"]?["code"]?.string {
+            case nil: .taken
+            case "busy": .later
+            default: .refused
+            }
+        }
+    }
+
+    static func credentials(_ session: Session, _ manager: ConnectionManager, plan: MessagingPlan) async {
+        let source = CredentialSource.provider { request in
+            let token = try await session.token(renewed: request.reason == .refused)
+            return try Credentials(auth: ["token": token.text], validFor: token.lifetime)
+        }
+        _ = source
+        await manager.logOut(plan.credentials)
+    }
+
+    static func tokens(_ session: Session, _ catalog: inout Catalog, _ plan: inout MessagingPlan) {
+        let tokens = TokenSource { reason in
+            let token = try await session.token(renewed: reason != .first)
+            return Credentials(
+                headers: [.init("Authorization", Secret("Bearer \(token.text)"))], validFor: token.lifetime)
+        }
+        catalog.add(.tokenRefresh(tokens))
+        plan.credentials = tokens.credentials
+    }
+
+    static func listening(_ connection: ConnectionHandler) async throws {
+        for await item in try connection.events("message").items {
+            switch item {
+            case .message(let message): try show(message)
+            case .continuity(.continuous): ()
+            case .continuity(.gap(let reason)): reload(because: reason)
+            }
+        }
+    }
+
+    static func coders(_ connection: ConnectionHandler, _ message: Message, _ move: Move) throws {
+        let coder = PayloadCoder(dates: .millisecondsSince1970, keys: .snakeCase)
+        let moved = Event<Move, NoReply>("move", coder: coder)
+        try connection.send(moved, move)
+        let answer = try message.payload.decode(Move.self, coder: coder)
+        _ = answer
+    }
+
+    static func configuration(_ catalog: Catalog) async throws {
+        do {
+            let loader = ConfigurationLoader(catalog: catalog)
+            let loaded = try loader.load(
+                file: "chat.yaml",
+                overrides: [Override(path: "transport.adapter", value: "memory", origin: "--transport")])
+            _ = loaded
+        }
+        let loader = ConfigurationLoader(catalog: catalog)
+        let sources = ConfigurationSources(file: "chat.yaml")
+        let loaded = try loader.load(sources)
+        let messaging = try await Messaging.start(loaded.plan)
+        let reloader = ConfigurationReloader(loader, sources, running: loaded, on: messaging)
+        await reloader.run { outcome in print(outcome) }
+    }
+
+    static func reloading(
+        _ loader: ConfigurationLoader, _ sources: ConfigurationSources, _ loaded: LoadedPlan, _ messaging: Messaging,
+        _ logger: Logger
+    ) async {
+        let reloader = ConfigurationReloader(loader, sources, running: loaded, on: messaging)
+        await reloader.run { outcome in logger.notice("\(outcome)") }
+    }
+
+    static func events(_ registry: ServiceRegistry) throws {
+        let (phases, phase) = AsyncStream.makeStream(of: AppEvent.self)
+        try registry.register(SourceService("app", phases)).keep()
+        phase.yield(.didBecomeActive)
+    }
+
+    static func catalog() {
+        var catalog = Catalog()
+        catalog.add(.socketIO)
+        catalog.add(.logging())
+        catalog.add(ServiceFactory("counter") { _ in CounterService() })
+    }
+
+    static func messaging(_ plan: MessagingPlan) async throws {
+        let messaging = try await Messaging.start(plan)
+        let connection = try messaging.connect()
+        try connection.send("hello")
+        await messaging.stop()
+    }
+
+    static func scripts(_ scheduler: VirtualScheduler) {
+        let transport = ScriptedTransport(scheduler: scheduler) { number in
+            switch number {
+            case 1: .refusing(LinkspanError(.connectionLost, "nobody listens"))
+            case 2: .dropping(after: .seconds(3))
+            default: .perfect
+            }
+        }
+        _ = transport
+    }
+
+    static func numbers(seed: UInt64, handles: (Int) -> Bool) {
+        var generator = SeededGenerator(seed: seed)
+        let size = Int.random(in: 1...100, using: &generator)
+        #expect(handles(size), "seed \(seed)")
+    }
+
+    static func publishers(_ connection: ConnectionHandler) {
+        do {
+            let lines = connection.publisher(for: "message").compactMap { try? $0.decode(Line.self) }.sink { show($0) }
+            lines.cancel()
+        }
+        let lines = connection.publisher(for: "line")
+        let states = connection.statePublisher
+        _ = (lines, states)
+    }
+
+    static func groups(_ plan: MessagingPlan, _ registry: ServiceRegistry, _ logger: Logger) async throws {
+        let messaging = MessagingService(plan) { messaging, connection in
+            try connection.on("news") { message in print(message.payload) }
+        }
+        try await ServiceGroup(services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+
+        let group = ServiceGroup(
+            services: [RegistryService(registry)], gracefulShutdownSignals: [.sigterm], logger: logger)
+        try await group.run()
+    }
+
+    static func tracing(_ messaging: Messaging, _ room: String) async throws {
+        let connection = try messaging.connect().traced()
+        let reply = try await connection.request("history", room)
+        _ = reply
+    }
+
+    static func outbox(
+        _ folder: String, _ url: String, _ credentials: Credentials, _ manager: ConnectionManager,
+        _ catalog: inout Catalog
+    ) async throws {
+        catalog.add(.outbox)
+        let outbox = Outbox(path: folder + "/outbox.sqlite")
+        let handler = try ConnectionBuilder(url).transport(.socketIO)
+            .credentials(.fixed(credentials, account: "ann"))
+            .options { $0.store = outbox }
+            .connect(by: manager)
+        let receipt = try await handler.enqueue("say", "hello")
+        _ = receipt
+    }
+
+    static func outcomes(_ outbox: Outbox, _ handler: ConnectionHandler) async throws {
+        do {
+            for try await entry in outbox.outcomes(account: "ann") {
+                show(entry)
+                try await outbox.confirm(entry)
+            }
+        }
+        try outbox.record("line", of: handler, account: "ann")
+        for try await entry in outbox.received(account: "ann") {
+            if case .message(let message) = entry.item { try show(message) }
+            try await outbox.confirm(entry)
+        }
+    }
+
+    static func sealing(_ path: String, _ keychain: Keychain) {
+        let outbox = Outbox(path: path) {
+            $0.cipher = AESGCMCipher { id in
+                let entry = try keychain.outboxKey(id)
+                return .init(id: entry.id, key: SymmetricKey(data: entry.data))
+            }
+        }
+        _ = outbox
+    }
+
+    static func closing() {
+        var configuration = WebSocketTransport.Configuration()
+        configuration.closeMeanings = [4000...4099: .stop, 4007...4007: .credentialsRefused]
+        configuration.closeMeanings[1001] = .stop
+    }
+
+    static func tls() {
+        let configuration = WebSocketTransport.Configuration {
+            $0.tls = TLSPolicy(roots: .file("/etc/ca.pem"))
+        }
+        _ = configuration
+    }
+
+    static func hubs() async throws {
+        do {
+            let hub = InMemoryHub()
+            hub.onConnect { peer in
+                peer.join("lobby")
+                peer.on("say") { message in
+                    hub.emit("message", message.payload, to: "lobby", except: peer)
+                    message.reply(.empty)
+                }
+            }
+            let transport = InMemoryTransport(hub: hub)
+            _ = transport
+        }
+        do {
+            let hub = InMemoryHub()
+            hub.onConnect { peer in
+                peer.onDelivery("say") { message in
+                    apply(message.payload)
+                    return .empty
+                }
+            }
+        }
+        let hub = InMemoryHub()
+        hub.onConnect { peer in
+            peer.on("say") { message in
+                hub.emit("message", message.payload)
+                message.reply(.empty)
+            }
+        }
+        let server = DevServer(hub: hub)
+        try await server.start()
+        let plan = MessagingPlan(url: server.socketIOURL, transport: .socketIO)
+        _ = plan
+    }
+}
+
+private final class Presence: ConnectionUsing {
+    let name: ServiceName = "presence"
+
+    func use(_ channel: any Connection) throws(LinkspanError) {
+        try channel.on("joined", as: String.self) { member in print(member) }
+    }
+}
+
+private final class CounterService: LifecycleService {
+    let name: ServiceName = "counter"
+    let step = Mutex(1)
+}
+
+extension CounterService: Reconfigurable {
+    func reconfigure(_ options: OptionValues) async throws { self.step.withLock { $0 = options["step"] ?? 1 } }
+}
+
+private struct UploadEvent: LifecycleEvent {
+    static var family: EventFamily<Self, any UploadObserving> { .news("upload") { try await $0.on($1, $2) } }
+    var file: String
+    var isComplete: Bool
+}
+
+private protocol UploadObserving: LifecycleService {
+    func on(_ event: Stamped<UploadEvent>, _ scope: ServiceScope) async throws
+}
+
+@MainActor
+private final class Screen {
+    private var quote: Line?
+    private var state: ConnectionState?
+
+    func follow(_ connection: ConnectionHandler) throws {
+        try connection.values(.quoted, capacity: 100).onEach { self.quote = try? $0.get() }
+        connection.stateChanges.onEach { self.state = $0.to }
+    }
+}
+
+extension Event where Value == Line, Reply == NoReply {
+    fileprivate static var quoted: Self { Event("quote") }
+}
+
+struct LineCodec: EnvelopeCodec {
+    let name = "lines"
+
+    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        switch envelope {
+        case .event(let name, let payload, let id):
+            let number = id.map { " #\($0)" } ?? ""
+            buffer.append(contentsOf: "\(name)\(number): \(try Self.text(payload))".utf8)
+        case .reply(let id, let payload):
+            buffer.append(contentsOf: "#\(id): \(try Self.text(payload))".utf8)
+        case .auth(let payload):
+            buffer.append(contentsOf: "auth: \(try Self.text(payload))".utf8)
+        }
+        return .text
+    }
+
+    func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        let parts = String(decoding: text, as: UTF8.self).split(separator: ": ", maxSplits: 1)
+        guard parts.count == 2 else { throw LinkspanError(.protocolViolation, "a line has no colon") }
+        let payload = try Payload(String(parts[1]))
+        guard let mark = parts[0].firstIndex(of: "#") else {
+            return DecodedEnvelope(.event(name: String(parts[0]), payload: payload, id: nil))
+        }
+        guard let id = UInt64(parts[0][mark...].dropFirst()) else {
+            throw LinkspanError(.protocolViolation, "a line has an id that is not a number")
+        }
+        let name = String(parts[0][..<mark].prefix { $0 != " " })
+        return DecodedEnvelope(
+            name.isEmpty ? .reply(id: id, payload: payload) : .event(name: name, payload: payload, id: id))
+    }
+
+    func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        throw LinkspanError(.protocolViolation, "a binary message where only lines are expected")
+    }
+
+    private static func text(_ payload: Payload) throws(LinkspanError) -> String {
+        guard let text = payload[0]?.string, payload[1] == nil, !text.contains("\n") else {
+            throw LinkspanError(.encodingFailed, "a line has one string, without a line break")
+        }
+        return text
+    }
+}
+
+/// The article about message formats.
+@Suite("A message format of your own")
+struct MessageFormatExample {
+    @Test("a line is read as an event, a request or a reply", arguments: ["say: hello", "price #7: BTC", "#7: 64000"])
+    func lines(line: String) throws {
+        let decoded = try LineCodec().decode(text: Array(line.utf8)[...])
+        var buffer: [UInt8] = []
+        _ = try LineCodec().encode(decoded.envelope, to: &buffer)
+        #expect(String(decoding: buffer, as: UTF8.self) == line)
+    }
+
+    /// Compiled, not run: there is no such server.
+    private func use() async throws -> String {
+        let configuration = WebSocketTransport.Configuration { $0.codec = LineCodec() }
+        let connection = try ConnectionBuilder("wss://feed.example").transport(.webSocket(configuration)).connect()
+        let price = try await connection.request("price", "BTC").decode(String.self)
+        return price
+    }
+}
+
+/// The examples of catalogues that need no network.
+@Suite("The catalogues", .timeLimit(.minutes(1)))
+struct CatalogueExamples {
+    @Test("a hub in the process answers a request")
+    func hub() async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in peer.on("echo") { $0.reply($0.payload) } }
+        let connection = try ConnectionBuilder("memory://lobby").transport(.inMemory(hub)).connect()
+        let answer = try await connection.request("echo", "hello").decode(String.self)
+        #expect(answer == "hello")
+        connection.release()
+    }
+
+    @Test("a development server answers a request over Socket.IO")
+    func server() async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in peer.on("echo") { $0.reply($0.payload) } }
+        let server = DevServer(hub: hub)
+        try await server.start()
+        let connection = try ConnectionBuilder(server.socketIOURL).transport(.socketIO).connect()
+        #expect(try await connection.request("echo", "hello").decode(String.self) == "hello")
+        connection.release()
+        await server.stop()
+    }
+}

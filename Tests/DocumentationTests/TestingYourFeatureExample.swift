@@ -1,0 +1,75 @@
+internal import Linkspan
+internal import LinkspanInMemory
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+// The examples of the article "Testing your feature", word for word; the fake is in FakeConnectionExample.swift.
+
+final class Room: Sendable {
+    private let connection: any Connection
+    private let heard: Lock<[String]>
+
+    var lines: [String] { self.heard.withLock { $0 } }
+
+    init(_ connection: any Connection) throws {
+        let heard = Lock<[String]>([])
+        self.heard = heard
+        self.connection = connection
+        try connection.on("line", as: String.self) { line in
+            if case .success(let text) = line { heard.withLock { $0.append(text) } }
+        }
+    }
+
+    func say(_ text: String) async throws { try await self.connection.deliver("say", text) }
+}
+
+@Suite("Testing your feature", .timeLimit(.minutes(1)))
+struct TestingYourFeatureExample {
+    @Test("a room shows a line, and delivers one")
+    func fake() async throws {
+        let fake = try FakeConnection()
+        let room = try Room(fake)
+        fake.say(Message(event: "line", payload: try Payload("hello")))
+        try await room.say("hi")
+        #expect(room.lines == ["hello"])
+        #expect(fake.commands.withLock { $0.map(\.event) } == ["say"])
+    }
+
+    @Test("a line comes back from the server")
+    func hub() async throws {
+        let hub = InMemoryHub()
+        hub.onConnect { peer in
+            peer.on("say") { message in
+                peer.emit("line", message.payload)
+                message.reply(.empty)
+            }
+        }
+        let manager = ConnectionManager()
+        let connection = try ConnectionBuilder("memory://lobby").transport(.inMemory(hub)).connect(by: manager)
+        let recorder = EventRecorder()
+        try recorder.watch(connection, events: ["line"])
+        let room = try Room(connection)
+        try await room.say("hi")
+        try await recorder.wait(for: "the line") { entries in
+            entries.contains { if case .message = $0 { true } else { false } }
+        }
+        #expect(room.lines == ["hi"])
+        connection.release()
+    }
+
+    @Test("a line said during an outage arrives once the server is back")
+    func outage() async throws {
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler) { number in
+            number <= 3 ? .refusing(LinkspanError(.connectionLost, "the server is down")) : .perfect
+        }
+        let manager = ConnectionManager(options: .init { $0.scheduler = scheduler })
+        let connection = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
+        try connection.send("say", "hi")
+        scheduler.advance(by: .seconds(60))
+        #expect(connection.state == .connected)
+        #expect(transport.received.map(\.event) == ["say"])
+        connection.release()
+    }
+}
