@@ -142,7 +142,7 @@ struct OutboxFileTests {
         try Unprivileged.run(owning: self.folder) {
             let first = self.driver()
             _ = try first.keep(delivery("a")).get()
-            // Whoever has it open goes on.
+            // An outbox that has it open goes on.
             #expect(chmod(self.folder.outbox, 0) == 0)
             _ = try first.keep(delivery("b")).get()
             first.shut()

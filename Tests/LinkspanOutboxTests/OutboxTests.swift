@@ -243,7 +243,8 @@ struct OutboxTests {
     }
 
     @Test
-    func `how often the server has asked for later outlives the process, until the app has it sent again`() async throws {
+    func `how often the server has asked for later outlives the process, until the app has it sent again`() async throws
+    {
         let first = self.driver()
         var row = try first.keep(delivery("k", account: "ann")).get()
         row.refusals = 7

@@ -54,7 +54,9 @@ public struct Payload: Sendable, Hashable {
 
     /// The same arguments with a string as a further member of the first, which has room for it.
     func adding(_ text: String, as member: String) -> Payload {
-        guard self.hasRoom(for: member), let brace = self.elements.firstIndex(of: UInt8(ascii: "{")) else { return self }
+        guard self.hasRoom(for: member), let brace = self.elements.firstIndex(of: UInt8(ascii: "{")) else {
+            return self
+        }
         var elements = Array(self.elements[...brace])
         JSONString.append(member, to: &elements)
         elements.append(UInt8(ascii: ":"))

@@ -16,7 +16,8 @@ final class Driver {
     ) {
         var options = OutboxOptions(configure)
         options.logger.logLevel = .critical
-        self.outbox = Outbox(path: path, options: options, clock: clock, executor: self.executor,
+        self.outbox = Outbox(
+            path: path, options: options, clock: clock, executor: self.executor,
             meters: OutboxMeters(metrics))
     }
 

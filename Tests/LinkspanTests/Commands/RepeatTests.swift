@@ -188,7 +188,9 @@ struct RepeatTests {
                 Command(.deliver(orderingKey: event), event: event, payload: .json(text), key: "k-\(event)"))
         }
         harness.scheduler.advance(by: .seconds(1))
-        let texts = harness.transport.received.map { "\($0.event) \(String(decoding: $0.payload.elements, as: UTF8.self))" }
+        let texts = harness.transport.received.map {
+            "\($0.event) \(String(decoding: $0.payload.elements, as: UTF8.self))"
+        }
         let once = [
             #"empty  {"i\"d":"k-empty"}"#, "spaced {\"i\\\"d\":\"k-spaced\" \n}",
             #"full {"i\"d":"k-full","n":1},"more""#,
@@ -197,7 +199,9 @@ struct RepeatTests {
         #expect(try harness.transport.received.map { try #require($0.payload[0]?["i\"d"]?.string) }.first == "k-empty")
     }
 
-    @Test(arguments: ["", "1", "[{}]", "\"{}\"", #"{"id":null}"#, #"{"a":1,"id":2}"#, #"{"_placeholder":true,"num":0}"#])
+    @Test(arguments: [
+        "", "1", "[{}]", "\"{}\"", #"{"id":null}"#, #"{"a":1,"id":2}"#, #"{"_placeholder":true,"num":0}"#,
+    ])
     func `a delivery whose first argument has no room for its key is refused at once`(_ text: String) throws {
         let harness = try Harness(
             options: { $0.deliveries = DeliveryOptions(keyPlacement: .field("id")) }, script: { _ in .perfect })
