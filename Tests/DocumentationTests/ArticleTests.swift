@@ -57,6 +57,37 @@ struct ArticleTests {
         }
     }
 
+    @Test("each file and folder that the design page names exists")
+    func namedFiles() throws {
+        let root = Self.sources.deletingLastPathComponent()
+        let names = try Self.design().matches(of: /`((?:Sources|Plugins|Samples|Tests)\/[^`\n]+)`/).map { String($0.1) }
+        #expect(names.count > 40)
+        for name in names {
+            #expect(FileManager.default.fileExists(atPath: root.appending(path: name).path), "\(name)")
+        }
+    }
+
+    @Test("each folder of more than ten files is in the table of the design page")
+    func folders() throws {
+        let files = try Self.files(in: ["Sources", "Plugins", "Samples"]) {
+            !$0.hasDirectoryPath && !$0.path.contains(".docc/") && !$0.lastPathComponent.hasPrefix(".")
+                && !$0.path.contains("__pycache__")
+        }
+        let root = Self.sources.deletingLastPathComponent().path
+        let folders = Dictionary(grouping: files) { $0.deletingLastPathComponent().path }.filter { $0.value.count > 10 }
+        #expect(folders.count > 10)
+        let page = try Self.design()
+        for folder in folders.keys {
+            let name = folder.dropFirst(root.count).drop { $0 == "/" }
+            #expect(page.contains("| `\(name)` | "), "\(name)")
+        }
+    }
+
+    private static func design() throws -> String {
+        try String(
+            contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Design.md"), encoding: .utf8)
+    }
+
     private static func blocks(of text: String) -> [String] {
         text.components(separatedBy: "```swift\n").dropFirst().compactMap { $0.components(separatedBy: "\n```").first }
     }
