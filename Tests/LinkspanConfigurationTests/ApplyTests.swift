@@ -267,7 +267,7 @@ struct RollbackTests {
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
             let next = try stage.load([
-                "LINKSPAN_CONNECTION_DELIVERY_APPENDS_KEY": "true", "LINKSPAN_SERVICES_ROOMS_SIZE": "9",
+                "LINKSPAN_CONNECTION_DELIVERY_KEY": "lastArgument", "LINKSPAN_SERVICES_ROOMS_SIZE": "9",
             ])
             let error = await #expect(throws: LinkspanError.self) {
                 try await messaging.apply(plan.difference(to: next))
