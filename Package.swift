@@ -184,12 +184,17 @@ let samples: [Target] = [
 ]
 
 let benchmarks: [Target] = [
-    .executableTarget(name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false),
+    .executableTarget(
+        name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false,
+        linkerSettings: [
+            .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
+        ]),
     .executableTarget(
         name: "workloads",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory", "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanOutbox", .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            "LinkspanSocketIO", "LinkspanNetwork", "LinkspanOutbox",
+            .product(name: "GRDBSQLite", package: "GRDB.swift"),
         ],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
