@@ -23,7 +23,7 @@ public import Observation
 public final class ConnectionModel {
     /// The state.
     public private(set) var state: ConnectionState
-    /// What is going on inside the state.
+    /// The activity inside the state.
     public private(set) var progress: ConnectionProgress
     /// Commands that wait to be sent or, for deliveries, to be answered.
     public private(set) var waitingCommands: Int
