@@ -338,7 +338,7 @@ let tests: [Target] = [
             "LinkspanSocketIO", "LinkspanNetwork",
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
-            "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanDevServer", "LinkspanOutbox",
+            "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
             "LinkspanOutboxCrypto", crypto, logging, openCombine, serviceLifecycle,
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],

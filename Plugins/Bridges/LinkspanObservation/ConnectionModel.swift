@@ -5,11 +5,14 @@ public import Observation
 /// The status of a connection as a model that views observe.
 ///
 /// ```swift
-/// struct StatusLine: View {
-///     @State var model: ConnectionModel
+/// @MainActor
+/// final class StatusLine {
+///     private let model: ConnectionModel
 ///
-///     var body: some View {
-///         Text(model.state == .connected ? "Online" : "Offline, \(model.waitingCommands) waiting")
+///     init(_ connection: ConnectionHandler) { self.model = ConnectionModel(connection) }
+///
+///     var text: String {
+///         self.model.state == .connected ? "Online" : "Offline, \(self.model.waitingCommands) waiting"
 ///     }
 /// }
 /// ```

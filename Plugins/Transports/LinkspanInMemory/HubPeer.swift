@@ -72,7 +72,7 @@ public final class HubPeer: @unchecked Sendable {
 
     /// Sends an event with values to this client.
     ///
-    /// - Throws: ``LinkspanError`` with code `encodingFailed`.
+    /// - Throws: `LinkspanError` with code `encodingFailed`.
     public func emit<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument
     ) throws(LinkspanError) {
@@ -146,7 +146,7 @@ public struct HubMessage: Sendable {
 
     /// Answers the client with values; does nothing when it did not ask.
     ///
-    /// - Throws: ``LinkspanError`` with code `encodingFailed`.
+    /// - Throws: `LinkspanError` with code `encodingFailed`.
     public func reply<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
         self.reply(try Payload(repeat each arguments))
     }

@@ -4,10 +4,13 @@
 /// extension Event where Value == Arguments<Int, Int>, Reply == NoReply {
 ///     static var move: Self { Event("move") }
 /// }
+/// ```
 ///
+/// ```swift
 /// try connection.send(.move, Arguments(10, 20))
 /// for await position in try connection.values(.move) {
 ///     let (x, y) = try position.get().values
+///     show("\(x), \(y)")
 /// }
 /// ```
 ///

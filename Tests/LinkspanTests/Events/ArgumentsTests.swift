@@ -82,7 +82,7 @@ struct ArgumentsTests {
         }
         #expect(error?.code == .decodingFailed)
         let cause = "\(error?.cause ?? LinkspanError.lost)"
-        #expect(cause.contains("Index 1"))
+        #expect(cause.contains("[1]"))
     }
 
     @Test
