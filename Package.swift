@@ -73,6 +73,7 @@ let products: [Product] = [
     .library(name: "LinkspanJournal", targets: ["LinkspanJournal"]),
     .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
     .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
+    .library(name: "LinkspanObservation", targets: ["LinkspanObservation"]),
     .library(name: "LinkspanOutbox", targets: ["LinkspanOutbox"]),
     .library(name: "LinkspanOutboxCrypto", targets: ["LinkspanOutboxCrypto"]),
     // What TLS, proxies and compression are configured with, and what another back end implements.
@@ -134,6 +135,7 @@ let plugins: [Target] = [
         "Bridges", "LinkspanServiceLifecycle",
         ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", serviceLifecycle]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
+    plugin("Bridges", "LinkspanObservation", ["Linkspan", "LinkspanRuntime"]),
     plugin(
         "Stores", "LinkspanOutbox", ["Linkspan", "LinkspanMessaging", "LinkspanRuntime", logging, metrics, grdb]),
     plugin("Stores", "LinkspanOutboxCrypto", ["LinkspanOutbox", crypto]),
@@ -184,12 +186,17 @@ let samples: [Target] = [
 ]
 
 let benchmarks: [Target] = [
-    .executableTarget(name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false),
+    .executableTarget(
+        name: "echo-server", path: "Benchmarks/EchoServer", packageAccess: false,
+        linkerSettings: [
+            .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
+        ]),
     .executableTarget(
         name: "workloads",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory", "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanOutbox", .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            "LinkspanSocketIO", "LinkspanNetwork", "LinkspanOutbox",
+            .product(name: "GRDBSQLite", package: "GRDB.swift"),
         ],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
 ]
@@ -289,6 +296,7 @@ let tests: [Target] = [
             openCombine,
             .product(name: "OpenCombineDispatch", package: "OpenCombine", condition: .when(platforms: [.linux])),
         ]),
+    test("LinkspanObservation", ["LinkspanObservation", "Linkspan", "LinkspanInMemory", "LinkspanTesting"]),
     // Where the tests of the outbox have their files.
     .target(name: "OutboxFixtures", path: "Tests/OutboxFixtures", swiftSettings: settings),
     // A file system for SQLite that tells what is written and when.
@@ -331,7 +339,7 @@ let tests: [Target] = [
             "LinkspanSocketIO", "LinkspanNetwork",
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
-            "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanDevServer", "LinkspanOutbox",
+            "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
             "LinkspanOutboxCrypto", crypto, logging, openCombine, serviceLifecycle,
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],

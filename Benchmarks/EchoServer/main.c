@@ -14,6 +14,7 @@ int main(void) {
 
 #define _GNU_SOURCE
 #include "server.h"
+#include "tls.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -60,12 +61,15 @@ struct connection {
     struct connection *previous, *next;
     struct buffer in;
     struct websocket websocket;
+    /// NULL without TLS.
+    SSL *tls;
     /// NULL on a raw connection.
     struct session *session;
 };
 
 static struct {
-    int epoll, listener, signals;
+    int epoll, listener, tls_listener, signals;
+    SSL_CTX *tls;
     /// Out of descriptors: accepting starts again when a connection ends.
     bool full;
     int64_t now;
@@ -127,6 +131,7 @@ static void watch(int operation, int fd, uint32_t events, void *pointer) {
 
 static void destroy(struct connection *connection) {
     set_wait(connection, WAIT_NONE);
+    SSL_free(connection->tls);
     close(connection->fd);
     buffer_release(&connection->in);
     buffer_release(&connection->websocket.out);
@@ -136,6 +141,9 @@ static void destroy(struct connection *connection) {
     if (server.full) {
         server.full = false;
         watch(EPOLL_CTL_MOD, server.listener, EPOLLIN, &server.listener);
+        if (server.tls != NULL) {
+            watch(EPOLL_CTL_MOD, server.tls_listener, EPOLLIN, &server.tls_listener);
+        }
     }
 }
 
@@ -155,14 +163,17 @@ static bool flush(struct connection *connection) {
         if (count == 0) {
             break;
         }
-        ssize_t sent = send(connection->fd, out->bytes + out->start, count, MSG_NOSIGNAL);
+        const uint8_t *first = out->bytes + out->start;
+        ssize_t sent = connection->tls != NULL ? tls_write(connection->tls, first, count)
+                                               : send(connection->fd, first, count, MSG_NOSIGNAL);
         if (sent < 0 && errno != EAGAIN && errno != EINTR) {
             return false;
         }
         if (sent > 0) {
             buffer_consume(out, (size_t)sent);
         }
-        if (sent < 0 ? errno == EAGAIN : (size_t)sent < count) {
+        // A write over TLS is one record at most.
+        if (sent < 0 ? errno == EAGAIN : (size_t)sent < count && connection->tls == NULL) {
             connection->blocked = true;
             break;
         }
@@ -263,7 +274,9 @@ static ssize_t read_once(struct connection *connection) {
         errno = ENOMEM;
         return -1;
     }
-    ssize_t count = recv(connection->fd, rest ? in->bytes + in->end : server.scratch, READ_SIZE, 0);
+    uint8_t *place = rest ? in->bytes + in->end : server.scratch;
+    ssize_t count = connection->tls != NULL ? tls_read(connection->tls, place, READ_SIZE)
+                                            : recv(connection->fd, place, READ_SIZE, 0);
     if (count <= 0) {
         return count;
     }
@@ -321,13 +334,13 @@ static void check_deadlines(void) {
     }
 }
 
-static void on_listener(void) {
+static void on_listener(int *listener) {
     for (int round = 0; round < EVENTS; round++) {
-        int fd = accept4(server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(*listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
                 server.full = true;
-                watch(EPOLL_CTL_MOD, server.listener, 0, &server.listener);
+                watch(EPOLL_CTL_MOD, *listener, 0, listener);
             }
             return;
         }
@@ -339,6 +352,7 @@ static void on_listener(void) {
         int on = 1;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         connection->fd = fd;
+        connection->tls = listener == &server.tls_listener ? tls_accept(server.tls, fd) : NULL;
         connection->interest = EPOLLIN;
         set_wait(connection, WAIT_HANDSHAKE);
         watch(EPOLL_CTL_ADD, fd, EPOLLIN, connection);
@@ -407,8 +421,8 @@ static void serve(void) {
         update_now();
         for (int index = 0; index < count; index++) {
             void *pointer = events[index].data.ptr;
-            if (pointer == &server.listener) {
-                on_listener();
+            if (pointer == &server.listener || pointer == &server.tls_listener) {
+                on_listener(pointer);
             } else if (pointer == &server.signals) {
                 return;
             } else if (pointer == NULL) {
@@ -437,9 +451,10 @@ int main(int argc, char **argv) {
     static const struct option options[] = {
         {"port", required_argument, NULL, 'p'},          {"host", required_argument, NULL, 'h'},
         {"ping-interval", required_argument, NULL, 'i'}, {"ping-timeout", required_argument, NULL, 't'},
-        {"until-eof", no_argument, NULL, 'e'},           {0},
+        {"certificate", required_argument, NULL, 'c'},   {"until-eof", no_argument, NULL, 'e'},
+        {0},
     };
-    const char *port = "0", *host = "127.0.0.1";
+    const char *port = "0", *host = "127.0.0.1", *certificate = NULL;
     bool until_end = false;
     int64_t durations[WAITS] = {0, HANDSHAKE_MS, 25000, 20000, CLOSING_MS};
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -448,14 +463,19 @@ int main(int argc, char **argv) {
         case 'h': host = optarg; break;
         case 'i': durations[WAIT_PING] = milliseconds(optarg); break;
         case 't': durations[WAIT_PONG] = milliseconds(optarg); break;
+        case 'c': certificate = optarg; break;
         case 'e': until_end = true; break;
         default:
-            fprintf(stderr, "usage: %s [--host H] [--port N] [--ping-interval MS] [--ping-timeout MS] [--until-eof]\n",
+            fprintf(stderr,
+                "usage: %s [--host H] [--port N] [--ping-interval MS] [--ping-timeout MS] [--certificate FILE] "
+                "[--until-eof]\n--certificate serves TLS at another port, and writes the certificate to FILE\n",
                 argv[0]);
             return 2;
         }
     }
     memcpy(server.durations, durations, sizeof(durations));
+    // OpenSSL writes without a flag against it.
+    signal(SIGPIPE, SIG_IGN);
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max;
@@ -472,7 +492,17 @@ int main(int argc, char **argv) {
     server.listener = listen_on(host, port);
     watch(EPOLL_CTL_ADD, server.signals, EPOLLIN, &server.signals);
     watch(EPOLL_CTL_ADD, server.listener, EPOLLIN, &server.listener);
-    printf("listening %d\n", port_of(server.listener));
+    if (certificate != NULL) {
+        server.tls = tls_open(certificate);
+        if (server.tls == NULL) {
+            fail(certificate);
+        }
+        server.tls_listener = listen_on(host, "0");
+        watch(EPOLL_CTL_ADD, server.tls_listener, EPOLLIN, &server.tls_listener);
+        printf("listening %d %d\n", port_of(server.listener), port_of(server.tls_listener));
+    } else {
+        printf("listening %d\n", port_of(server.listener));
+    }
     fflush(stdout);
     if (until_end) {
         watch_input();

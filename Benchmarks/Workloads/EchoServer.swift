@@ -3,6 +3,10 @@ import Foundation
 /// The echo server: a child process, which ends with this one because its standard input does, or one that runs already.
 final class EchoServer {
     let port: Int
+    /// The port for TLS; 0 when the server runs elsewhere.
+    let securePort: Int
+    /// The file with the certificate that it shows there, which is of its own making.
+    let certificate = NSTemporaryDirectory() + "linkspan-echo-\(ProcessInfo.processInfo.processIdentifier).pem"
     private let process = Process()
     private let input = Pipe()
 
@@ -13,19 +17,19 @@ final class EchoServer {
     init(path: String) throws {
         if let port = Int(path) {
             self.port = port
+            self.securePort = 0
             return
         }
         let output = Pipe()
         self.process.executableURL = URL(fileURLWithPath: path)
-        self.process.arguments = ["--port", "0", "--until-eof"]
+        self.process.arguments = ["--port", "0", "--certificate", self.certificate, "--until-eof"]
         self.process.standardInput = self.input
         self.process.standardOutput = output
         try self.process.run()
         let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-        guard let port = Int(line.split(separator: " ").last?.trimmingCharacters(in: .newlines) ?? "") else {
-            throw CocoaError(.fileReadCorruptFile)
-        }
-        self.port = port
+        let ports = line.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        guard ports.count == 2 else { throw CocoaError(.fileReadCorruptFile) }
+        (self.port, self.securePort) = (ports[0], ports[1])
     }
 
     /// CPU seconds the server has used, in steps of 10 ms.
@@ -44,5 +48,6 @@ final class EchoServer {
         guard self.process.isRunning else { return }
         self.process.terminate()
         self.process.waitUntilExit()
+        try? FileManager.default.removeItem(atPath: self.certificate)
     }
 }

@@ -15,6 +15,14 @@ struct ProcessUsage {
     private static let memoryUnit = 1_024
     #endif
 
+    /// The memory that this process has now; the most that it has had where the system does not tell that.
+    static var residentBytes: Int {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8),
+            let pages = text.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
+        else { return Self.now.peakBytes }
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
     static var now: Self {
         var usage = rusage()
         #if canImport(Glibc)

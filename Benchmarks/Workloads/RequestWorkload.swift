@@ -42,7 +42,7 @@ enum RequestWorkload {
 }
 
 /// Sends requests one after the other, the next from the reply to the last.
-private final class Requests: Sendable {
+final class Requests: Sendable {
     private let connection: ConnectionHandler
     private let count: Int
     private let text: String

@@ -14,6 +14,7 @@ internal import LinkspanLifecycle
 internal import LinkspanLogging
 internal import LinkspanMessaging
 internal import LinkspanNetwork
+internal import LinkspanObservation
 internal import LinkspanOutbox
 internal import LinkspanOutboxCrypto
 internal import LinkspanRuntime
@@ -42,12 +43,67 @@ private struct Keychain: Sendable {
 private struct Move: Codable, Sendable {}
 
 private func show(_ line: Line) {}
+private func show(_ text: String) {}
 private func show(_ message: Message) throws {}
 private func show(_ entry: OutboxEntry) {}
 private func reload(because reason: Continuity.Reason) {}
 private func apply(_ payload: Payload) {}
 
+@MainActor
+final class StatusLine {
+    private let model: ConnectionModel
+
+    init(_ connection: ConnectionHandler) { self.model = ConnectionModel(connection) }
+
+    var text: String {
+        self.model.state == .connected ? "Online" : "Offline, \(self.model.waitingCommands) waiting"
+    }
+}
+
+extension Event where Value == Arguments<Int, Int>, Reply == NoReply {
+    static var move: Self { Event("move") }
+}
+
+private struct Inspection: Decodable, Sendable {
+    var id: Int
+}
+
+private struct Report: Encodable, Sendable {}
+
+private actor Device {
+    func report() throws -> Report { Report() }
+}
+
+private actor Registry {
+    func device(_ id: Int) -> Device? { nil }
+}
+
+extension Event where Value == Inspection, Reply == Report {
+    fileprivate static var inspect: Self { Event("inspect") }
+}
+
 private enum CommentExamples {
+    static func awaiting() async throws {
+        let connection = try await ConnectionBuilder("https://chat.example").transport(.socketIO)
+            .connect().connected(within: .seconds(10))
+        _ = connection
+    }
+
+    static func values(_ connection: ConnectionHandler, _ registry: Registry) async throws {
+        try connection.send(.move, Arguments(10, 20))
+        for await position in try connection.values(.move) {
+            let (x, y) = try position.get().values
+            show("\(x), \(y)")
+        }
+        try connection.send("filter", PayloadValue(json: #"{"price":{"$lt":100}}"#))
+        try connection.answer(.inspect) { request in
+            guard let device = await registry.device(request.id) else {
+                throw LinkspanError(.init(rawValue: "unknownDevice"), "there is no device \(request.id)")
+            }
+            return try await device.report()
+        }
+    }
+
     static func connections(token: String, kept: String?) async throws {
         do {
             let connection = try ConnectionBuilder("https://chat.example")

@@ -14,6 +14,10 @@ extension Event where Value == Quote, Reply == NoReply {
     static var quote: Self { Event("quote") }
 }
 
+extension Event where Value == String, Reply == Quote {
+    static var price: Self { Event("price") }
+}
+
 @MainActor
 final class QuoteModel {
     private(set) var price: Int?
@@ -73,6 +77,28 @@ struct ListeningExample {
         try connection.once(.quote) { quote in remember(try? quote.get()) }
         let first = try await connection.next(.quote, timeout: .seconds(5))
         return first
+    }
+
+    private func readJSON(_ connection: ConnectionHandler) throws -> [Subscription] {
+        let moves = try connection.on("move", as: Arguments<String, Int>.self) { move in
+            if let (piece, field) = try? move.get().values { log("\(piece) to \(field)") }
+        }
+        let filters = try connection.on("filter", as: PayloadValue.self) { filter in
+            if let limit = try? filter.get()["price"]?["$lt"]?.double { log("below \(limit)") }
+        }
+        try connection.send("filter", PayloadValue(json: #"{"price":{"$lt":100}}"#))
+        return [moves, filters]
+    }
+
+    private func latest(_ symbol: String) async -> Quote? { symbol == "SPAN" ? Quote(price: 7) : nil }
+
+    private func answer(_ connection: ConnectionHandler) throws {
+        try connection.answer(.price) { symbol in
+            guard let quote = await latest(symbol) else {
+                throw LinkspanError(.init(rawValue: "unknownSymbol"), "there is no \(symbol)")
+            }
+            return quote
+        }
     }
 
     private func watch(_ connection: ConnectionHandler) throws {
@@ -168,5 +194,31 @@ struct ListeningExample {
         connection.release()
         try await reader.value
         #expect(self.recorder.notes == ["shown 1", "reloaded", "shown 2"])
+    }
+
+    @Test
+    func `JSON and answers work as the article says`() async throws {
+        let (answers, heard) = AsyncStream.makeStream(of: String.self)
+        self.hub.onConnect { peer in
+            peer.on("filter") { message in peer.emit("filter", message.payload) }
+            peer.on("ready") { _ in
+                try? peer.emit("move", "king", 7)
+                for symbol in ["SPAN", "LINK"] {
+                    guard let question = try? Payload(symbol) else { continue }
+                    peer.ask("price", question) { heard.yield(String(decoding: $0.elements, as: UTF8.self)) }
+                }
+            }
+        }
+        let connection = try self.connect()
+        let subscriptions = try self.readJSON(connection)
+        try self.answer(connection)
+        try connection.send("ready")
+        var iterator = answers.makeAsyncIterator()
+        let told = Set([await iterator.next(), await iterator.next()])
+        #expect(
+            told == [#"{"price":7}"#, #"{"error":{"code":"unknownSymbol","message":"there is no LINK"}}"#])
+        #expect(self.recorder.notes == ["below 100.0", "king to 7"])
+        for subscription in subscriptions { subscription.cancel() }
+        connection.release()
     }
 }

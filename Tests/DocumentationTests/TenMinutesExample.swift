@@ -61,6 +61,7 @@ struct TenMinutesExample {
     func `sending works as the article says`() async throws {
         self.serve()
         let connection = try self.connect()
+        try await connection.connected(within: .seconds(10))
         try connection.send(.typing, "ann")
         let members = try await connection.request("who", "lobby").decode([String].self)
         let receipt = try await connection.deliver(.say, Line(text: "hello"))

@@ -66,6 +66,42 @@ struct ScaleTests {
         }
     }
 
+    @Test("idle ones are not looked at when another has something to do, over TLS neither", arguments: [false, true])
+    func idleStreams(isSecure: Bool) async throws {
+        let certificates = try await blocking { try Certificates() }
+        let plain = try EchoProcess()
+        let secure = try await blocking { try TLSServer(certificates, certificate: "good") }
+        defer {
+            plain.stop()
+            secure.stop()
+        }
+        let request = UpgradeRequest(
+            host: "127.0.0.1", port: isSecure ? secure.port : plain.port, isSecure: isSecure,
+            tls: TLSPolicy(roots: .file(certificates.authority)))
+        try await withLoop { loop in
+            let idle = Tally()
+            let recorder = Recorder()
+            let busy = recorder.connect(request, on: loop)
+            _ = try await recorder.opening()
+            var (opened, looks) = (0, [Int]())
+            for count in [10, 100] {
+                for _ in opened..<count { _ = loop.connect(request, idle) }
+                opened = count
+                await idle.wait { $0.opened == count }
+                // Until the library has closed what it had of them.
+                while loop.sync({ loop.core.value?.dialCount ?? 0 }) > 0 { await hop(loop) }
+                let before = loop.sync { loop.core.value?.poller.lookCount ?? 0 }
+                for _ in 0..<50 {
+                    busy.write { $0 += [7] }
+                    #expect(try await recorder.bytes(1) == [7])
+                }
+                looks.append(loop.sync { loop.core.value?.poller.lookCount ?? 0 } - before)
+            }
+            // One each; TLS may need another for what is no data.
+            #expect(looks.allSatisfy { (50...150).contains($0) }, "\(looks) descriptors were looked at for 50 echoes")
+        }
+    }
+
     @Test("on several loops at once do not know of each other")
     func severalLoops() async throws {
         let server = try EchoProcess()

@@ -46,7 +46,7 @@ extension Connection {
     ///     thread, and for the connection's executor otherwise.
     ///   - onOverflow: gets the count of messages that were dropped, just before the message behind the gap.
     /// - Returns: a publisher that listens once for each of its subscribers.
-    public func publisher<Value, Reply>(
+    public func publisher<Value: Decodable, Reply>(
         for event: Event<Value, Reply>, capacity: Int = 1_024, isolation: (any Actor)? = #isolation,
         onOverflow: (@Sendable (Int) -> Void)? = nil
     ) -> Publishers.Map<ConnectionPublisher<Message>, Result<Value, LinkspanError>> {

@@ -1,8 +1,6 @@
-// Listening: sockets of our own, which the library watches, and whose connections it then carries in its raw role.
+// Listening: sockets of our own.
 #ifndef CLIBWEBSOCKETS_LISTEN_H
 #define CLIBWEBSOCKETS_LISTEN_H
-
-#include <libwebsockets.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,14 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-// What happened to a listening socket.
-enum __attribute__((enum_extensibility(closed))) clws_listen_event {
-  clws_listen_event_incoming = 0,   // somebody wants to be accepted
-  clws_listen_event_destroyed = 1,  // the last callback: the socket is closed, user data is released here
-};
-
-typedef int (*clws_listen_handler)(void *listener, struct lws *wsi, enum clws_listen_event event);
 
 // C, because an address is one of two structures behind a third.
 static inline socklen_t clws_socket_address(struct sockaddr_storage *storage, const char *address, int port) {
@@ -91,9 +81,9 @@ static inline bool clws_peer_address(int descriptor, char text[CLWS_ADDRESS_SIZE
 static inline const char *clws_problem(void) { return strerror(errno); }
 
 // The next connection; -1 when nobody waits, -2 when the process has no descriptor left for it.
-static inline int clws_accept(struct lws *listener) {
+static inline int clws_accept(int listener) {
   while (true) {
-    int descriptor = accept((int)lws_get_socket_fd(listener), NULL, NULL);
+    int descriptor = accept(listener, NULL, NULL);
     if (descriptor < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (descriptor < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? -1 : -2;
     int on = 1;

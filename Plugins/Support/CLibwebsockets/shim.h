@@ -19,6 +19,8 @@
 #include <sys/socket.h>
 
 #include "listen.h"
+#include "poller.h"
+#include "socket.h"
 #include "tls.h"
 
 // What happened to one connection attempt ("dial"). Closed, so that the Swift side is an exhaustive switch.
@@ -49,8 +51,9 @@ enum { clws_receive_size = 64 * 1024, clws_untouched = 8 };
 struct clws_loop {
   struct lws_context *context;
   clws_handler handler;
-  clws_listen_handler listen_handler;
+  struct lws_vhost *vhost;       // the first one, which gets what the library tells without asking whose it is
   lws_sorted_usec_list_t timer;
+  bool has_ready;                // whether the poller that the library watches has something
   char *reading;                 // where bytes are being read to at the moment, or NULL
   bool has_read;                 // whether some of them were handed over already
   unsigned char receive[LWS_PRE + clws_receive_size];
@@ -74,6 +77,10 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
   struct clws_loop *loop = context ? (struct clws_loop *)lws_context_user(context) : NULL;
   void *dial = wsi ? lws_get_opaque_user_data(wsi) : NULL;
   if (!loop || !dial) return 0;
+  if (dial == loop) {
+    if (reason == LWS_CALLBACK_RAW_RX_FILE) loop->has_ready = true;
+    return 0;
+  }
   switch (reason) {
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP: {
       char *bytes = (char *)loop->receive + LWS_PRE;
@@ -88,8 +95,6 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
     case LWS_CALLBACK_RECEIVE_CLIENT_HTTP_READ:
       loop->has_read = true;
       return loop->handler(dial, wsi, clws_event_received, in, count);
-    case LWS_CALLBACK_RAW_RX: return loop->handler(dial, wsi, clws_event_received, in, count);
-    case LWS_CALLBACK_RAW_WRITEABLE:
     case LWS_CALLBACK_CLIENT_HTTP_WRITEABLE: return loop->handler(dial, wsi, clws_event_writable, NULL, 0);
     case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER: {
       struct clws_room room = {(unsigned char **)in, count};
@@ -106,40 +111,30 @@ static inline int clws_callback(struct lws *wsi, enum lws_callback_reasons reaso
       // -1, or the library would keep the connection for another request.
       loop->handler(dial, wsi, clws_event_completed, NULL, clws_has_read(loop));
       return -1;
-    case LWS_CALLBACK_RAW_CLOSE:
     case LWS_CALLBACK_CLOSED_CLIENT_HTTP: return loop->handler(dial, wsi, clws_event_closed, NULL, 0);
     case LWS_CALLBACK_WSI_DESTROY: return loop->handler(dial, wsi, clws_event_destroyed, NULL, 0);
     default: return 0;
   }
 }
 
+// Has the library hand over what it has read beyond the answer's head, of a connection that is being taken. C, because the
+// buffer is part of the C structure.
+static inline void clws_drain(struct clws_loop *loop, struct lws *wsi) {
+  do {
+    char *bytes = (char *)loop->receive + LWS_PRE;
+    int size = clws_receive_size;
+    loop->has_read = false;
+    if (lws_http_client_read(wsi, &bytes, &size) < 0) return;
+  } while (loop->has_read);
+}
+
+// C, because the buffer is part of the C structure.
+static inline unsigned char *clws_receive_buffer(struct clws_loop *loop) { return loop->receive; }
+
 // C, because the library keeps a pointer to the table and to its names for ever: static storage is the only safe place.
 static inline const struct lws_protocols *clws_protocols(void) {
   static const struct lws_protocols table[] = {
       {"linkspan", clws_callback, 0, clws_receive_size, 0, NULL, 1024 * 1024},
-      {NULL, NULL, 0, 0, 0, NULL, 0},
-  };
-  return table;
-}
-
-// The same for sockets that listen: they have user data of another kind, so that they need a callback of their own.
-static inline int clws_listen_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
-                                       size_t count) {
-  (void)user, (void)in, (void)count;
-  struct lws_context *context = wsi ? lws_get_context(wsi) : NULL;
-  struct clws_loop *loop = context ? (struct clws_loop *)lws_context_user(context) : NULL;
-  void *listener = wsi ? lws_get_opaque_user_data(wsi) : NULL;
-  if (!loop || !listener || !loop->listen_handler) return 0;
-  switch (reason) {
-    case LWS_CALLBACK_RAW_RX_FILE: return loop->listen_handler(listener, wsi, clws_listen_event_incoming);
-    case LWS_CALLBACK_WSI_DESTROY: return loop->listen_handler(listener, wsi, clws_listen_event_destroyed);
-    default: return 0;
-  }
-}
-
-static inline const struct lws_protocols *clws_listen_protocols(void) {
-  static const struct lws_protocols table[] = {
-      {"linkspan-listen", clws_listen_callback, 0, 0, 0, NULL, 0},
       {NULL, NULL, 0, 0, 0, NULL, 0},
   };
   return table;
@@ -157,39 +152,6 @@ static inline const lws_retry_bo_t *clws_no_policy(void) {
 static inline void clws_timer_fired(lws_sorted_usec_list_t *timer) {
   struct clws_loop *loop = lws_container_of(timer, struct clws_loop, timer);
   lws_cancel_service(loop->context);
-}
-
-// C, because of the flexible layout of the creation info across versions: unknown fields stay zero.
-static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned int timeout_seconds) {
-  struct clws_loop *loop = (struct clws_loop *)calloc(1, sizeof *loop);
-  if (!loop) return NULL;
-  loop->handler = handler;
-  struct lws_context_creation_info info;
-  memset(&info, 0, sizeof info);
-  info.port = CONTEXT_PORT_NO_LISTEN;
-  info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN;
-  info.user = loop;
-  info.gid = (gid_t)-1;
-  info.uid = (uid_t)-1;
-  info.pt_serv_buf_size = clws_receive_size;
-  info.max_http_header_data2 = 16 * 1024;
-  info.timeout_secs = timeout_seconds;
-  info.connect_timeout_secs = timeout_seconds;
-  // The library takes 16 bytes per possible descriptor; container hosts allow a million and more.
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 65536) info.fd_limit_per_thread = 65536;
-  loop->context = lws_create_context(&info);
-  if (!loop->context) {
-    free(loop);
-    return NULL;
-  }
-  return loop;
-}
-
-static inline void clws_loop_destroy(struct clws_loop *loop) {
-  lws_sul_cancel(&loop->timer);
-  lws_context_destroy(loop->context);
-  free(loop);
 }
 
 // C, because the timer is part of the C structure.
@@ -219,40 +181,52 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
   return lws_create_vhost(loop->context, &info);
 }
 
-// As above, for the sockets that listen. The vhost itself listens nowhere.
-static inline struct lws_vhost *clws_listen_vhost_create(struct clws_loop *loop, clws_listen_handler handler) {
+static inline void clws_loop_destroy(struct clws_loop *loop) {
+  lws_sul_cancel(&loop->timer);
+  lws_context_destroy(loop->context);
+  free(loop);
+}
+
+// Has the library look at the poller too while it waits for what it has itself. The library closes its copy.
+static inline bool clws_loop_watch(struct clws_loop *loop, int poller) {
+  lws_adopt_desc_t info;
+  memset(&info, 0, sizeof info);
+  info.vh = loop->vhost;
+  info.type = LWS_ADOPT_RAW_FILE_DESC;
+  info.fd.filefd = fcntl(poller, F_DUPFD_CLOEXEC, 0);
+  info.vh_prot_name = "linkspan";
+  info.opaque = loop;
+  return info.fd.filefd >= 0 && lws_adopt_descriptor_vhost_via_info(&info) != NULL;
+}
+
+// C, because of the flexible layout of the creation info across versions: unknown fields stay zero.
+static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned int timeout_seconds, int poller) {
+  struct clws_loop *loop = (struct clws_loop *)calloc(1, sizeof *loop);
+  if (!loop) return NULL;
+  loop->handler = handler;
   struct lws_context_creation_info info;
   memset(&info, 0, sizeof info);
-  info.port = CONTEXT_PORT_NO_LISTEN_SERVER;
-  info.protocols = clws_listen_protocols();
-  info.vhost_name = "linkspan-listen";
-  loop->listen_handler = handler;
-  return lws_create_vhost(loop->context, &info);
-}
-
-// Has the library watch a listening socket, as a file: it calls back for each readiness and leaves accepting to us, which
-// tells of a port that is taken, and gives a port up when asked. Both ways to adopt close a descriptor that they fail for.
-static inline struct lws *clws_adopt_listener(struct lws_vhost *vhost, int descriptor, void *listener) {
-  lws_adopt_desc_t info;
-  memset(&info, 0, sizeof info);
-  info.vh = vhost;
-  info.type = LWS_ADOPT_RAW_FILE_DESC;
-  info.fd.filefd = descriptor;
-  info.vh_prot_name = "linkspan-listen";
-  info.opaque = listener;
-  return lws_adopt_descriptor_vhost_via_info(&info);
-}
-
-// Has the library carry an accepted connection, as raw bytes from the first one on.
-static inline struct lws *clws_adopt_stream(struct lws_vhost *vhost, int descriptor, void *dial) {
-  lws_adopt_desc_t info;
-  memset(&info, 0, sizeof info);
-  info.vh = vhost;
-  info.type = LWS_ADOPT_SOCKET;
-  info.fd.sockfd = descriptor;
-  info.vh_prot_name = "linkspan";
-  info.opaque = dial;
-  return lws_adopt_descriptor_vhost_via_info(&info);
+  info.port = CONTEXT_PORT_NO_LISTEN;
+  info.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN;
+  info.user = loop;
+  info.gid = (gid_t)-1;
+  info.uid = (uid_t)-1;
+  info.pt_serv_buf_size = clws_receive_size;
+  info.max_http_header_data2 = 16 * 1024;
+  info.timeout_secs = timeout_seconds;
+  info.connect_timeout_secs = timeout_seconds;
+  // The library takes 16 bytes per possible descriptor; container hosts allow a million and more.
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 65536) info.fd_limit_per_thread = 65536;
+  loop->context = lws_create_context(&info);
+  if (!loop->context) {
+    free(loop);
+    return NULL;
+  }
+  loop->vhost = clws_vhost_create(loop, NULL);
+  if (loop->vhost && clws_loop_watch(loop, poller)) return loop;
+  clws_loop_destroy(loop);
+  return NULL;
 }
 
 // C, because `const char *` fields cannot be assigned from a Swift String. The library copies these strings. An upgraded

@@ -8,6 +8,8 @@ final class Dial {
     var connection: OpaquePointer?
     /// Whether the server's certificate was looked at, and found good, on this very connection.
     var isVerified = false
+    /// What became of the connection when it was taken over: the library's last events are no news then.
+    var takeover: Takeover?
     /// Whether the library's reference has been given back.
     private var isReleased = false
     /// Whether the connection is going down by itself, so that it must not be touched any more.
@@ -19,6 +21,7 @@ final class Dial {
         self.stream = stream
         self.host = host
         host.uses += 1
+        stream.core.dialCount += 1
     }
 
     /// The reference for the library.
@@ -29,6 +32,7 @@ final class Dial {
         guard !self.isReleased else { return }
         self.isReleased = true
         self.host.uses -= 1
+        self.stream.core.dialCount -= 1
         Unmanaged.passUnretained(self).release()
     }
 

@@ -42,6 +42,11 @@ enum DialFailure {
         return .tls(Self.error(.identity, ""))
     }
 
+    /// The same for an open stream, whose end was read by us.
+    static func noted(_ tls: OpaquePointer) -> Self? {
+        clws_tls_failure_of(tls, TLSContext.note) == .identity ? .tls(Self.error(.identity, "")) : nil
+    }
+
     /// The error when the request had been sent.
     var duringUpgrade: ByteStreamError {
         switch self {

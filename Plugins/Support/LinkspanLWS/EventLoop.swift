@@ -147,7 +147,7 @@ public final class EventLoop: NetworkLoop {
         self.identity.asCurrent {
             guard let core = LoopCore(loop: self) else { return false }
             self.core.value = core
-            self.waker.start(core.context)
+            self.waker.start(core.poller.wake)
             core.run(self.mailbox)
             self.waker.stop()
             core.stop()

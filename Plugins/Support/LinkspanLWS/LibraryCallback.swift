@@ -10,6 +10,7 @@ func libraryCallback(
 ) -> CInt {
     guard let user, let connection else { return 0 }
     let dial = Unmanaged<Dial>.fromOpaque(user).takeUnretainedValue()
+    if let takeover = dial.takeover { return takenCallback(dial, takeover, event, data, count) }
     let stream = dial.stream
     dial.noticed(connection)
     switch event {
@@ -50,5 +51,17 @@ func libraryCallback(
     }
     // Endings may come from a timer, after which the library goes on to sleep without asking for our jobs.
     stream.core.loop.wake()
+    return 0
+}
+
+/// The library hands over what it had read of a connection that is taken from it, and then closes what it has left of it.
+private func takenCallback(
+    _ dial: Dial, _ takeover: Takeover, _ event: clws_event, _ data: UnsafeMutableRawPointer?, _ count: Int
+) -> CInt {
+    if event == .received, count > 0 { takeover.keep(UnsafeRawBufferPointer(start: data, count: count)) }
+    if event == .destroyed {
+        dial.goesDown()
+        dial.release()
+    }
     return 0
 }

@@ -3,10 +3,7 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 
 /// A port at which a loop accepts streams.
-///
-/// It is the library's user data: retained once when the socket is given to the library, and released once when the
-/// library says that it closed it.
-final class ListeningSocket: ByteListener {
+final class ListeningSocket: Watched, ByteListener {
     let port: Int
 
     /// The most connections that are accepted in one go: others are served in between.
@@ -19,21 +16,23 @@ final class ListeningSocket: ByteListener {
     private let core: LoopCore
     private let lowWaterMark: Int
     private let accept: (any ByteStream) -> (any ByteStreamHandler)?
-    private var connection: OpaquePointer?
-    private var isReleased = false
-    private var onClosed: [() -> Void] = []
+    /// The socket, nil once it is closed.
+    private var descriptor: CInt?
+    /// The events that the poller watches for.
+    private var watched = CInt(clws_unwatched)
 
     private init(
-        core: LoopCore, port: Int, lowWaterMark: Int,
+        core: LoopCore, descriptor: CInt, lowWaterMark: Int,
         accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) {
         self.core = core
-        self.port = port
+        self.descriptor = descriptor
+        self.port = Int(clws_bound_port(descriptor))
         self.lowWaterMark = lowWaterMark
         self.accept = accept
     }
 
-    /// Opens a socket and has the library watch it.
+    /// Opens a socket and has the loop watch it.
     static func open(
         _ request: ListenRequest, on core: LoopCore, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
     ) throws(ByteStreamError) -> ListeningSocket {
@@ -47,79 +46,49 @@ final class ListeningSocket: ByteListener {
                 .unlistenable, "port \(request.port) of \(request.address) is not to be had: \(problem)")
         }
         let socket = ListeningSocket(
-            core: core, port: Int(clws_bound_port(descriptor)), lowWaterMark: request.lowWaterMark, accept: accept)
-        try socket.adopt(descriptor)
+            core: core, descriptor: descriptor, lowWaterMark: request.lowWaterMark, accept: accept)
+        guard socket.watch(true) else {
+            socket.close()
+            throw ByteStreamError(.unavailable, "the system cannot watch another socket")
+        }
+        core.add(socket)
         return socket
     }
 
-    private func adopt(_ descriptor: CInt) throws(ByteStreamError) {
-        guard let host = self.core.listeningHost else {
-            clws_discard(descriptor)
-            throw ByteStreamError(.unavailable, "the library could not make a vhost")
-        }
-        let user = Unmanaged.passRetained(self).toOpaque()
-        guard let connection = clws_adopt_listener(host, descriptor, user) else {
-            self.release()
-            throw ByteStreamError(.unavailable, "the library could not take a listening socket")
-        }
-        self.connection = connection
-        self.core.add(self)
-    }
-
     func close(_ onClosed: @escaping () -> Void) {
-        guard let connection = self.connection else { return self.core.loop.executeLocally(onClosed) }
-        self.onClosed.append(onClosed)
-        clws_kill(connection)
+        self.close()
+        self.core.loop.executeLocally(onClosed)
     }
 
-    // MARK: Events of the library
-
-    func incoming() {
-        for _ in 0..<Self.turnLimit {
-            guard let connection = self.connection else { return }
-            let descriptor = clws_accept(connection)
-            if descriptor == -2 { return self.pause() }
-            guard descriptor >= 0 else { return }
-            self.core.adopt(descriptor, lowWaterMark: self.lowWaterMark, accept: self.accept)
-        }
-    }
-
-    func destroyed() {
-        self.connection = nil
+    /// Gives the port up.
+    func close() {
+        guard let descriptor = self.descriptor.take() else { return }
+        self.core.poller.unwatch(descriptor, former: self.watched)
+        clws_discard(descriptor)
         self.core.remove(self)
-        let waiting = self.onClosed
-        self.onClosed = []
-        for tell in waiting { tell() }
-        self.release()
+    }
+
+    override func ready(_ events: CInt) {
+        for _ in 0..<Self.turnLimit {
+            guard let descriptor = self.descriptor else { return }
+            let accepted = clws_accept(descriptor)
+            if accepted == -2 { return self.pause() }
+            guard accepted >= 0 else { return }
+            self.core.adopt(accepted, lowWaterMark: self.lowWaterMark, accept: self.accept)
+        }
     }
 
     /// Stops looking at those who wait, for a while.
     private func pause() {
-        guard let connection = self.connection else { return }
-        lws_rx_flow_control(connection, 0)
-        self.core.loop.scheduleLocally(after: Self.exhaustionPause) { self.resume() }
+        guard self.watch(false) else { return }
+        self.core.loop.scheduleLocally(after: Self.exhaustionPause) { _ = self.watch(true) }
     }
 
-    private func resume() {
-        if let connection = self.connection { lws_rx_flow_control(connection, 1) }
+    private func watch(_ isAccepting: Bool) -> Bool {
+        guard let descriptor = self.descriptor else { return false }
+        let events = isAccepting ? CInt(clws_ready_to_read) : 0
+        guard self.core.poller.watch(descriptor, of: self, former: self.watched, events) else { return false }
+        self.watched = events
+        return true
     }
-
-    private func release() {
-        guard !self.isReleased else { return }
-        self.isReleased = true
-        Unmanaged.passUnretained(self).release()
-    }
-}
-
-/// Forwards an event of the library to the listening socket it belongs to.
-func listenCallback(
-    _ user: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ event: clws_listen_event
-) -> CInt {
-    guard let user else { return 0 }
-    let socket = Unmanaged<ListeningSocket>.fromOpaque(user).takeUnretainedValue()
-    switch event {
-    case .incoming: socket.incoming()
-    case .destroyed: socket.destroyed()
-    }
-    return 0
 }

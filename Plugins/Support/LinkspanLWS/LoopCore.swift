@@ -11,14 +11,27 @@ final class LoopCore {
     private static let turnLimit = 8
 
     let loop: EventLoop
+    /// Watches what the loop serves itself: open streams and listening sockets.
+    let poller: Poller
     let context: OpaquePointer
     let raw: UnsafeMutablePointer<clws_loop>
     private var hosts: [VirtualHost.Key: VirtualHost] = [:]
     private var hostLookups: UInt64 = 0
     private var streams: [ObjectIdentifier: LoopStream] = [:]
     private var listeners: [ObjectIdentifier: ListeningSocket] = [:]
-    /// Where sockets listen, made when the first one does.
-    private(set) lazy var listeningHost = clws_listen_vhost_create(self.raw, listenCallback)
+    /// The connections that the library has to itself: attempts, exchanges, and what is left of those that ended.
+    ///
+    /// While there are none, nothing is asked of the library.
+    var dialCount = 0
+    /// The socket that the library is left with in place of one that is taken over; nothing ever arrives there.
+    var decoy: CInt { self.decoys[0] }
+    private let decoys: [CInt]
+    /// The connections that are taken over in this turn.
+    private var takeovers: [(Takeover, LoopStream)] = []
+    /// The streams that have something to read which the poller does not tell of.
+    private var unread: [LoopStream] = []
+    /// The owners of sockets that were closed in this turn, of which the poller may yet tell.
+    private var departed: [Watched] = []
     private var work = EventLoop.Mailbox.Work()
     /// Whether the loop is shutting down; no new connection is opened then.
     private(set) var isStopping = false
@@ -38,8 +51,20 @@ final class LoopCore {
 
     init?(loop: EventLoop) {
         LibraryLog.prepare(isWanted: loop.identity.log != nil)
-        guard let raw = clws_loop_create(libraryCallback, Self.libraryTimeout) else { return nil }
+        guard let poller = Poller() else { return nil }
+        var decoys: [CInt] = [-1, -1]
+        guard clws_decoy_open(&decoys) else {
+            poller.close()
+            return nil
+        }
+        guard let raw = clws_loop_create(libraryCallback, Self.libraryTimeout, poller.descriptor) else {
+            poller.close()
+            for decoy in decoys { clws_discard(decoy) }
+            return nil
+        }
         self.loop = loop
+        self.poller = poller
+        self.decoys = decoys
         self.raw = raw
         self.context = raw.pointee.context
     }
@@ -56,10 +81,9 @@ final class LoopCore {
                 self.flush()
                 turns += 1
                 guard turns == Self.turnLimit else { continue }
-                lws_service(self.context, -1)
+                self.look(waitsUntil: nil, now: nil, isWaiting: false)
             case .sleep(let until, let now):
-                self.arm(until, now: now)
-                lws_service(self.context, 0)
+                self.look(waitsUntil: until, now: now, isWaiting: self.unread.isEmpty)
             }
             turns = 0
             self.flush()
@@ -71,7 +95,11 @@ final class LoopCore {
         self.isStopping = true
         let error = ByteStreamError(.loopStopped, "the loop has been shut down")
         for stream in Array(self.streams.values) { stream.abort(error) }
+        for listener in Array(self.listeners.values) { listener.close() }
         clws_loop_destroy(self.raw)
+        self.poller.close()
+        for decoy in self.decoys { clws_discard(decoy) }
+        self.departed = []
         for host in self.hosts.values { host.freeContext() }
     }
 
@@ -84,18 +112,21 @@ final class LoopCore {
 
     func add(_ listener: ListeningSocket) { self.listeners[ObjectIdentifier(listener)] = listener }
 
-    func remove(_ listener: ListeningSocket) { self.listeners.removeValue(forKey: ObjectIdentifier(listener)) }
+    func remove(_ listener: ListeningSocket) {
+        if let listener = self.listeners.removeValue(forKey: ObjectIdentifier(listener)) {
+            self.departed.append(listener)
+        }
+    }
 
     /// Makes a stream of a connection that has come in, if somebody wants it.
     func adopt(
         _ descriptor: CInt, lowWaterMark: Int, accept: (any ByteStream) -> (any ByteStreamHandler)?
     ) {
-        guard let host = try? self.host(tls: nil, proxy: nil) else { return clws_discard(descriptor) }
         let stream = LoopStream(
             acceptedFrom: Self.peerAddress(of: descriptor), lowWaterMark: lowWaterMark, core: self)
         guard let handler = accept(stream), stream.machine.isOpen else { return clws_discard(descriptor) }
         self.streams[ObjectIdentifier(stream)] = stream
-        stream.begin(descriptor, on: host, handler: handler)
+        stream.begin(descriptor, handler: handler)
     }
 
     private static func peerAddress(of descriptor: CInt) -> String? {
@@ -106,8 +137,12 @@ final class LoopCore {
     }
 
     func remove(_ stream: LoopStream) {
-        self.streams.removeValue(forKey: ObjectIdentifier(stream))
+        if let stream = self.streams.removeValue(forKey: ObjectIdentifier(stream)) { self.departed.append(stream) }
     }
+
+    func completeLater(_ takeover: Takeover, of stream: LoopStream) { self.takeovers.append((takeover, stream)) }
+
+    func readLater(_ stream: LoopStream) { self.unread.append(stream) }
 
     func flushLater(_ stream: LoopStream) { self.unflushed.append(stream) }
 
@@ -121,6 +156,43 @@ final class LoopCore {
             }
         }
         self.work.removeAll()
+    }
+
+    /// Looks for what is ready, after a wait if there is nothing yet, and does what it leads to.
+    private func look(waitsUntil due: ContinuousClock.Instant?, now: ContinuousClock.Instant?, isWaiting: Bool) {
+        if self.dialCount > 0 {
+            // It looks at the poller as well while it waits.
+            self.poller.noteLooks(self.dialCount)
+            self.arm(due, now: now)
+            lws_service(self.context, isWaiting ? 0 : -1)
+            self.completeTakeovers()
+            if self.raw.pointee.has_ready || !isWaiting { self.poller.wait(.zero) }
+            self.raw.pointee.has_ready = false
+        } else if isWaiting {
+            self.poller.wait(due.flatMap { due in now.map { $0.duration(to: due) } })
+        } else {
+            self.poller.wait(.zero)
+        }
+        self.readUnread()
+        self.departed.removeAll(keepingCapacity: true)
+    }
+
+    private func completeTakeovers() {
+        guard !self.takeovers.isEmpty else { return }
+        let takeovers = self.takeovers
+        self.takeovers.removeAll(keepingCapacity: true)
+        for (takeover, stream) in takeovers { stream.complete(takeover) }
+    }
+
+    /// Reads once from each stream that has something; what is left waits for the next turn.
+    private func readUnread() {
+        guard !self.unread.isEmpty else { return }
+        let unread = self.unread
+        self.unread.removeAll(keepingCapacity: true)
+        for stream in unread {
+            stream.isReadDue = false
+            stream.read()
+        }
     }
 
     /// Sends what the streams have written since the last time.

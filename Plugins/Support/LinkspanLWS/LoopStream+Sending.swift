@@ -35,7 +35,7 @@ extension LoopStream {
 // MARK: - Sending
 
 extension LoopStream {
-    /// Has the loop send at the end of the turn, unless it waits for the library's chance anyway.
+    /// Has the loop send at the end of the turn, unless it waits for a chance anyway.
     func requestFlush() {
         guard !self.isFlushDue, !self.isChanceDue, self.machine.isOpen || self.machine.isFinishing,
             self.outbox.pendingBytes > 0 || self.machine.isFinishing
@@ -47,18 +47,21 @@ extension LoopStream {
     /// Sends what the turn has written, directly: a chance of the library's would cost a wait of its own.
     func flush() {
         self.isFlushDue = false
-        guard !self.isChanceDue, self.machine.isOpen || self.machine.isFinishing, let dial = self.dial,
-            let connection = dial.connection
-        else { return }
+        guard !self.isChanceDue, self.machine.isOpen || self.machine.isFinishing else { return }
+        guard self.socket == nil else { return self.send() }
+        guard let dial = self.dial, let connection = dial.connection else { return }
         // Behind what the library has kept of a former slice.
         guard lws_partial_buffered(connection) == 0 else { return self.awaitChance(connection) }
         if !self.send(over: connection, of: dial) { clws_kill(connection) }
     }
 
-    /// Leaves what the turn has written to the library's next chance.
+    /// Leaves what the turn has written to the next chance that the system or the library reports.
     func flushByChance() {
         self.isFlushDue = false
-        if let connection = self.dial?.connection { self.awaitChance(connection) }
+        if let connection = self.dial?.connection { return self.awaitChance(connection) }
+        guard self.socket != nil else { return }
+        self.isChanceDue = true
+        self.watch()
     }
 
     private func awaitChance(_ connection: OpaquePointer) {

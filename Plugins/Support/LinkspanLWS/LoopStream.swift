@@ -2,8 +2,11 @@ internal import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
-/// A stream of libwebsockets: it carries out what the state machine decides.
-final class LoopStream: ByteStream {
+/// A stream: it carries out what the state machine decides.
+///
+/// libwebsockets opens it. From the answer on an upgrade's stream has its socket to itself; an exchange stays with the
+/// library, which knows where bodies end.
+final class LoopStream: Watched, ByteStream {
     /// The most that ``UpgradeRequest/deadline`` may be.
     private static let longestDeadline = Duration.seconds(60)
     /// The same for an exchange: long polls are held back by the server.
@@ -15,14 +18,23 @@ final class LoopStream: ByteStream {
     let core: LoopCore
     let request: UpgradeRequest
     var machine: StateMachine
-    private(set) var dial: Dial?
+    /// The library's connection, while it has one.
+    var dial: Dial?
+    /// The connection on its way from the library.
+    var takeover: Takeover?
+    /// The open stream's own socket.
+    var socket: OpenSocket?
+    /// The bytes that arrived with the answer, and are not handed over yet.
+    var early: [UInt8] = []
     var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
     @exclusivity(unchecked) var outbox: Outbox
     /// Whether a flush of the outbox is scheduled for the end of this turn.
     var isFlushDue = false
-    /// Whether a writable callback of libwebsockets was requested and has not come yet.
+    /// Whether the next chance to write is awaited: the system's, or a callback of libwebsockets.
     var isChanceDue = false
+    /// Whether a read is scheduled for the end of this turn.
+    var isReadDue = false
     /// The vhost, which all attempts of the stream use; kept until its end.
     private var host: VirtualHost?
     private var deadline: (any ScheduledWork)?
@@ -31,7 +43,7 @@ final class LoopStream: ByteStream {
     var isPaused = false
     private var isChunked = false
     /// Reads the answer, when interim ones came before it.
-    private var late: LateAnswer?
+    var late: LateAnswer?
     private var probe: (any ByteStream)?
     /// The look-up of the host's name, while it is under way.
     private var lookup: Resolver.Request?
@@ -58,21 +70,14 @@ final class LoopStream: ByteStream {
         self.outbox = Outbox(lowWaterMark: lowWaterMark)
     }
 
-    /// Has the library carry the connection that came in.
-    func begin(_ descriptor: CInt, on host: VirtualHost, handler: any ByteStreamHandler) {
+    /// Serves the connection that came in.
+    func begin(_ descriptor: CInt, handler: any ByteStreamHandler) {
         self.handler = handler
-        self.use(host)
-        let dial = Dial(stream: self, host: host)
-        self.dial = dial
-        guard let connection = clws_adopt_stream(host.pointer, descriptor, dial.retained()) else {
-            dial.release()
-            return self.abortLater(ByteStreamError(.unavailable, "the library could not take an accepted connection"))
-        }
-        dial.noticed(connection)
-        clws_clear_timeout(connection)
-        self.applyPause()
+        guard self.use(OpenSocket(descriptor)) else { return }
         self.requestFlush()
     }
+
+    override func ready(_ events: CInt) { self.socketReady(events) }
 
     /// Checks the request and looks the host up.
     func start() {
@@ -117,8 +122,12 @@ extension LoopStream {
     /// Returns false to have the connection closed, as do the others.
     func received(_ dial: Dial, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard dial === self.dial else { return false }
-        if self.late != nil { return self.receivedLate(dial, bytes) }
-        return self.handOver(bytes)
+        return self.take(bytes)
+    }
+
+    /// Takes bytes behind the answer's head; returns false when the connection is of no more use.
+    func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        self.late == nil ? self.handOver(bytes) : self.takeLate(bytes)
     }
 
     private func handOver(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -162,6 +171,11 @@ extension LoopStream {
     func receivedHead(_ dial: Dial, _ connection: OpaquePointer) -> Bool {
         guard dial === self.dial else { return false }
         let answer = UpgradeAnswer(connection)
+        // The library takes a body's length for an interim answer's too, and would read on after it.
+        if !self.request.isExchange, answer.isInterim ? !answer.hasBody : answer.error == nil {
+            self.takeOver(dial, connection, answer)
+            return false
+        }
         clws_clear_timeout(connection)
         guard !answer.isInterim else {
             self.late = LateAnswer(isExchange: self.request.isExchange)
@@ -170,7 +184,7 @@ extension LoopStream {
         return self.judge(answer)
     }
 
-    private func judge(_ answer: UpgradeAnswer) -> Bool {
+    func judge(_ answer: UpgradeAnswer) -> Bool {
         switch self.machine.received(answer) {
         case .open:
             self.isChunked = answer.isChunked
@@ -187,9 +201,9 @@ extension LoopStream {
     }
 
     /// Takes bytes behind an interim answer, which the library takes for its body.
-    private func receivedLate(_ dial: Dial, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    private func takeLate(_ bytes: UnsafeRawBufferPointer) -> Bool {
         self.late?.append(bytes)
-        while dial === self.dial {
+        while self.dial != nil || self.socket != nil {
             switch self.late?.next() ?? .more {
             case .more: return true
             case .head(let answer): guard self.judge(answer) else { return false }
@@ -249,7 +263,7 @@ extension LoopStream {
 // MARK: - Actions
 
 extension LoopStream {
-    private func act(_ action: StateMachine.OnDial) {
+    func act(_ action: StateMachine.OnDial) {
         switch action {
         case .dial(let address, let others):
             // As a job, because the library must not be entered again from within its own callbacks.
@@ -325,6 +339,10 @@ extension LoopStream {
     }
 
     func applyPause() {
+        if self.socket != nil {
+            self.watch()
+            return self.readOn()
+        }
         guard self.machine.isOpen || self.machine.isFinishing, let connection = self.dial?.connection else { return }
         lws_rx_flow_control(connection, self.isPaused ? 0 : 1)
     }
@@ -359,8 +377,9 @@ extension LoopStream {
         self.core.remove(self)
     }
 
-    /// Has the library close the connection; its last events are ignored.
+    /// Closes the connection, or has the library do it, whose last events are ignored.
     private func drop() {
+        self.closeSocket()
         if let connection = self.dial?.connection { clws_kill(connection) }
         self.dial = nil
         self.isChanceDue = false

@@ -48,19 +48,36 @@ struct Outbox {
 
     /// Gives a slice to the library.
     mutating func send(over connection: OpaquePointer) -> OnSend {
-        if self.next >= self.leaving.count { self.refill() }
-        let count = min(Self.slice, self.leaving.count - self.next)
         self.held = 0
-        if count > 0 {
-            let start = self.next
-            let result = self.leaving.withUnsafeMutableBufferPointer { bytes in
-                bytes.baseAddress.map { clws_write(connection, $0 + start, count) } ?? -1
-            }
-            guard result >= 0 else { return .failed }
-            self.next += count
-            // The library keeps the rest of a slice, and gives the next chance once that is gone.
-            if lws_partial_buffered(connection) != 0 { self.held = count }
+        let sent = self.sendSlice { bytes, count in clws_write(connection, bytes, count) < 0 ? nil : count }
+        guard let sent else { return .failed }
+        // The library keeps the rest of a slice, and gives the next chance once that is gone.
+        if sent > 0, lws_partial_buffered(connection) != 0 { self.held = sent }
+        return self.sent()
+    }
+
+    /// Sends a slice, as far as the system takes it.
+    mutating func send(over socket: OpenSocket) -> OnSend {
+        let sent = self.sendSlice { bytes, count in
+            var sent = 0
+            return clws_send(socket.descriptor, socket.tls, bytes, count, &sent) == .over ? nil : sent
         }
+        return sent == nil ? .failed : self.sent()
+    }
+
+    /// Has `write` send a slice; returns how many bytes it took, or nil when it failed.
+    private mutating func sendSlice(_ write: (UnsafeMutablePointer<UInt8>, Int) -> Int?) -> Int? {
+        if self.next >= self.leaving.count { self.refill() }
+        let (start, count) = (self.next, min(Self.slice, self.leaving.count - self.next))
+        guard count > 0 else { return 0 }
+        let sent = self.leaving.withUnsafeMutableBufferPointer { bytes in
+            bytes.baseAddress.flatMap { write($0 + start, count) }
+        }
+        self.next += sent ?? 0
+        return sent
+    }
+
+    private mutating func sent() -> OnSend {
         let pending = self.pendingBytes
         let isDrained = self.isAboveMark && pending <= self.lowWaterMark
         if isDrained { self.isAboveMark = false }

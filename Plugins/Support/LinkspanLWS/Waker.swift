@@ -3,25 +3,19 @@ internal import LinkspanRuntime
 
 /// Wakes a sleeping loop, from any thread, and never one that is going down.
 final class Waker: Sendable {
-    // Unchecked because other threads may hold this pointer, but only to pass it to `lws_cancel_service`.
-    private struct Context: @unchecked Sendable { let pointer: OpaquePointer }
+    /// Where the loop is woken, while it has a poller: between the loop, which closes it, and threads that wake it.
+    private let place = Lock<CInt?>(nil)
 
-    /// The loop's context while it lives: between the loop, which destroys it, and threads that wake it.
-    private let context = Lock<Context?>(nil)
+    func start(_ place: CInt) { self.place.withLock { $0 = place } }
 
-    func start(_ context: OpaquePointer) {
-        let context = Context(pointer: context)
-        self.context.withLock { $0 = context }
-    }
-
-    /// The library is called under the lock, or the context could be destroyed in between.
+    /// The system is called under the lock, or the number could be another descriptor's by then.
     func wake() {
-        self.context.withLock { context in
-            if let context { lws_cancel_service(context.pointer) }
+        self.place.withLock { place in
+            if let place { clws_poller_wake(place) }
         }
     }
 
     func stop() {
-        self.context.withLock { $0 = nil }
+        self.place.withLock { $0 = nil }
     }
 }

@@ -70,6 +70,15 @@ public final class HubPeer: @unchecked Sendable {
         self.deliver(.message(InboundMessage(event: event, payload: payload)))
     }
 
+    /// Sends an event with values to this client.
+    ///
+    /// - Throws: `LinkspanError` with code `encodingFailed`.
+    public func emit<each Argument: Encodable>(
+        _ event: String, _ arguments: repeat each Argument
+    ) throws(LinkspanError) {
+        self.emit(event, try Payload(repeat each arguments))
+    }
+
     /// Sends an event to this client and hears its reply.
     ///
     /// A client that goes away without a reply is not heard of again.
@@ -133,5 +142,12 @@ public struct HubMessage: Sendable {
     /// Answers the client; does nothing when it did not ask.
     public func reply(_ payload: Payload) {
         if let requestID { self.peer.reply(requestID, payload) }
+    }
+
+    /// Answers the client with values; does nothing when it did not ask.
+    ///
+    /// - Throws: `LinkspanError` with code `encodingFailed`.
+    public func reply<each Argument: Encodable>(_ arguments: repeat each Argument) throws(LinkspanError) {
+        self.reply(try Payload(repeat each arguments))
     }
 }

@@ -137,6 +137,21 @@ extension ConnectionCore {
     /// Gives a command its outcome.
     func finish(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
         if let call = self.commands.ended(command, outcome, effects: &self.effects) { self.tellStore(call) }
+        if command.isOfDelivery, self.hasStoreCalls {
+            self.recorded.append((command, outcome))
+        } else {
+            self.complete(command, outcome)
+        }
+    }
+
+    /// Completes the deliveries whose outcomes the store was told, so that what the app asks of it then comes behind that.
+    func completeRecorded() {
+        let recorded = self.recorded
+        self.recorded = []
+        self.makeTurn([]) { core in for (command, outcome) in recorded { core.complete(command, outcome) } }
+    }
+
+    private func complete(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
         self.probe?.finished(command, outcome)
         command.finish(outcome)
         for waiter in self.drains.ended(command.id) { self.awaitFlush(waiter) }

@@ -49,7 +49,10 @@ extension ConnectionCore {
     func formerSessionKnown(session: UInt64, _ result: Result<StoredSession?, any Error>) {
         guard self.commands.isCurrent(storeSession: session) else { return }
         let former = try? result.get()
-        if former != nil { self.machine.followsFormerSession() }
+        if former != nil {
+            self.machine.followsFormerSession()
+            self.router.followsFormerSession()
+        }
         if let attempt = self.sessions?.answered(former) { self.effects.append(attempt) }
         self.isResumptionStale = true
     }

@@ -57,6 +57,8 @@ final class ConnectionCore {
     var sessions: StoredSessions?
     /// What the store is asked at the end of the turn.
     private var storeCalls: [StoreCall] = []
+    /// Deliveries with the outcomes that the store is told at the end of the turn; they are completed behind that.
+    var recorded: [(Command, Result<Payload, LinkspanError>)] = []
     /// Rows and outcomes that the store has not committed yet.
     private var storeWrites = 0
     var isTraced: Bool
@@ -147,7 +149,8 @@ extension ConnectionCore {
             }
         }
         // Behind the turn: whatever the store's executor runs at once is not part of it.
-        if !self.storeCalls.isEmpty { self.handOverStoreCalls() }
+        if self.hasStoreCalls { self.handOverStoreCalls() }
+        if !self.recorded.isEmpty { self.completeRecorded() }
         if let executor = self.nextExecutor.take() { self.move(to: executor) }
     }
 
@@ -269,6 +272,9 @@ extension ConnectionCore {
         self.storeCalls.append(call)
         if call.isWrite { self.storeWrites += 1 }
     }
+
+    /// Whether the store is to be asked something at the end of the turn.
+    var hasStoreCalls: Bool { !self.storeCalls.isEmpty }
 
     /// Has the store asked on its own executor: all calls of a turn in one job, so that it can commit them together.
     private func handOverStoreCalls() {

@@ -180,7 +180,7 @@ extension Connection {
     /// Waits for one message of an event and reads its value; see ``next(_:timeout:)-(String,_)``.
     ///
     /// - Throws: ``LinkspanError``: `timedOut`, `released`, `cancelled`; `decodingFailed` for another shape.
-    public func next<Value, Reply>(
+    public func next<Value: Decodable, Reply>(
         _ event: Event<Value, Reply>, timeout: Duration? = nil
     ) async throws(LinkspanError) -> Value {
         try await self.next(event.name, timeout: timeout).decode(Value.self, coder: event.coder)
@@ -190,7 +190,7 @@ extension Connection {
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
-    public func once<Value, Reply>(
+    public func once<Value: Decodable, Reply>(
         _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.once(event.name) { message in

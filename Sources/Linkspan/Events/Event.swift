@@ -10,9 +10,10 @@
 /// let receipt = try await connection.request(.say, Line(text: "hello"))
 /// ```
 ///
-/// The value is the event's first argument, the reply is the first argument of the answer. `Data` inside either travels
-/// as binary. Use ``NoReply`` for an event that nobody answers.
-public struct Event<Value: Codable & Sendable, Reply: Codable & Sendable>: Sendable, Hashable {
+/// The value is the event's first argument, the reply is the first argument of the answer; ``Arguments`` stands for several.
+/// What is only sent has to be `Encodable`, what is only received `Decodable`. `Data` inside either travels as binary. Use
+/// ``NoReply`` for an event that nobody answers.
+public struct Event<Value: Sendable, Reply: Sendable>: Sendable, Hashable {
     /// The name on the wire.
     public let name: String
     /// The coder for the value and the reply.
@@ -42,7 +43,7 @@ extension Connection {
     /// Sends an event at most once; see ``send(_:_:volatile:compress:)``.
     ///
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
-    public func send<Value, Reply>(
+    public func send<Value: Encodable, Reply>(
         _ event: Event<Value, Reply>, _ value: Value, compress: Bool = true
     ) throws(LinkspanError) {
         try self.perform(
@@ -53,7 +54,7 @@ extension Connection {
     /// Sends an event at most once and waits for the reply.
     ///
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
-    public func request<Value, Reply>(
+    public func request<Value: Encodable, Reply: Decodable>(
         _ event: Event<Value, Reply>, _ value: Value, timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
         try Self.read(
@@ -66,7 +67,7 @@ extension Connection {
     ///
     /// - Throws: ``LinkspanError``; `decodingFailed` when the reply has another shape.
     @discardableResult
-    public func deliver<Value, Reply>(
+    public func deliver<Value: Encodable, Reply: Decodable>(
         _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, timeout: Duration? = nil,
         compress: Bool = true
     ) async throws(LinkspanError) -> Reply {
@@ -81,7 +82,7 @@ extension Connection {
     ///
     /// - Throws: ``LinkspanError``.
     @discardableResult
-    public func enqueue<Value, Reply>(
+    public func enqueue<Value: Encodable, Reply>(
         _ event: Event<Value, Reply>, _ value: Value, orderingKey: String? = nil, key: String? = nil,
         timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> DeliveryReceipt {
@@ -99,7 +100,7 @@ extension Connection {
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
-    public func on<Value, Reply>(
+    public func on<Value: Decodable, Reply>(
         _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Result<Value, LinkspanError>) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.on(event.name) { message in
@@ -107,32 +108,25 @@ extension Connection {
         }
     }
 
-    /// Answers the server's questions: calls `handler` with each value and sends back what it returns.
-    ///
-    /// A question of another shape is left unanswered.
-    ///
-    /// - Throws: ``LinkspanError`` with code `released`.
-    @discardableResult
-    public func answer<Value, Reply>(
-        _ event: Event<Value, Reply>, _ handler: @escaping @Sendable (Value) -> Reply
-    ) throws(LinkspanError) -> Subscription {
-        try self.on(event.name) { message in
-            guard message.wantsReply, let value = try? message.decode(Value.self, coder: event.coder) else { return }
-            guard let answer = try? Payload(handler(value), coder: event.coder) else { return }
-            message.reply(payload: answer)
-        }
-    }
-
     /// The values of an event as a sequence, a value of another shape as an error.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
-    public func values<Value, Reply>(
+    public func values<Value: Decodable, Reply>(
         _ event: Event<Value, Reply>, capacity: Int = 1_024, overflow: StreamOverflow = .dropOldest
     ) throws(LinkspanError) -> EventStream<Result<Value, LinkspanError>> {
         let stream = try self.events(event.name, capacity: capacity, overflow: overflow)
         return EventStream(queue: stream.queue) { entry in
             Result { () throws(LinkspanError) in try entry.message.decode(Value.self, coder: event.coder) }
         }
+    }
+
+    /// The values of an event without a key of its own; see ``values(_:capacity:overflow:)``.
+    ///
+    /// - Throws: ``LinkspanError`` with code `released`.
+    public func values<Value: Decodable & Sendable>(
+        _ event: String, as type: Value.Type, capacity: Int = 1_024, overflow: StreamOverflow = .dropOldest
+    ) throws(LinkspanError) -> EventStream<Result<Value, LinkspanError>> {
+        try self.values(Event<Value, NoReply>(event), capacity: capacity, overflow: overflow)
     }
 
     private static func read<Reply: Decodable>(

@@ -55,6 +55,8 @@ struct EventBacklog: Sendable {
 
     mutating func mark(_ continuity: Continuity) { self.end.mark(continuity) }
 
+    mutating func mark(_ hole: Hole) { self.end.merge(hole) }
+
     /// Notes a message that is not kept.
     mutating func miss() { self.end.missed += 1 }
 

@@ -51,6 +51,10 @@ final class EventRouter {
     private var heldBytes = 0
     /// Muted events, the first muted first.
     private var muted: Deque<String> = []
+    /// What has happened to the session of an earlier process, nil when there was none.
+    ///
+    /// An event's first listener goes on where that process was, so it is told, however late it comes.
+    private var former: EventBacklog.Hole?
     /// Listeners for one message that are about to get it, unless they are removed before.
     private var taken: Set<UInt64> = []
     private(set) var droppedCount: UInt64 = 0
@@ -99,8 +103,12 @@ extension EventRouter {
         }
     }
 
+    /// There was a session before that of the first link.
+    func followsFormerSession() { self.former = EventBacklog.Hole() }
+
     /// Tells every listener that wants to know of a mark.
     func route(_ mark: Continuity) {
+        self.former?.mark(mark)
         for (listener, event) in self.note(mark) where self.mayHear(listener, event) { listener.onMark?(mark) }
     }
 
@@ -177,6 +185,7 @@ extension EventRouter {
 
     private func hold(_ message: Message, _ known: Hold?) {
         let hold = known ?? Hold(message.event)
+        if known == nil, let former = self.former { hold.backlog.mark(former) }
         guard message.byteCount <= self.limits.bytes else {
             self.droppedCount += 1
             hold.backlog.miss()
@@ -223,6 +232,11 @@ extension EventRouter {
             for entry in hold.backlog.entries { self.heldBytes -= entry.message.byteCount }
             self.held.removeAll { $0 === hold }
             self.channels[event] = .replaying(hold.awaiting + [listener], hold.backlog)
+            return true
+        case nil where self.former?.isEmpty == false:
+            var backlog = EventBacklog()
+            if let former = self.former { backlog.mark(former) }
+            self.channels[event] = .replaying([listener], backlog)
             return true
         case .replaying, .live, .muted, nil:
             self.join(listener, event)

@@ -51,6 +51,11 @@ extension Payload {
             return try PayloadValue(text: self.elements, attachments: self.attachments)
                 .decode(type, isWhole: false, coder)
         }
+        // Several arguments, where the coder does not find the others by itself.
+        if index == 0, coder.usesFoundation || self.elements.isEmpty, type is any ArgumentList.Type {
+            let list = [UInt8(ascii: "[")] + self.elements + [UInt8(ascii: "]")]
+            return try PayloadValue(text: list[...], attachments: self.attachments).decode(type, isWhole: true, coder)
+        }
         guard let value = self[index] else {
             throw LinkspanError(.decodingFailed, "there is no argument \(index)")
         }
@@ -90,7 +95,7 @@ extension PayloadValue {
     /// Whether a type is read without the coder where its value has the usual form.
     @inline(__always)
     static func isQuick<Value>(_ type: Value.Type) -> Bool {
-        type == String.self || type == Int.self || type == Bool.self || type == Data.self
+        type == String.self || type == Int.self || type == Bool.self || type == Data.self || type == PayloadValue.self
     }
 
     /// The commonest types without the coder.
@@ -99,6 +104,7 @@ extension PayloadValue {
         case is String.Type: self.string as? Value
         case is Int.Type: self.int as? Value
         case is Bool.Type: self.bool as? Value
+        case is PayloadValue.Type: self as? Value
         case is Data.Type: self.blob.map { Data($0) } as? Value
         default: nil
         }
@@ -162,8 +168,6 @@ struct PayloadWriter {
             self.write(unsafeBitCast(value, to: Int.self))
         } else if Value.self == Bool.self {
             self.write(unsafeBitCast(value, to: Bool.self))
-        } else if Value.self == PayloadText.self {
-            self.write(unsafeBitCast(value, to: PayloadText.self))
         } else {
             try self.encode(value)
         }
@@ -187,13 +191,12 @@ struct PayloadWriter {
         self.elements.append(contentsOf: (flag ? "true" : "false").utf8)
     }
 
-    @usableFromInline
-    mutating func write(_ text: PayloadText) {
-        self.separate()
-        self.elements.append(contentsOf: text.json)
-    }
-
     private mutating func separate() { if !self.elements.isEmpty { self.elements.append(UInt8(ascii: ",")) } }
+
+    /// An empty list of arguments adds nothing.
+    private mutating func removeLastSeparator() {
+        if self.elements.last == UInt8(ascii: ",") { self.elements.removeLast() }
+    }
 
     @usableFromInline
     mutating func encode<Value: Encodable>(_ value: Value) throws(LinkspanError) {
@@ -201,9 +204,10 @@ struct PayloadWriter {
         do {
             guard !self.coder.usesFoundation else {
                 let written = try FoundationCoder.encode(value, behind: self.attachments, rules: self.coder.rules)
-                self.elements.append(contentsOf: written.text)
+                let isList = value is any ArgumentList
+                self.elements.append(contentsOf: isList ? written.text.dropFirst().dropLast() : written.text)
                 self.attachments = written.attachments
-                return
+                return self.removeLastSeparator()
             }
             // Handed over and back, so that the coder writes behind what is there.
             var (elements, attachments) = (self.elements, self.attachments)
@@ -211,36 +215,10 @@ struct PayloadWriter {
             if elements.isEmpty { elements.reserveCapacity(Self.initialCapacity) }
             let writer = JSONWriter(behind: elements, attachments: attachments, rules: self.coder.rules)
             (self.elements, self.attachments) = try writer.encode(value)
+            self.removeLastSeparator()
         } catch {
             throw LinkspanError(
                 .encodingFailed, "a \(Value.self) cannot be written as JSON", cause: error.withoutContents)
         }
-    }
-}
-
-/// JSON text that is sent as it is, as one argument.
-public struct PayloadText: Encodable, Sendable, Hashable {
-    let json: ArraySlice<UInt8>
-
-    /// Checks and wraps one JSON value.
-    ///
-    /// - Throws: ``LinkspanError`` with code `encodingFailed` when the text is not exactly one acceptable JSON value.
-    public init(_ json: String) throws(LinkspanError) {
-        let payload: Payload
-        do throws(LinkspanError) {
-            payload = try Payload(checking: Array(json.utf8)[...])
-        } catch {
-            throw LinkspanError(.encodingFailed, "the text is not JSON that can be sent", cause: error)
-        }
-        guard payload.values.count == 1 else {
-            throw LinkspanError(.encodingFailed, "the text holds \(payload.values.count) JSON values and not one")
-        }
-        self.json = payload.elements
-    }
-
-    /// Writes the text as a string, for other encoders than the SDK's own, which puts it in place unchanged.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(String(decoding: self.json, as: UTF8.self))
     }
 }

@@ -200,6 +200,24 @@ extension DeliveryStoreTests {
 
 extension DeliveryStoreTests {
     @Test
+    func `an outcome is in the store before the app gets it`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        let harness = try self.harness(store)
+        try harness.enter(.connected)
+        let found = Lock<[Bool]>([])
+        let note: @Sendable (Result<Payload, LinkspanError>) -> Void = { _ in
+            let isThere = store.rows.first { $0.key == "k" }?.outcome != nil
+            found.withLock { $0.append(isThere) }
+        }
+        let connection = harness.connection
+        try connection.perform(
+            Command(.deliver(orderingKey: "room"), event: "a", payload: .empty, key: "k", completion: note))
+        try connection.perform(Command(.outcome, event: "", payload: .empty, key: "k", completion: note))
+        harness.scheduler.settle()
+        #expect(found.withLock { $0 } == [true, true])
+    }
+
+    @Test
     func `deliveries are accepted while rows are loaded, and sent behind them`() throws {
         let store = MemoryDeliveryStore(executor: InlineExecutor())
         let first = try self.harness(store)

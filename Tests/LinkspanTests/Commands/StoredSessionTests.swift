@@ -52,6 +52,30 @@ struct StoredSessionTests {
     }
 
     @Test
+    func `the first listener of an event is told of the former session, also when the link was up before`() throws {
+        let store = MemoryDeliveryStore(executor: InlineExecutor())
+        try self.harness(store).enter(.connected)
+        let harness = try self.harness(self.next(store), .perfect)
+        try harness.enter(.connected)
+        harness.peers.first?.emit("held", .json("1"))
+        harness.scheduler.settle()
+        let gap = "\(Continuity.gap(.reconnected))"
+        for (event, expected) in [("held", [gap, "1"]), ("quiet", [gap]), ("quiet", [])] {
+            let heard = Lock<[String]>([])
+            try harness.connection.onItems(event) { item in
+                let text =
+                    switch item {
+                    case .continuity(let mark): "\(mark)"
+                    case .message(let message): String(decoding: message.payload.elements, as: UTF8.self)
+                    }
+                heard.withLock { $0.append(text) }
+            }
+            harness.scheduler.settle()
+            #expect(heard.withLock { $0 } == expected, "\(event)")
+        }
+    }
+
+    @Test
     func `the store is told at once, then once a second, and behind the listeners`() throws {
         let store = CountingStore()
         let harness = try self.harness(store)

@@ -93,12 +93,12 @@ struct PayloadCodableTests {
 
     @Test("JSON text is put in place unchanged")
     func rawText() throws {
-        let payload = try Payload(PayloadText(#" {"a": 1e2} "#), 2)
+        let payload = try Payload(PayloadValue(json: #" {"a": 1e2} "#), 2)
         #expect(payload[0]?["a"]?.double == 100)
         #expect(payload[1]?.int == 2)
         #expect(payload.values.count == 2)
         for bad in ["", "1,2", "{", "nope"] {
-            #expect(throws: LinkspanError.self) { try PayloadText(bad) }
+            #expect(throws: LinkspanError.self) { try PayloadValue(json: bad) }
         }
     }
 }

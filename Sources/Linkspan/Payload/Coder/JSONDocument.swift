@@ -19,6 +19,8 @@ final class JSONDocument {
     private(set) var tokens: UnsafeMutablePointer<JSONToken>
     let attachments: [ArraySlice<UInt8>]
     let rules: CodingRules
+    /// The text with what follows the value, as long as the call lasts; nil when nothing may follow it.
+    private var whole: UnsafeBufferPointer<UInt8>?
     private var isOwner = false
     /// For each array that a path led through: the element where it went on.
     private var steps: [Int: (ordinal: Int, element: Int)] = [:]
@@ -61,6 +63,7 @@ final class JSONDocument {
             var document = JSONDocument(
                 text: UnsafeBufferPointer(rebasing: text[..<end]), tokens: tape.tokens, attachments: attachments,
                 rules: rules)
+            if !isWhole { document.whole = text }
             defer {
                 if isKnownUniquelyReferenced(&document) {
                     tape.free()
@@ -77,8 +80,31 @@ final class JSONDocument {
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: self.text.count)
         _ = copy.initialize(from: self.text)
         self.text = UnsafeBufferPointer(copy)
+        self.whole = nil
         self.tokens = tokens
         self.isOwner = true
+    }
+}
+
+// MARK: - Raw values
+
+extension JSONDocument {
+    /// The value and all that follow it as the elements of one array; nil when the value is not the first of several.
+    func list<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value? {
+        guard index == 0, let whole = self.whole else { return nil }
+        let list = [UInt8(ascii: "[")] + whole + [UInt8(ascii: "]")]
+        return try list.withUnsafeBufferPointer {
+            try Self.decode(type, from: $0, isWhole: true, attachments: self.attachments, rules: self.rules)
+        }
+    }
+
+    /// The text of a value, in memory of its own.
+    func json(at index: Int) -> PayloadValue {
+        let start = Int(self.tokens[index].start)
+        var scanner = JSONScanner(maximumValues: .max)
+        // Scanned already, so that it has an end.
+        let end = (try? scanner.skipValue(self.text, from: start)) ?? self.text.count
+        return PayloadValue(text: Array(self.text[start..<end])[...], attachments: self.attachments)
     }
 }
 

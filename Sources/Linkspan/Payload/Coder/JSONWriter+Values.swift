@@ -64,9 +64,7 @@ extension JSONWriter {
             return JSONString.append(unsafeBitCast(value, to: URL.self).absoluteString, to: &self.text)
         }
         if type == Decimal.self { return try self.write(unsafeBitCast(value, to: Decimal.self)) }
-        if type == PayloadText.self {
-            return self.text.append(contentsOf: unsafeBitCast(value, to: PayloadText.self).json)
-        }
+        if type == PayloadValue.self { return self.write(json: unsafeBitCast(value, to: PayloadValue.self)) }
         try self.writeByItself(value)
     }
 
@@ -135,10 +133,47 @@ extension JSONWriter {
             guard self.baseDepth + self.levels.count < JSONScanner.maximumDepth else {
                 throw self.invalid(data, "more than \(JSONScanner.maximumDepth) levels")
             }
-            self.text.append(contentsOf: "{\"\(Attachment.flag)\":true,\"\(Attachment.number)\":".utf8)
-            NumberText.append(self.attach(Array(data)[...]), to: &self.text)
-            self.text.append(UInt8(ascii: "}"))
+            self.appendPlaceholder(of: self.attach(Array(data)[...]))
         }
+    }
+
+    /// Puts JSON text in place, and its blobs behind those that there are.
+    private func write(json value: PayloadValue) {
+        guard !value.attachments.isEmpty else { return self.text.append(contentsOf: value.text) }
+        var position = value.text.startIndex
+        while position < value.text.endIndex {
+            let byte = value.text[position]
+            guard byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "{") else {
+                self.text.append(byte)
+                position += 1
+                continue
+            }
+            let end = Self.end(in: value.text, from: position)
+            let part = PayloadValue(text: value.text[position..<end], attachments: value.attachments)
+            if byte == UInt8(ascii: "\"") {
+                self.text.append(contentsOf: part.text)
+                position = end
+            } else if let blob = part.blob {
+                self.appendPlaceholder(of: self.attach(blob))
+                position = end
+            } else {
+                self.text.append(byte)
+                position += 1
+            }
+        }
+    }
+
+    /// Where the value at a position ends.
+    private static func end(in text: ArraySlice<UInt8>, from position: Int) -> Int {
+        var scanner = JSONScanner(maximumValues: .max)
+        let end = text.withUnsafeBufferPointer { try? scanner.skipValue($0, from: position - text.startIndex) }
+        return end.map { text.startIndex + $0 } ?? text.endIndex
+    }
+
+    private func appendPlaceholder(of number: Int) {
+        self.text.append(contentsOf: "{\"\(Attachment.flag)\":true,\"\(Attachment.number)\":".utf8)
+        NumberText.append(number, to: &self.text)
+        self.text.append(UInt8(ascii: "}"))
     }
 
     private func attach(_ blob: ArraySlice<UInt8>) -> Int {
@@ -150,6 +185,19 @@ extension JSONWriter {
     @inline(never)
     private func invalid(_ value: Any, _ what: String) -> EncodingError {
         .invalidValue(value, .init(codingPath: self.codingPath(self.path.count), debugDescription: what))
+    }
+}
+
+extension JSONWriter {
+    /// Writes values with commas between and no brackets: the arguments of an event.
+    func write<each Value: Encodable>(arguments values: repeat each Value) throws {
+        self.isArgumentList = true
+        var count = 0
+        for value in repeat each values {
+            if count > 0 { self.text.append(UInt8(ascii: ",")) }
+            try self.write(value, under: PayloadKey.index(count))
+            count += 1
+        }
     }
 }
 

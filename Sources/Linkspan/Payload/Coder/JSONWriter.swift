@@ -19,6 +19,8 @@ final class JSONWriter {
     @exclusivity(unchecked) var levels: [Level] = []
     /// What stands in the text as a digit, in its order.
     @exclusivity(unchecked) private var inserts: [Insert] = []
+    /// Whether what was written is a list of arguments, which may be empty.
+    @exclusivity(unchecked) var isArgumentList = false
     /// What a method that cannot throw has found.
     private(set) var failure: EncodingError?
     @exclusivity(unchecked) private(set) var hasFailed = false
@@ -70,7 +72,7 @@ final class JSONWriter {
         defer { self.removeInserts() }
         let start = self.text.count
         try self.write(value)
-        guard self.text.count > start else {
+        guard self.text.count > start || self.isArgumentList else {
             throw EncodingError.invalidValue(
                 value, .init(codingPath: [], debugDescription: "Top-level \(Value.self) did not encode any values."))
         }
@@ -87,7 +89,7 @@ final class JSONWriter {
     private func finish() throws -> [UInt8] {
         if self.hasFailed, let failure = self.failure { throw failure }
         while !self.levels.isEmpty { self.close() }
-        if self.text.isEmpty { return Array("{}".utf8) }
+        if self.text.isEmpty { return self.isArgumentList ? [] : Array("{}".utf8) }
         guard !self.inserts.isEmpty else { return self.text }
         var whole: [UInt8] = []
         var end = 0

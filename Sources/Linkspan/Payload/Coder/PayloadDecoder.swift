@@ -65,6 +65,7 @@ extension JSONDocument {
         if type == Data.self { return unsafeBitCast(try self.data(at: index), to: type) }
         if type == URL.self { return unsafeBitCast(try self.url(at: index), to: type) }
         if type == Decimal.self { return unsafeBitCast(try self.decimal(at: index), to: type) }
+        if type == PayloadValue.self { return unsafeBitCast(self.json(at: index), to: type) }
         // The keys of a dictionary are data, which no conversion may touch.
         if !self.rules.keepsKeys, let dictionary = type as? any DecodableDictionary.Type,
             let value = try dictionary.read(from: self, at: index) as? Value

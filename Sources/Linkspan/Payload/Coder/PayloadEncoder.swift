@@ -8,6 +8,9 @@ struct PayloadEncoder: Encoder, SingleValueEncodingContainer {
     /// The levels around it.
     let level: Int
 
+    /// Whether this is the value that was given to the coder, and not inside another one.
+    var isOutermost: Bool { self.level == 0 && self.writer.outer == nil }
+
     var codingPath: [any CodingKey] { self.writer.codingPath(self.level) }
 
     var userInfo: [CodingUserInfoKey: Any] { self.writer.rules.userInfo }

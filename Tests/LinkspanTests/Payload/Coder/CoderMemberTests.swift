@@ -104,7 +104,7 @@ struct CoderMemberTests {
 
     @Test("JSON text is put in place unchanged inside a value too")
     func rawText() throws {
-        #expect(Self.text(try Payload(["a": PayloadText(#"{"n": 1e2}"#)])) == #"{"a":{"n": 1e2}}"#)
+        #expect(Self.text(try Payload(["a": PayloadValue(json: #"{"n": 1e2}"#)])) == #"{"a":{"n": 1e2}}"#)
     }
 
     // MARK: Limits

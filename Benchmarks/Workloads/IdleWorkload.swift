@@ -1,0 +1,81 @@
+import Foundation
+import Linkspan
+import LinkspanNetwork
+import LinkspanSocketIO
+import LinkspanWebSocket
+
+/// Requests over one Socket.IO connection, alone and among idle ones of the same loop, with the memory that those take.
+///
+/// `idle=N` for plain connections, `idle-tls=N` over TLS. The idle ones are raw WebSockets first, then Socket.IO.
+enum IdleWorkload {
+    private static let requests = 5_000
+    /// As many connections at a time as are opened at once.
+    private static let batch = 200
+
+    static func run(_ count: Int, server: EchoServer, isSecure: Bool) async throws {
+        for isRaw in [true, false] {
+            try await Self.run(count, isRaw: isRaw, server: server, isSecure: isSecure)
+        }
+    }
+
+    private static func run(_ count: Int, isRaw: Bool, server: EchoServer, isSecure: Bool) async throws {
+        let port = isSecure ? server.securePort : server.port
+        let tls = isSecure ? TLSPolicy(roots: .file(server.certificate)) : .system
+        let socketIO = SocketIOTransport(
+            .init {
+                $0.tls = tls
+                $0.isMultiplexed = false
+            })
+        let raw = WebSocketTransport(
+            .init {
+                $0.tls = tls
+                $0.codec = .binary
+            })
+        let http = isSecure ? "https" : "http"
+        let webSocket = isSecure ? "wss" : "ws"
+        let title = "\(isRaw ? "raw" : "sio")\(isSecure ? " tls" : "")"
+        let busy = try ConnectionBuilder("\(http)://127.0.0.1:\(port)/?n=busy").transport(socketIO).connect()
+        defer { busy.release() }
+        let alone = try await Self.measure(busy, "\(title) 0", server: server)
+        let before = ProcessUsage.residentBytes
+        var idle: [ConnectionHandler] = []
+        defer { for connection in idle { connection.release() } }
+        for start in stride(from: 0, to: count, by: Self.batch) {
+            let more = try (start..<min(start + Self.batch, count)).map { number in
+                isRaw
+                    ? try ConnectionBuilder("\(webSocket)://127.0.0.1:\(port)/raw?n=\(number)").transport(raw).connect()
+                    : try ConnectionBuilder("\(http)://127.0.0.1:\(port)/?n=\(number)").transport(socketIO).connect()
+            }
+            for connection in more { await Self.opening(of: connection) }
+            idle += more
+        }
+        let growth = ProcessUsage.residentBytes - before
+        let among = try await Self.measure(busy, "\(title) \(count)", server: server)
+        print(
+            String(
+                format: "%@: p50 among %d idle %.2f times that among none; %.1f KiB resident each", title, count,
+                among / alone, Double(growth) / Double(max(1, count)) / 1_024))
+    }
+
+    private static func opening(of connection: ConnectionHandler) async {
+        for await change in connection.stateChanges where change.to == .connected { return }
+    }
+
+    /// Returns the median of the requests' times, the best of three runs.
+    private static func measure(
+        _ connection: ConnectionHandler, _ name: String, server: EchoServer
+    ) async throws -> Duration {
+        var best: Duration?
+        for isMeasured in [false, true, true, true] {
+            let measurement = Measurement(server: server)
+            let latencies = await withCheckedContinuation { done in
+                Requests(connection, Self.requests, "x", done: done).next()
+            }
+            guard isMeasured else { continue }
+            measurement.report(name, messages: Self.requests, latencies: latencies)
+            let median = latencies.sorted()[latencies.count / 2]
+            best = min(best ?? median, median)
+        }
+        return best ?? .zero
+    }
+}

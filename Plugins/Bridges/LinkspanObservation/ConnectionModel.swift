@@ -1,0 +1,75 @@
+public import Linkspan
+internal import LinkspanRuntime
+public import Observation
+
+/// The status of a connection as a model that views observe.
+///
+/// ```swift
+/// @MainActor
+/// final class StatusLine {
+///     private let model: ConnectionModel
+///
+///     init(_ connection: ConnectionHandler) { self.model = ConnectionModel(connection) }
+///
+///     var text: String {
+///         self.model.state == .connected ? "Online" : "Offline, \(self.model.waitingCommands) waiting"
+///     }
+/// }
+/// ```
+///
+/// It belongs to the actor in whose code it is made, such as the main actor, and changes there alone. State and progress
+/// follow each change at once, the figures within an interval, and a view hears of nothing that stays the same.
+///
+/// The model keeps the connection. It stops following when its last reference goes.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
+@Observable
+public final class ConnectionModel {
+    /// The state.
+    public private(set) var state: ConnectionState
+    /// The activity inside the state.
+    public private(set) var progress: ConnectionProgress
+    /// Commands that wait to be sent or, for deliveries, to be answered.
+    public private(set) var waitingCommands: Int
+    /// The newest failure since the connection was last up.
+    public private(set) var lastError: LinkspanError?
+
+    /// The connection.
+    @ObservationIgnored public let connection: any Connection
+    @ObservationIgnored private let following: Following
+
+    /// Makes a model that follows a connection.
+    ///
+    /// - Parameters:
+    ///   - connection: the connection.
+    ///   - interval: how often the figures are looked at; they are not told by themselves.
+    ///   - isolation: the actor that the model belongs to.
+    public init(
+        _ connection: any Connection, figuresEvery interval: Duration = .seconds(1),
+        isolation: isolated any Actor = #isolation
+    ) {
+        let status = connection.status
+        self.connection = connection
+        self.state = status.state
+        self.progress = status.progress
+        self.waitingCommands = status.waitingCommands
+        self.lastError = status.lastError
+        let (changes, following) = Following.begin(connection, interval)
+        self.following = following
+        // No parent: the model follows as long as it lives, not as long as its maker.
+        Task { [weak self] in
+            _ = isolation
+            for await _ in changes { self?.refresh() }
+        }
+    }
+
+    deinit { self.following.end() }
+
+    /// Takes over what has changed; assignments of equal values would wake views.
+    private func refresh() {
+        let status = self.connection.status
+        if self.state != status.state { self.state = status.state }
+        if self.progress != status.progress { self.progress = status.progress }
+        if self.waitingCommands != status.waitingCommands { self.waitingCommands = status.waitingCommands }
+        if self.lastError?.description != status.lastError?.description { self.lastError = status.lastError }
+    }
+}

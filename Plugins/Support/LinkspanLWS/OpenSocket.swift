@@ -1,0 +1,26 @@
+internal import CLibwebsockets
+
+/// The socket of an open stream with its TLS session, if it has one.
+struct OpenSocket {
+    let descriptor: CInt
+    /// OpenSSL's session, nil without TLS.
+    let tls: OpaquePointer?
+    /// The events that the poller watches for.
+    var watched = CInt(clws_unwatched)
+    /// Whether TLS has to send before it can read on.
+    var readsWhenWritable = false
+    /// Whether the end of writing is yet to be said, because the system did not take it.
+    var isEndDue = false
+    /// Whether the connection has ended behind the bytes that were read last.
+    var isOver = false
+
+    init(_ descriptor: CInt, tls: OpaquePointer? = nil) {
+        self.descriptor = descriptor
+        self.tls = tls
+    }
+
+    /// Says that nothing more is sent; returns false when that has to be repeated.
+    func endWriting() -> Bool { clws_end_writing(self.descriptor, self.tls) }
+
+    func close() { clws_close(self.descriptor, self.tls) }
+}

@@ -1,0 +1,66 @@
+internal import CLibwebsockets
+
+/// An object that owns a descriptor which the loop watches.
+class Watched {
+    /// The descriptor is ready for these `clws_ready` events.
+    func ready(_ events: CInt) {}
+}
+
+/// Waits for readiness of the loop's descriptors: by epoll, or by kqueue where the system has that.
+///
+/// A look costs as much as there are descriptors that are ready, however many are watched.
+final class Poller {
+    /// The descriptors that were looked at so far, each time counted.
+    private(set) var lookCount = 0
+    private var raw: clws_poller
+    private let ready: UnsafeMutablePointer<clws_ready>
+
+    init?() {
+        var raw = clws_poller()
+        guard clws_poller_open(&raw) else { return nil }
+        self.raw = raw
+        self.ready = .allocate(capacity: Int(clws_ready_batch))
+    }
+
+    deinit { self.ready.deallocate() }
+
+    /// Gives the system's part back; no descriptor may be watched any more.
+    func close() { clws_poller_close(&self.raw) }
+
+    /// Its own descriptor, which can be read while something is ready.
+    var descriptor: CInt { self.raw.descriptor }
+
+    /// Where other threads wake it.
+    var wake: CInt { self.raw.wake }
+
+    /// Watches for `events` what was watched for `former`; returns false when the system has no memory for it.
+    ///
+    /// The owner must live until it is unwatched, and to the end of that turn.
+    func watch(_ descriptor: CInt, of owner: Watched, former: CInt, _ events: CInt) -> Bool {
+        clws_poller_watch(&self.raw, descriptor, Unmanaged.passUnretained(owner).toOpaque(), former, events)
+    }
+
+    /// Forgets a descriptor, which is about to be closed.
+    func unwatch(_ descriptor: CInt, former: CInt) { clws_poller_unwatch(&self.raw, descriptor, former) }
+
+    /// Waits until something is ready or the poller is woken, for a time at most, and tells the owners.
+    ///
+    /// - Parameter timeout: how long; nil for ever.
+    func wait(_ timeout: Duration?) {
+        let count = Int(clws_poller_wait(&self.raw, self.ready, timeout.map(Self.nanoseconds) ?? -1))
+        self.lookCount += count
+        for event in UnsafeBufferPointer(start: self.ready, count: count) {
+            guard let owner = event.owner else { continue }
+            Unmanaged<Watched>.fromOpaque(owner).takeUnretainedValue().ready(event.events)
+        }
+    }
+
+    /// The library has looked at descriptors of its own.
+    func noteLooks(_ count: Int) { self.lookCount += count }
+
+    private static func nanoseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        guard seconds < 1_000_000_000 else { return .max }
+        return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}
