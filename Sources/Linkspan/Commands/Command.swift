@@ -58,6 +58,7 @@ public struct Command: Sendable {
         var hasMadeKey = false
         var stage = Stage.waiting
         var isRestored = false
+        var replacing: String?
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
         var accepted: (@Sendable (DeliveryReceipt) -> Void)?
     }
@@ -72,6 +73,8 @@ public struct Command: Sendable {
     /// Its identity.
     public private(set) var id: ID
     private let form: Form
+    /// Whether it belongs together with the command before it, so that no pause comes between them.
+    var continuesBatch = false
     /// What a link is given; for a delivery without its number and its key.
     private(set) var message: OutboundMessage
     private var box: Box?
@@ -154,6 +157,15 @@ extension Command {
                 event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible), box: nil)
     }
 
+    /// Makes a command to be sent in the place of one that waits under the same key.
+    @usableFromInline
+    init(
+        replacing key: String?, event: String, payload: Payload, isVolatile: Bool = false, isCompressible: Bool = true
+    ) {
+        self.init(sending: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible)
+        if let key { self.replacing = key }
+    }
+
     /// Makes a command of a delivery that an earlier process left.
     init(restored delivery: StoredDelivery) {
         self.init(
@@ -202,6 +214,14 @@ extension Command {
         set { self.rest.key = newValue }
     }
 
+    /// The key under which it takes the place of a command that waits with the same key; nil for none.
+    ///
+    /// For sends alone.
+    public var replacing: String? {
+        get { self.box?.rest.replacing }
+        set { self.rest.replacing = newValue }
+    }
+
     /// Whether the SDK has made the key.
     var hasMadeKey: Bool { self.box?.rest.hasMadeKey ?? false }
 
@@ -234,6 +254,9 @@ extension Command {
 
     /// Whether it is a send without a time limit, whose outcome nobody asks for.
     var isPlain: Bool { self.form == .send && self.box == nil }
+
+    /// The key under which it replaces a waiting send.
+    var replacedKey: String? { self.form == .send ? self.replacing : nil }
 
     var isSend: Bool { self.form == .send }
 

@@ -53,7 +53,7 @@ struct CommandStateMachine: ~Copyable {
     private(set) var delivery: DeliveryOptions
     private var phase = Phase.down
     private var turn = Turn()
-    private var buffer: CommandBuffer
+    private(set) var buffer: CommandBuffer
     var queues: DeliveryQueues
     var ledger: DeliveryLedger
     private var awaited: [UInt64: Command] = [:]
@@ -291,8 +291,12 @@ extension CommandStateMachine {
             return nil
         }
         command.identify()
-        for dropped in try self.buffer.append(command, hasBeenTaken: hasBeenTaken) {
-            effects.append(dropped.fail(.bufferFull, .notSent, "was dropped for newer ones"))
+        if let former = self.buffer.replace(by: command) {
+            effects.append(former.fail(.cancelled, .notSent, "was replaced by a newer one"))
+        } else {
+            for dropped in try self.buffer.append(command, hasBeenTaken: hasBeenTaken) {
+                effects.append(dropped.fail(.bufferFull, .notSent, "was dropped for newer ones"))
+            }
         }
         if self.timeout(of: command) != nil || self.maxAge != nil {
             let made = made()
@@ -390,7 +394,8 @@ extension CommandStateMachine {
             self.phase = .open
             return nil
         }
-        guard self.turn.commands < self.pacing.commands, self.turn.bytes < self.pacing.bytes else {
+        let hasTurn = self.turn.commands < self.pacing.commands && self.turn.bytes < self.pacing.bytes
+        guard hasTurn || self.buffer.continuesBatch else {
             self.lastPause += 1
             self.phase = .pausing(number: self.lastPause)
             effects.append(.pauseFlush(self.lastPause, self.pacing.pause))
@@ -429,7 +434,11 @@ extension CommandStateMachine {
             var command = command
             command.identify()
             self.watchAge(of: command, made: now)
-            self.buffer.restore(command)
+            if let key = command.replacedKey, self.buffer.keys.contains(key) {
+                effects.append(command.fail(.cancelled, .notSent, "was replaced by a newer one"))
+            } else {
+                self.buffer.restore(command)
+            }
         }
         self.linkIsFull()
     }

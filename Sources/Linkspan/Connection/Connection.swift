@@ -18,6 +18,13 @@ public protocol Connection: AnyObject, Sendable {
     ///   good; the completion is then not called.
     func perform(_ command: consuming Command) throws(LinkspanError)
 
+    /// Takes commands that belong together, in order: all or none, in one turn of the connection.
+    ///
+    /// By default each is performed by itself; a wrapper hands the batch on.
+    ///
+    /// - Throws: what ``perform(_:)`` throws.
+    func perform(batch: [Command]) throws(LinkspanError)
+
     /// Gives up a command. Its completion gets code `cancelled`, unless it has ended already.
     func cancel(_ id: Command.ID)
 
@@ -79,12 +86,21 @@ extension Connection {
     ///   - arguments: its arguments; `Data` inside them travels as binary.
     ///   - volatile: whether it is dropped, without an error, when it cannot leave at once: for values that are useless when
     ///     late, such as the position of a cursor.
+    ///   - key: when a send with the same key waits, this one takes its place, and that one is cancelled: for values of which
+    ///     only the latest counts. Nil: it replaces nothing.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
     @inlinable
     public func send<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument, volatile: Bool = false, compress: Bool = true
+        _ event: String, _ arguments: repeat each Argument, volatile: Bool = false, replacing key: String? = nil,
+        compress: Bool = true
     ) throws(LinkspanError) {
+        guard key == nil else {
+            return try self.perform(
+                Command(
+                    replacing: key, event: event, payload: Payload(repeat each arguments), isVolatile: volatile,
+                    isCompressible: compress))
+        }
         try self.perform(
             Command(
                 sending: event, payload: Payload(repeat each arguments), isVolatile: volatile, isCompressible: compress)

@@ -12,6 +12,19 @@ extension ConnectionCore {
         try self.accept(command, hasBeenTaken: false) { self.now }
     }
 
+    /// Takes commands of a callback that belong together, if there is room for all.
+    ///
+    /// - Throws: `released`, `bufferFull`, `disconnected`.
+    func accept(_ batch: [Command]) throws(LinkspanError) {
+        guard self.commands.isOpen || self.commands.buffer.hasRoom(for: batch) else {
+            throw LinkspanError(
+                .bufferFull,
+                "a batch of \(batch.count) was refused: \(self.commands.buffer.count) commands are waiting",
+                certainty: .notSent)
+        }
+        for command in batch { try self.acceptArrived(command, made: nil) }
+    }
+
     /// Takes a command that was taken at the inbox, where there was room for it.
     ///
     /// - Parameters:

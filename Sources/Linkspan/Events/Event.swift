@@ -40,15 +40,16 @@ public struct Event<Value: Sendable, Reply: Sendable>: Sendable, Hashable {
 public struct NoReply: Codable, Sendable, Hashable {}
 
 extension Connection {
-    /// Sends an event at most once; see ``send(_:_:volatile:compress:)``.
+    /// Sends an event at most once; see ``send(_:_:volatile:replacing:compress:)``.
     ///
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
     public func send<Value: Encodable, Reply>(
-        _ event: Event<Value, Reply>, _ value: Value, compress: Bool = true
+        _ event: Event<Value, Reply>, _ value: Value, replacing key: String? = nil, compress: Bool = true
     ) throws(LinkspanError) {
         try self.perform(
             Command(
-                sending: event.name, payload: Payload(value, coder: event.coder), isCompressible: compress))
+                replacing: key, event: event.name, payload: Payload(value, coder: event.coder),
+                isCompressible: compress))
     }
 
     /// Sends an event at most once and waits for the reply.

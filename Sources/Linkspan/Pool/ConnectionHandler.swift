@@ -105,10 +105,20 @@ public final class ConnectionHandler: Connection {
 
     /// Takes a command; see ``Connection/perform(_:)``.
     public func perform(_ command: consuming Command) throws(LinkspanError) {
+        try self.checkTaking()
+        try self.connection.perform(consume command)
+    }
+
+    /// Takes commands that belong together; see ``Connection/perform(batch:)``.
+    public func perform(batch: [Command]) throws(LinkspanError) {
+        try self.checkTaking()
+        try self.connection.perform(batch: batch)
+    }
+
+    private func checkTaking() throws(LinkspanError) {
         guard !self.takesNoMore.isRaised else {
             throw LinkspanError(.released, "this handler has been released, or is being drained", certainty: .notSent)
         }
-        try self.connection.perform(consume command)
     }
 
     /// Gives up a command.
