@@ -14,7 +14,7 @@ extension Messaging {
     ///
     /// - Parameter difference: what to change about the plan that runs.
     /// - Throws: ``/Linkspan/LinkspanError``: `wrongState` while another change is made; else why the change failed, and whether
-    ///   the former plan runs on in full.
+    ///   the former plan is still in effect in full.
     public func apply(_ difference: PlanDifference) async throws(LinkspanError) {
         let (running, former) = try self.beginChange()
         var transaction = PlanTransaction(running, of: self)
@@ -95,8 +95,8 @@ extension Messaging {
     private static func explain(_ error: LinkspanError, _ failures: [String]) -> LinkspanError {
         let fate =
             failures.isEmpty
-            ? "the former plan runs on"
-            : "and what ran before could not be brought back in full: \(failures.joined(separator: "; "))"
+            ? "the former plan is still in effect"
+            : "and restoring the former plan failed: \(failures.joined(separator: "; "))"
         var told = error
         told.message = "the change of the plan failed: \(error.message); \(fate)"
         return told

@@ -20,7 +20,7 @@ extension ServiceFactory {
             "The lowest level that is written."),
         PluginOption(
             "families", .list, fallback: "connection, fault, registry", isHot: true,
-            "What is written: connection, fault, registry, authentication, buffer."),
+            "The families to log: connection, fault, registry, authentication, buffer."),
     ]
 }
 

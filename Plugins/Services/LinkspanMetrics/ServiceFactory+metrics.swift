@@ -17,7 +17,7 @@ extension ServiceFactory {
     }
 
     private static let metricsOptions = [
-        PluginOption("prefix", .text, fallback: "linkspan", isHot: true, "What the name of every metric begins with.")
+        PluginOption("prefix", .text, fallback: "linkspan", isHot: true, "The prefix of every metric's name.")
     ]
 }
 

@@ -11,7 +11,7 @@ extension ServiceFactory {
         options: [
             PluginOption(
                 "awayAfter", .seconds(1...86_400), fallback: "300", isHot: true,
-                "How long the user may do nothing before being away."),
+                "The time without activity after which the user is away."),
             PluginOption(
                 "event", .text, fallback: "presence", isHot: true, "The name of the event that announces the status."),
         ]

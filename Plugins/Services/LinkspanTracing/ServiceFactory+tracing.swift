@@ -18,7 +18,7 @@ extension ServiceFactory {
     private static let tracingOptions = [
         PluginOption(
             "spans", .list, fallback: "connect, send, request", isHot: true,
-            "What spans are made of: connect, send, request.")
+            "The subjects of spans: connect, send, request.")
     ]
 }
 

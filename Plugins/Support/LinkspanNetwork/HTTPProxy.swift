@@ -36,10 +36,10 @@ public struct HTTPProxy: Sendable, Hashable {
         do throws(LinkspanError) {
             url = try ConnectionURL(text.contains("://") ? text : "http://\(text)")
         } catch {
-            throw LinkspanError(.invalidConfiguration, "the proxy is not understood: \(error.message)")
+            throw LinkspanError(.invalidConfiguration, "the proxy is invalid: \(error.message)")
         }
         guard url.scheme == "http", url.path == "/", url.query == nil else {
-            throw LinkspanError(.invalidConfiguration, "a proxy is http://, a host and a port, and nothing more")
+            throw LinkspanError(.invalidConfiguration, "a proxy has the form http://host:port")
         }
         self.init(host: url.host, port: url.port, user: user, password: password)
     }

@@ -140,7 +140,7 @@ public struct WebSocketSession: Sendable {
     public mutating func fail(_ code: WebSocketProtocolError.Code, into output: inout [UInt8]) -> CloseEvent? {
         let message =
             code == .controlFlood
-            ? "the peer floods the connection with control frames" : "a message does not come to its end"
+            ? "the peer floods the connection with control frames" : "a message makes no progress"
         guard case .closed(let event, _)? = self.fail(WebSocketProtocolError(code, message), into: &output) else {
             return nil
         }

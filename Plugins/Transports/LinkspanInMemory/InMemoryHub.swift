@@ -53,7 +53,7 @@ public final class InMemoryHub: Sendable {
     public var peers: [HubPeer] { self.state.withLock { $0.peers.values.sorted { $0.id < $1.id } } }
 
     /// Drops every link and refuses new ones until ``restore()``, as if the network were gone.
-    public func cut(_ error: LinkspanError = LinkspanError(.connectionLost, "the hub is cut off")) {
+    public func cut(_ error: LinkspanError = LinkspanError(.connectionLost, "the hub is disconnected")) {
         self.work.perform {
             let peers = self.state.withLock { state in
                 state.outage = error

@@ -64,7 +64,7 @@ struct CommandBuffer: Sendable {
             guard self.limits.overflow != .refuse, let victim = self.removeVictim() else {
                 throw LinkspanError(
                     .bufferFull,
-                    "'\(command.event)' was refused: \(self.count) commands with \(self.byteCount) bytes are waiting",
+                    "'\(command.event)' refused: the buffer is full with \(self.count) commands, \(self.byteCount) bytes",
                     certainty: .notSent)
             }
             dropped.append(victim)

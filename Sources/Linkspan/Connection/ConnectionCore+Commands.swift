@@ -71,7 +71,7 @@ extension ConnectionCore {
 
     /// Ends a command for which there was no room on its way here.
     func drop(_ command: Command) {
-        self.effects.append(command.fail(.bufferFull, .notSent, "was dropped for newer ones"))
+        self.effects.append(command.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
     }
 
     func cancel(_ ids: Set<Command.ID>) { self.commands.cancel(ids, effects: &self.effects) }

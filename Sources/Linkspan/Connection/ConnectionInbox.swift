@@ -141,7 +141,7 @@ extension ConnectionInbox {
         greeting command: Command, epoch: UInt64, made: ContinuousClock.Instant, to core: CoreReference
     ) throws(LinkspanError) {
         guard self.state.withLock({ $0.greeting == epoch }) else {
-            throw LinkspanError(.disconnected, "the greeting of this link is over", certainty: .notSent)
+            throw LinkspanError(.disconnected, "the greeting of this link has ended", certainty: .notSent)
         }
         self.submit(.greeting(command, epoch: epoch, made: made), to: core)
     }
@@ -225,7 +225,7 @@ extension ConnectionInbox.State {
             let hasRoom = load.deliveries < limits.commands && load.deliveryBytes + size <= limits.bytes
             guard load.deliveries == 0 || hasRoom else {
                 throw LinkspanError(
-                    .bufferFull, "'\(command.event)' was refused: \(load.deliveries) deliveries are waiting",
+                    .bufferFull, "'\(command.event)' refused: \(load.deliveries) deliveries are waiting",
                     certainty: .notSent)
             }
             return nil
@@ -237,7 +237,7 @@ extension ConnectionInbox.State {
         guard self.limits.overflow != .refuse, !self.isOpen else {
             throw LinkspanError(
                 .bufferFull,
-                "'\(command.event)' was refused: \(load.commands) commands with \(load.bytes) bytes are waiting",
+                "'\(command.event)' refused: the buffer is full with \(load.commands) commands, \(load.bytes) bytes",
                 certainty: .notSent)
         }
         // The core drops from what waits there; here only what is on its way is bounded.

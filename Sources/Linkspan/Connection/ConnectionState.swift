@@ -65,7 +65,7 @@ public struct StateChange: Sendable {
 
     /// Why a state changed.
     public enum Reason: Sendable {
-        /// The app asked for it.
+        /// The app disconnected it.
         case requested
         /// The server has accepted us.
         case established(LinkInfo)

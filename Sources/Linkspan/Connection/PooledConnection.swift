@@ -196,7 +196,7 @@ extension ConnectionOptions {
         if self.store !== next.store { names.append("store") }
         guard names.isEmpty else {
             throw LinkspanError(
-                .conflictingOptions, "a connection keeps for life: \(names.joined(separator: ", "))")
+                .conflictingOptions, "these options of a connection cannot change: \(names.joined(separator: ", "))")
         }
     }
 }

@@ -154,16 +154,20 @@ extension Connection {
     public func next(_ event: String, timeout: Duration? = nil) async throws(LinkspanError) -> Message {
         let box = Promise<Result<Message, LinkspanError>>()
         let message = try self.once(event) { box.fulfill(.success($0.detached())) }
-        let end = self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
+        let end = self.onEnd {
+            box.fulfill(.failure(LinkspanError(.released, "the connection ended before '\(event)' arrived")))
+        }
         message.atEnd {
             // Taken off, unless that is because everything has ended: then this is called at once.
-            self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
-                .cancel()
-            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was called off")))
+            self.onEnd {
+                box.fulfill(.failure(LinkspanError(.released, "the connection ended before '\(event)' arrived")))
+            }
+            .cancel()
+            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was cancelled by off()")))
         }
         let timer = timeout.map { timeout in
             self.scheduler.schedule(at: self.scheduler.now + timeout) {
-                box.fulfill(.failure(LinkspanError(.timedOut, "no '\(event)' came in time")))
+                box.fulfill(.failure(LinkspanError(.timedOut, "'\(event)' did not arrive in time")))
             }
         }
         let result = await withTaskCancellationHandler {

@@ -10,7 +10,7 @@ extension ConnectionManager {
     ///   - options: all options; those that were not meant to change have to be given, too.
     /// - Returns: whether the connection is in this manager's pool.
     /// - Throws: ``LinkspanError`` with code `released` when the handler was released, `invalidConfiguration`, or
-    ///   `conflictingOptions` for what a connection keeps for life: its greeting, its store and the place of its
+    ///   `conflictingOptions` for what these options of a connection cannot change: its greeting, its store and the place of its
     ///   deliveries' keys.
     @discardableResult
     public func adjust(_ held: ConnectionHandler, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {

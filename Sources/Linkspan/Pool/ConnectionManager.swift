@@ -102,7 +102,7 @@ public final class ConnectionManager: Sendable {
         let (key, described) = (ConnectionPool.Key(configuration), configuration.described)
         if key.identity.isAnonymous, self.pool.withLock({ $0.hasAuthenticated(key.url) }) {
             self.options.logger.notice(
-                "Connecting without credentials where there is a connection with credentials",
+                "Connecting without credentials although another connection to the same URL has credentials",
                 metadata: ["url": "\(key.url)"])
         }
         while true {

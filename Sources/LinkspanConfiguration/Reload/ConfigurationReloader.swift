@@ -128,7 +128,8 @@ extension ConfigurationReloader {
         // Nobody empties a configuration to change it; what is empty is about to be written.
         if let file = self.sources.file, case .text(let text) = content, text.isEmpty, content != former.content {
             let problem = ConfigurationProblem(
-                .unreadableFile, Wording.shown(file, limit: 300), "is empty, so what runs was left as it is")
+                .unreadableFile, Wording.shown(file, limit: 300),
+                "is empty, so the former configuration is still in effect")
             throw ConfigurationError(problems: [problem])
         }
         return try self.loader.load(self.sources, content)
@@ -152,7 +153,7 @@ extension ConfigurationReloader.Outcome: CustomStringConvertible {
         case .applied(let difference) where difference.isEmpty: "configuration read: nothing changes"
         case .applied(let difference): "configuration changed:\n\(difference)"
         case .rejected(let error):
-            "configuration not changed, what runs goes on:" + error.problems.map { "\n \($0)" }.joined()
+            "configuration not changed, the former one is still in effect:" + error.problems.map { "\n \($0)" }.joined()
         case .failed(let error): "configuration not changed: \(error.message)"
         }
     }

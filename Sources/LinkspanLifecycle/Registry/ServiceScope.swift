@@ -66,7 +66,7 @@ public struct ServiceScope: Sendable {
 
     private func live() throws(RegistryError) -> RegistryCore {
         guard !self.isAbandoned, let core = self.core.object else {
-            throw RegistryError(code: .abandoned, message: "a call to \(self.path) was given up", paths: [self.path])
+            throw RegistryError(code: .abandoned, message: "a call to \(self.path) was abandoned", paths: [self.path])
         }
         return core
     }

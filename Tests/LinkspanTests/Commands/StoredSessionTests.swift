@@ -52,7 +52,7 @@ struct StoredSessionTests {
     }
 
     @Test
-    func `the store is told at once, then once a second, and behind the listeners`() throws {
+    func `the store is updated at once, then once a second, after the listeners`() throws {
         let store = CountingStore()
         let harness = try self.harness(store)
         try harness.enter(.connected)

@@ -291,7 +291,7 @@ extension WebSocketChannel {
         else { return nil }
         return .stream(
             ByteStreamError(
-                .refusedAfterUpgrade, "the server answered with status \(status) behind its agreement to the upgrade",
+                .refusedAfterUpgrade, "the server answered with status \(status) after it accepted the upgrade",
                 status: status))
     }
 
