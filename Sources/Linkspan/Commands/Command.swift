@@ -31,7 +31,7 @@ public struct Command: Sendable {
     public enum Stage: Sendable, Hashable {
         /// It waits and has not been sent.
         case waiting
-        /// It was sent, over a link that is gone, and waits to be sent again.
+        /// It was sent over a lost link and waits to be sent again.
         case interrupted
         /// It was sent, and its reply is awaited.
         case underWay
@@ -104,13 +104,13 @@ extension Command {
     /// Makes a command.
     ///
     /// - Parameters:
-    ///   - kind: what is promised.
+    ///   - kind: the delivery semantics.
     ///   - event: the name of the event.
     ///   - payload: the arguments.
     ///   - timeout: how long it may take altogether; nil for no limit, or for a request for
     ///     ``ConnectionOptions/replyTimeout``.
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
-    ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
+    ///   - key: the idempotency key of a delivery; nil for a generated one.
     ///   - isCompressible: whether it may be compressed, where client and server have agreed on compression.
     ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
     ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
@@ -271,8 +271,8 @@ extension Command {
     /// Whether somebody asks for a receipt.
     var wantsReceipt: Bool { self.box?.rest.accepted != nil }
 
-    /// Whether a connection that has failed for good refuses it: volatile commands are left out in silence, as always, and
-    /// deliveries may be kept.
+    /// Whether a connection that has failed for good refuses it: volatile commands are left out in silence, as always,
+    /// and deliveries may be kept.
     func isRefused(keepingDeliveries keepsDeliveries: Bool) -> Bool {
         !self.isVolatile && !(self.isOfDelivery && keepsDeliveries)
     }
@@ -285,7 +285,7 @@ extension Command {
 
     package var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 
-    /// Tells the caller what became of the command.
+    /// Reports the outcome of the command to its caller.
     ///
     /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all
     /// locks.

@@ -15,7 +15,7 @@ public struct ConnectionBuilder: Sendable {
     /// Begins with an endpoint.
     public init(_ url: String) { self.url = url }
 
-    /// Chooses what carries the traffic.
+    /// Sets the transport.
     public func transport(_ transport: some Transport) -> WithTransport {
         WithTransport(url: self.url, transport: transport)
     }
@@ -35,7 +35,7 @@ public struct ConnectionBuilder: Sendable {
 
         /// Says where credentials come from.
         ///
-        /// Without this step there are none.
+        /// Without this step the connection has no credentials.
         public func credentials(_ source: CredentialSource) -> Self {
             var next = self
             next.source = source

@@ -3,7 +3,7 @@
 /// Two holders of one pooled connection must agree on all of it. Values are compared by content; a ``RetryPolicy`` made
 /// of a closure, a ``Greeting`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
 public struct ConnectionOptions: Sendable {
-    /// Bounds of what may wait while the connection is down.
+    /// Limits for the commands that wait while the connection is down.
     ///
     /// Default 1,000 commands, 4 MiB, refuse.
     public var buffer = BufferLimits()
@@ -50,7 +50,7 @@ public struct ConnectionOptions: Sendable {
     /// The time listeners may occupy the connection's executor before a warning is logged, once for each event.
     ///
     /// Default 100 ms. An executor is shared: over the network by all connections of the transport's
-    /// loop, which neither read nor send meanwhile. A sequence has a task of its own and holds up nobody.
+    /// loop, which neither read nor send meanwhile. A sequence has a task of its own and delays no other connection.
     public var slowListener = Duration.milliseconds(100)
     /// The number of latest frames remembered for ``ConnectionStatus/description``: names, sizes and times, never
     /// contents.

@@ -35,7 +35,7 @@ public struct ConnectionStatus: Sendable {
     /// How many changes are remembered.
     static let historyLimit = 32
 
-    /// Makes a status, for those who write a ``Connection`` of their own; what has a default can be set afterwards.
+    /// Makes a status, for implementations of ``Connection``; the other properties can be set afterwards.
     public init(url: ConnectionURL, state: ConnectionState, progress: ConnectionProgress = .idle) {
         self.url = url
         self.state = state

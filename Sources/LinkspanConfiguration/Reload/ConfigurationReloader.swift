@@ -49,8 +49,8 @@ public actor ConfigurationReloader {
     ///   - loader: reads the configuration.
     ///   - sources: where the running plan came from, and where changes are looked for.
     ///   - running: the plan that runs.
-    ///   - messaging: what runs it.
-    ///   - interval: the time between two looks at the file.
+    ///   - messaging: the facade that runs it.
+    ///   - interval: the time between two checks of the file.
     ///   - scheduler: the clock.
     ///   - prepare: changes every plan that was loaded, such as an app does in code before it starts one.
     public init(
@@ -70,7 +70,7 @@ public actor ConfigurationReloader {
         self.watch = FileWatch(known: running.content)
     }
 
-    /// Asks for a look at all sources now, which ends in an outcome whether or not anything has changed.
+    /// Checks all sources now, which ends in an outcome whether or not anything has changed.
     ///
     /// For a signal such as SIGHUP, or a button. The file is taken as it is.
     public nonisolated func reload() { self.occasion.yield(.requested) }

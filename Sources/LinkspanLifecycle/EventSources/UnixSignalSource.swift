@@ -41,7 +41,7 @@ public struct UnixSignalSource: EventSource {
     private let signals: Set<Signal>
     private let grace: Duration?
 
-    /// Makes a source for `signals`; `grace` is what the supervisor is known to wait before it kills.
+    /// Makes a source for `signals`; `grace` is the time the supervisor waits before it kills the process.
     public init(_ signals: Set<Signal> = [.terminate, .interrupt], grace: Duration? = nil) {
         self.signals = signals
         self.grace = grace

@@ -28,7 +28,7 @@ public struct ServiceScope: Sendable {
         return scope
     }
 
-    /// Whether the registry has given this call up; what it does no longer counts.
+    /// Whether the registry has abandoned this call; its result is ignored.
     public var isAbandoned: Bool { self.call.isAbandoned }
 
     /// Emits an event that names the one being handled as its cause.

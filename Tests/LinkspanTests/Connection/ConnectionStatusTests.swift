@@ -125,7 +125,7 @@ struct DiagnosisTests {
             (.disconnected, .idle, "connect() starts an attempt."),
             (.reconnecting, .obtainingCredentials(attempt: 2), "Attempt 2 waits for credentials."),
             (.reconnecting, .opening(attempt: 2), "Attempt 2 is under way."),
-            (.released, .idle, "cannot be used any more."),
+            (.released, .idle, "cannot be used again."),
         ])
     func `it ends with what happens next`(
         state: ConnectionState, progress: ConnectionProgress, end: String
