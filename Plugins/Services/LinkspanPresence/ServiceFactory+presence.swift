@@ -2,7 +2,7 @@ public import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
-    /// The service `presence`, which tells the server whether the user is there; see ``PresenceService``.
+    /// The service `presence`, which announces the user's status to the server; see ``PresenceService``.
     ///
     /// Its options are `awayAfter`, how long the user may do nothing before being away, 300 s by default; and `event`,
     /// the name of the event that announces it, `presence` by default.

@@ -5,7 +5,7 @@ public import LinkspanWebSocketProtocol
 public protocol NetworkConfiguration {
     /// The rules for verifying servers, and the client certificate.
     var tls: TLSPolicy { get set }
-    /// The proxy to go through; nil for none.
+    /// The HTTP proxy; nil for none.
     var proxy: HTTPProxy? { get set }
     /// Whether and how messages are compressed; nil for not at all.
     var compression: WebSocketCompression? { get set }

@@ -40,13 +40,13 @@ public final class InMemoryHub: Sendable {
 
     /// Makes a hub without clients.
     ///
-    /// - Parameter executor: where it lives; one of its own by default.
+    /// - Parameter executor: its executor; one of its own by default.
     public init(executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.memory")) {
         self.executor = executor
         self.work = HubWork(executor: executor)
     }
 
-    /// Sets what is done for each new client, before its link opens.
+    /// Sets the handler for each new client, called before its link opens.
     public func onConnect(_ handler: @escaping ConnectHandler) { self.state.withLock { $0.handler = handler } }
 
     /// The clients that are connected, in the order in which they came.

@@ -2,7 +2,7 @@ public import Linkspan
 
 /// No envelope at all: every binary message is the one blob of an event with a fixed name, both ways.
 ///
-/// For servers that speak a binary format of their own. Replies cannot be told apart, so requests are refused.
+/// For servers that speak a binary format of their own. Replies cannot be recognised, so requests are refused.
 public struct BinaryEnvelopeCodec: EnvelopeCodec {
     /// `binary`.
     public let name = "binary"

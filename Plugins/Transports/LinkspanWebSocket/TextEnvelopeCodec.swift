@@ -2,7 +2,7 @@ public import Linkspan
 
 /// No envelope at all: every text message is the one string of an event with a fixed name, both ways.
 ///
-/// For servers that speak a text format of their own. Replies cannot be told apart, so requests are refused.
+/// For servers that speak a text format of their own. Replies cannot be recognised, so requests are refused.
 public struct TextEnvelopeCodec: EnvelopeCodec {
     /// `text`.
     public let name = "text"
