@@ -4,7 +4,7 @@ import ArgumentParser
 @available(macOS 15, *)
 struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "chat", abstract: "A chat that shows what Linkspan does.",
+        commandName: "chat", abstract: "A chat for the terminal, on Linkspan.",
         subcommands: [DemoCommand.self, JoinCommand.self, ServeCommand.self, ConfigCommand.self, OutboxCommand.self])
 }
 

@@ -7,7 +7,7 @@ import LinkspanInMemory
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows in some seconds what the SDK does; needs nothing running.",
+        abstract: "A tour of the SDK in some seconds, without any server.",
         discussion: """
             Two people talk: through a hub inside this process, then to a server on this machine over Socket.IO and raw \
             WebSockets. Each time the link drops, both keep typing, it comes back, and everything arrives in order. At last \
@@ -30,7 +30,7 @@ struct DemoCommand: AsyncParsableCommand {
             return first
         }
         guard isComplete else {
-            LineOutput.complain("the demo did not get through; this should not happen")
+            LineOutput.complain("the demo failed; please report it")
             throw ExitCode.failure
         }
     }

@@ -51,7 +51,7 @@ struct DemoTour {
         LineOutput.show(
             arrived == all
                 ? "\(all) lines were typed while the link was down; \(all) arrived, in order, without a line of code for it."
-                : "Something was lost or out of order: \(arrived) of \(all) lines arrived as they should.")
+                : "Lines were lost or out of order: \(arrived) of \(all) arrived in order.")
         return arrived == all
     }
 

@@ -10,14 +10,14 @@ struct JoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Joins a room: lines from standard input go to it.",
         discussion: """
-            At a terminal the chat is interactive: /help tells what there is. With a pipe or a file at either side, \
+            At a terminal the chat is interactive: /help lists the commands. With a pipe or a file at either side, \
             lines go in and out as they are. \
-            Lines that begin with "* " tell of people and of the connection. Typing goes on while the connection is \
-            down; what was typed arrives in order when it is back. At the end of input the chat waits until everything \
-            is confirmed.
+            Lines that begin with "* " report people and the state of the connection. Input is accepted while the \
+            connection is down, and arrives in order when it is back. At the end of input the chat waits for all \
+            confirmations.
             """)
 
-    @Option(help: "Who you are.")
+    @Option(help: "Your name.")
     var name: String
 
     @Option(help: "The room to join.")
@@ -25,13 +25,13 @@ struct JoinCommand: AsyncParsableCommand {
 
     @OptionGroup var flags: ConfigurationFlags
 
-    @Option(help: "A file in which lines wait until they are delivered, even if the chat is killed.")
+    @Option(help: "A file that keeps lines until they are delivered, even if the chat is killed.")
     var outbox: String?
 
     @Flag(help: "Follows the configuration file while it runs.")
     var watch = false
 
-    @Option(help: "Seconds to wait at the end of input until everything is confirmed.")
+    @Option(help: "Seconds to wait at the end of input for confirmations.")
     var drain = 10.0
 
     func validate() throws {

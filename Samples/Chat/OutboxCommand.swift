@@ -6,13 +6,13 @@ import LinkspanOutbox
 @available(macOS 15, *)
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "outbox", abstract: "Lists what is in an outbox, has it sent again, or erases it.",
+        commandName: "outbox", abstract: "Lists, retries and erases the lines of an outbox.",
         subcommands: [List.self, Retry.self, Erase.self])
 
     /// `chat outbox list FILE`.
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists all rows, the oldest first; also while a chat has the file open.")
+            abstract: "Lists all lines, the oldest first; works while a chat has the file open.")
 
         @Argument(help: "The file.") var file: String
 
@@ -32,7 +32,7 @@ struct OutboxCommand: AsyncParsableCommand {
     /// `chat outbox retry FILE KEY …`.
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Has lines wait again that ended without reaching the server; the next chat sends them.")
+            abstract: "Queues lines again that failed; the next chat sends them.")
 
         @Argument(help: "The file.") var file: String
         @Argument(help: "The keys of the lines, as listed.") var keys: [String]
@@ -46,7 +46,7 @@ struct OutboxCommand: AsyncParsableCommand {
 
     /// `chat outbox erase FILE KEY …`.
     struct Erase: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Erases lines, whether they wait or not.")
+        static let configuration = CommandConfiguration(abstract: "Erases lines, waiting or not.")
 
         @Argument(help: "The file.") var file: String
         @Argument(help: "The keys of the lines, as listed.") var keys: [String]
@@ -81,7 +81,7 @@ struct OutboxCommand: AsyncParsableCommand {
             throw ExitCode.failure
         }
         guard missing.isEmpty else {
-            LineOutput.complain("nothing to do for \(missing.joined(separator: ", "))")
+            LineOutput.complain("no such line, or not in a state for this: \(missing.joined(separator: ", "))")
             throw ExitCode.failure
         }
     }

@@ -7,15 +7,15 @@ import LinkspanDevServer
 @available(macOS 15, *)
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serves the chat, over Socket.IO and raw WebSockets at one port.",
+        commandName: "serve", abstract: "Serves the chat over Socket.IO and raw WebSocket, at one port.",
         discussion: """
-            Keeps what is said for as long as it runs. Lines on standard input make things go wrong: drop, stall on, \
-            stall off, kick NAME, refuse on, refuse off, restart SECONDS. Ends with SIGINT or SIGTERM.
+            Keeps the history while it runs. Lines on standard input cause faults: drop, stall on, stall off, \
+            kick NAME, refuse on, refuse off, restart SECONDS. Ends with SIGINT or SIGTERM.
 
             Web pages of other sites are refused, and so are requests under a name that is not the server's.
             """)
 
-    @Option(help: "The port; 0 for any that is free.")
+    @Option(help: "The port; 0 for any free one.")
     var port = 3000
 
     @Option(help: "The numeric address to listen at.")
@@ -65,7 +65,7 @@ struct ServeCommand: AsyncParsableCommand {
     private static func obey(_ chat: ChatHub, _ server: DevServer) async {
         for await line in LineInput.lines() where !line.isEmpty {
             guard let fault = ServerFault(line) else {
-                LineOutput.complain("there are: drop, stall on|off, kick NAME, refuse on|off, restart SECONDS")
+                LineOutput.complain("unknown fault; use drop, stall on|off, kick NAME, refuse on|off, restart SECONDS")
                 continue
             }
             await fault.apply(to: server, chat)

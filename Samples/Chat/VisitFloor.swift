@@ -140,7 +140,7 @@ extension VisitFloor {
         guard let presence = self.presence else {
             throw ChatRefusal(sentence: "the service 'presence' is not among linkspan.services.enabled")
         }
-        guard let room = self.visit.visitor.room else { throw ChatRefusal(sentence: "you are in no room") }
+        guard let room = self.visit.visitor.room else { throw ChatRefusal(sentence: "you are not in a room") }
         return try await Self.refusing { () async throws(LinkspanError) in try await presence.who(in: room) }
     }
 
@@ -203,7 +203,7 @@ extension VisitFloor {
 
     func outbox() async throws(ChatRefusal) -> String {
         guard let outbox = self.visit.outbox else {
-            throw ChatRefusal(sentence: "there is no outbox: start with --outbox FILE")
+            throw ChatRefusal(sentence: "no outbox: start with --outbox FILE")
         }
         do throws(OutboxError) {
             let waiting = try await outbox.entries().filter { $0.fate == nil }

@@ -72,8 +72,8 @@ extension LinkspanError.Code {
 
     // MARK: Fates of commands
 
-    /// There is no room: the overflow rule of the offline buffer refuses this command or dropped it, or a stream ended rather
-    /// than drop a message.
+    /// There is no room: the overflow rule of the offline buffer refuses this command or dropped it, or a stream ended
+    /// rather than drop a message.
     public static let bufferFull = Self(rawValue: "bufferFull")
     /// The command's time ran out: no answer came, or it waited in the buffer for too long.
     public static let timedOut = Self(rawValue: "timedOut")
@@ -83,20 +83,21 @@ extension LinkspanError.Code {
     public static let disconnected = Self(rawValue: "disconnected")
     /// The connection was released.
     public static let released = Self(rawValue: "released")
-    /// The credential source of the connection was logged out; see ``ConnectionManager/logOut(_:keepingDeliveries:within:)``.
+    /// The credential source of the connection was logged out; see
+    /// ``ConnectionManager/logOut(_:keepingDeliveries:within:)``.
     public static let loggedOut = Self(rawValue: "loggedOut")
-    /// A delivery could not be stored, and was refused; or there is none with the key that was asked for.
+    /// A delivery could not be stored and was refused, or no delivery has the requested key.
     public static let notKept = Self(rawValue: "notKept")
     /// The message is larger than the limit.
     public static let messageTooLarge = Self(rawValue: "messageTooLarge")
 
     // MARK: Ends of links
 
-    /// The network failed: refused, unreachable, reset, closed without a word.
+    /// The network failed: connection refused, host unreachable, reset, or closed without a message.
     public static let connectionLost = Self(rawValue: "connectionLost")
     /// The app's ``Greeting`` over a new link failed.
     public static let greetingFailed = Self(rawValue: "greetingFailed")
-    /// The network path is said to be gone, so the link was dropped without waiting for its end.
+    /// The network path was reported lost, so the link was dropped without waiting for its end.
     public static let pathLost = Self(rawValue: "pathLost")
     /// The app has been in the background for a while, so the link was closed until it comes back.
     public static let suspended = Self(rawValue: "suspended")
@@ -112,12 +113,12 @@ extension LinkspanError.Code {
     ///
     /// Only with ``StreamOverflow/pause``.
     public static let slowConsumer = Self(rawValue: "slowConsumer")
-    /// The peer sent something that the protocol does not allow, or more than this side accepts: the message tells which.
+    /// The peer violated the protocol or exceeded a limit; the message tells which.
     public static let protocolViolation = Self(rawValue: "protocolViolation")
     /// The peer ended the link because of a message: it is too large for the peer, or of a kind that it does not take.
     ///
-    /// Of a delivery: it ended its link in this way a second time, or ``DeliveryOptions/replies`` reads a refusal in its
-    /// reply. It is not sent again.
+    /// Of a delivery: it ended its link in this way a second time, or ``DeliveryOptions/replies`` reads a refusal in
+    /// its reply. It is not sent again.
     public static let messageRefused = Self(rawValue: "messageRefused")
     /// The server has asked for a delivery to come later once too often; see ``DeliveryOptions/refusals``.
     public static let setAside = Self(rawValue: "setAside")

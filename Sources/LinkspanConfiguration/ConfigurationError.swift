@@ -56,7 +56,7 @@ public struct ConfigurationProblem: Sendable, Hashable {
         case syntax
         /// Nobody knows the key, or the transport or service that is named.
         case unknownName
-        /// The value is not what the key takes.
+        /// The value does not have the key's type or range.
         case wrongValue
         /// The key must be given and is not.
         case missing

@@ -23,7 +23,7 @@ public struct ConfigurationLoader: Sendable {
     private let schema: Schema
     private let spelling: Spelling
 
-    /// Makes a loader for what `catalog` holds.
+    /// Makes a loader for the transports and services of `catalog`.
     public init(catalog: Catalog) {
         self.catalog = catalog
         self.schema = Schema(catalog)
@@ -38,7 +38,7 @@ public struct ConfigurationLoader: Sendable {
     ///   - arguments: a command line, in which `--linkspan-transport-adapter=…` and the like are looked at and all
     ///     others are not.
     ///   - overrides: values from flags of the app; of two for one key, the last one wins.
-    ///   - defaults: what the app wants where nobody says otherwise; weaker than the file.
+    ///   - defaults: defaults of the app; weaker than the file.
     /// - Returns: the plan, made and not started, with the origin of each value.
     /// - Throws: ``ConfigurationError`` with everything that is wrong in any of the sources.
     public func load(
@@ -81,7 +81,7 @@ public struct ConfigurationLoader: Sendable {
         return plan
     }
 
-    /// Tells what is wrong with a key, with the nearest known name.
+    /// Describes the problem with a key, with the nearest known name.
     ///
     /// - Parameter path: the key, such as `transport.adapter`; the root `linkspan.` may be left out.
     /// - Returns: the problem; nil for a key that may be given.

@@ -23,14 +23,15 @@ public struct LoadedPlan: Sendable {
     /// What stood in the file; nil without one.
     var content: FileLook.Content?
 
-    /// Tells what holds for a key and why, or nil for a key that nobody declares; the root `linkspan.` may be left out.
+    /// Returns the setting of a key with its origin, or nil for an undeclared key; the root `linkspan.` may be left
+    /// out.
     public func explain(_ path: String) -> Setting? {
         let full = "linkspan.\(ConfigurationPath.withoutRoot(path))"
         return self.settings.first { $0.path == full }
     }
 }
 
-/// A declared key, what holds for it, and why.
+/// A declared key with its value and the value's origin.
 public struct Setting: Sendable, Hashable {
     /// The full key, such as `linkspan.transport.adapter`.
     public let path: String

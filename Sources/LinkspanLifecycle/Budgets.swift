@@ -46,6 +46,6 @@ public enum Health: Sendable, Hashable {
     case healthy
     /// Working in part; the text names the missing part.
     case degraded(String)
-    /// Not working; the text says why.
+    /// Not working; the text is the reason.
     case unhealthy(String)
 }

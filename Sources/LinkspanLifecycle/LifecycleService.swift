@@ -1,6 +1,6 @@
 /// A part of an application that follows the life of the SDK: it starts, observes, is asked, and stops.
 ///
-/// Only ``name`` must be written. A service follows the events whose observer protocols it adopts, such as
+/// Only ``name`` is required. A service follows the events whose observer protocols it adopts, such as
 /// ``AppObserving``; the registry checks once, when the service is registered.
 public protocol LifecycleService: Sendable {
     /// The identity of the service, unique among its siblings.
@@ -31,7 +31,7 @@ public protocol LifecycleService: Sendable {
     /// Takes no new work and flushes or persists the rest; all services that it needs are still running.
     func quiesce(_ scope: ServiceScope) async throws
 
-    /// Releases what the service holds; called once, also after a start that threw.
+    /// Releases the resources of the service; called once, also after a start that threw.
     func stop(_ scope: ServiceScope) async throws
 
     /// Reports the service's health.

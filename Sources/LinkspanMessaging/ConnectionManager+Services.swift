@@ -3,8 +3,8 @@ public import LinkspanLifecycle
 internal import LinkspanRuntime
 
 extension ConnectionManager {
-    /// Makes a manager whose connections a registry hears of, and whose keeper follows the registry's events about the
-    /// network path and the app's phases.
+    /// Makes a manager that reports its connections to a registry, and whose keeper follows the registry's events about
+    /// the network path and the app's phases.
     ///
     /// Connections of a factory of its own are not observed.
     public convenience init(options: Options = Options(), services: ServiceRegistry) {
@@ -15,9 +15,9 @@ extension ConnectionManager {
 
     /// Lets the keeper follow a source of the network path, until the task is cancelled.
     ///
-    /// For a manager without a registry: one with a registry hears what the registry's sources emit.
+    /// For a manager without a registry: one with a registry follows the registry's sources.
     ///
-    /// - Throws: what the source throws.
+    /// - Throws: the error of the source.
     public func follow(_ source: some EventSource<NetworkEvent>) async throws {
         let translation = Lock(PathTranslation())
         try await source.run { [weak self] event in self?.hear(event, translation) }
@@ -25,9 +25,9 @@ extension ConnectionManager {
 
     /// Lets the keeper follow a source of the app's phases, until the task is cancelled.
     ///
-    /// For a manager without a registry: one with a registry hears what the registry's sources emit.
+    /// For a manager without a registry: one with a registry follows the registry's sources.
     ///
-    /// - Throws: what the source throws.
+    /// - Throws: the error of the source.
     public func follow(_ source: some EventSource<AppEvent>) async throws {
         try await source.run { [weak self] event in self?.hear(event) }
     }

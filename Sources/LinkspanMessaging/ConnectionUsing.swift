@@ -15,11 +15,11 @@ public import LinkspanLifecycle
 public protocol ConnectionUsing: LifecycleService {
     /// Hands over the service's own handler of the connection: the place to listen, and to keep it for sending later.
     ///
-    /// Called once, by ``Messaging/connect()`` before the connection is opened, so that nothing the server says can be
+    /// Called once, by ``Messaging/connect()`` before the connection is opened, so that no message of the server can be
     /// missed; for a service that is added to a connected plan, before the service starts. The connection stays open
     /// while the service stops.
     ///
-    /// - Parameter channel: the handler; it ends with the connection, or when the service lets go of it.
+    /// - Parameter channel: the handler; it ends with the connection, or when the service releases it.
     /// - Throws: ``/Linkspan/LinkspanError``, which fails the connect.
     func use(_ channel: any Connection) throws(LinkspanError)
 }

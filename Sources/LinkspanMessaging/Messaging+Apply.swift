@@ -2,7 +2,7 @@ public import Linkspan
 internal import LinkspanLifecycle
 
 extension Messaging {
-    /// Changes what runs into another plan, as a whole or not at all.
+    /// Applies a difference to the running plan, as a whole or not at all.
     ///
     /// Services that go are stopped first, then those that change are restarted and new ones are started, one after the
     /// other in the order of their needs; then hot options are taken over, and last of all the connection moves. What
@@ -12,9 +12,9 @@ extension Messaging {
     /// When a step fails, those before it are taken back: services that were stopped come back as new objects with
     /// their former options.
     ///
-    /// - Parameter difference: what to change about the plan that runs.
-    /// - Throws: ``/Linkspan/LinkspanError``: `wrongState` while another change is made; else why the change failed, and whether
-    ///   the former plan runs on in full.
+    /// - Parameter difference: the changes to the running plan.
+    /// - Throws: ``/Linkspan/LinkspanError``: `wrongState` while another change is made; else why the change failed,
+    ///   and whether the former plan is still in effect in full.
     public func apply(_ difference: PlanDifference) async throws(LinkspanError) {
         let (running, former) = try self.beginChange()
         var transaction = PlanTransaction(running, of: self)
@@ -95,8 +95,8 @@ extension Messaging {
     private static func explain(_ error: LinkspanError, _ failures: [String]) -> LinkspanError {
         let fate =
             failures.isEmpty
-            ? "the former plan runs on"
-            : "and what ran before could not be brought back in full: \(failures.joined(separator: "; "))"
+            ? "the former plan is still in effect"
+            : "and restoring the former plan failed: \(failures.joined(separator: "; "))"
         var told = error
         told.message = "the change of the plan failed: \(error.message); \(fate)"
         return told

@@ -41,7 +41,7 @@ public final class Messaging: Sendable {
     /// Nothing is connected before ``connect()``.
     ///
     /// - Parameters:
-    ///   - plan: what to run.
+    ///   - plan: the plan to run.
     ///   - connections: how the connection manager works.
     ///   - services: how the service registry works.
     /// - Returns: the running SDK.
@@ -73,7 +73,8 @@ public final class Messaging: Sendable {
     /// Services that adopt ``ConnectionUsing`` get a handler of their own first.
     ///
     /// - Returns: a handler; the connection is kept while one is held.
-    /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and ``ConnectionUsing/use(_:)``.
+    /// - Throws: ``/Linkspan/LinkspanError``; see ``/Linkspan/ConnectionManager/connect(_:)`` and
+    ///   ``ConnectionUsing/use(_:)``.
     public func connect() throws(LinkspanError) -> ConnectionHandler {
         let (handler, mustConnect) = try self.manager.hold(self.configuration)
         let isFirst = try self.introduceServices()
@@ -81,11 +82,11 @@ public final class Messaging: Sendable {
         return handler
     }
 
-    /// Has the plan's connection lead somewhere else, with its holders, its listeners and all that waits; what calls to
-    /// ``connect()`` get from now on leads there, too.
+    /// Moves the plan's connection to another endpoint, with its holders, listeners and waiting commands; later calls
+    /// of ``connect()`` get it there, too.
     ///
-    /// Services of the plan are not looked at. What waits goes along only when the plan has the same credential source
-    /// as the former one; see ``/Linkspan/ConnectionManager/move(_:to:)``.
+    /// Services of the plan do not change. Waiting commands move along only when the plan has the same credential
+    /// source as the former one; see ``/Linkspan/ConnectionManager/move(_:to:)``.
     ///
     /// - Parameter plan: the endpoint, transport, credentials and options.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidURL` or `invalidConfiguration`, or what
@@ -99,7 +100,7 @@ public final class Messaging: Sendable {
     /// Lets the services flush and the connections say goodbye, each in its turn, and stops the services.
     ///
     /// - Parameter budget: how long that may take.
-    /// - Returns: what became of every service.
+    /// - Returns: the fate of every service.
     @discardableResult
     public func stop(within budget: Duration = .seconds(8)) async -> ShutdownReport {
         await self.services.stop(within: budget)

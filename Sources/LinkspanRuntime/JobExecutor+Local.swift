@@ -1,5 +1,5 @@
 extension JobExecutor {
-    /// Like ``execute(_:)``, for callers that are on the executor: the job may capture what is confined to it.
+    /// Like ``execute(_:)``, for callers that are on the executor: the job may capture state that is confined to it.
     ///
     /// This is how a callback is made after the present call instead of within it.
     public func executeLocally(_ job: @escaping () -> Void) {
@@ -7,8 +7,8 @@ extension JobExecutor {
         self.execute { job.run() }
     }
 
-    /// Runs `job` after `delay` or soon after it, in real time, unless it is cancelled; for callers that are on the executor:
-    /// the job may capture what is confined to it.
+    /// Runs `job` after `delay` or soon after it, in real time, unless it is cancelled; for callers that are on the
+    /// executor: the job may capture state that is confined to it.
     @discardableResult
     public func scheduleLocally(after delay: Duration, _ job: @escaping () -> Void) -> any ScheduledWork {
         let job = self.local(job)

@@ -1,8 +1,8 @@
-/// Time, as the core sees it: what time it is, and "call me then".
+/// A clock that tells the time and runs work at an instant.
 ///
 /// A parameter, so that tests can run hours in milliseconds.
 public protocol Scheduler: Sendable {
-    /// The present moment on a clock that never jumps and goes on during sleep.
+    /// The current instant of a clock that never jumps and goes on during sleep.
     var now: ContinuousClock.Instant { get }
 
     /// Calls `work` once at `instant` or soon after it.
@@ -10,7 +10,7 @@ public protocol Scheduler: Sendable {
     /// - Parameters:
     ///   - instant: when.
     ///   - executor: where; nil for any thread.
-    ///   - work: what to call.
+    ///   - work: the closure to call.
     /// - Returns: the call, which can be cancelled.
     func schedule(
         at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void

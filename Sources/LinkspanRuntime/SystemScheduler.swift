@@ -54,7 +54,7 @@ final class SystemTimers: Scheduler {
         }
         if let unstarted {
             let isStarted = SystemThread.start(name: "linkspan.timer") { self.serve(unstarted) }
-            precondition(isStarted, "the system has no thread left for timers")
+            precondition(isStarted, "cannot start a thread for timers")
         }
         return SystemWork(key: key, scheduler: self)
     }

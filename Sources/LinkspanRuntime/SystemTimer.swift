@@ -7,7 +7,7 @@ struct SystemTimer: Sendable {
     /// Opens a timer, which is never closed.
     init() {
         self.descriptor = clinkspan_timer_open()
-        precondition(self.descriptor >= 0, "the system has no descriptor left for a timer")
+        precondition(self.descriptor >= 0, "cannot open a file descriptor for a timer")
     }
 
     /// Has the timer expire once, instead of when it would have.

@@ -1,6 +1,6 @@
 public import Linkspan
 
-/// Writes down what happens on connections, in order, and waits for things to have happened.
+/// Records states, messages and outcomes of connections in order, and waits for them.
 ///
 /// Over a ``VirtualScheduler`` read ``entries`` after moving the clock. Over real transports use
 /// ``wait(for:within:until:)``, which is woken by each new entry.
@@ -26,7 +26,7 @@ public final class EventRecorder: Sendable {
         /// The entries recorded until then.
         public let entries: [Entry]
 
-        /// One sentence, and what was recorded.
+        /// A sentence with the latest entries.
         public var description: String {
             let list = self.entries.suffix(20).map { "  \($0.summary)" }.joined(separator: "\n")
             return "\(self.what) did not happen within \(self.deadline). The latest of \(self.entries.count):\n\(list)"
@@ -63,7 +63,7 @@ public final class EventRecorder: Sendable {
     /// Records a remark.
     public func note(_ text: String) { self.record(.note(text)) }
 
-    /// Adds an entry and wakes those who waited for it.
+    /// Adds an entry and wakes waiters.
     public func record(_ entry: Entry) { self.log.change { $0.append(entry) } }
 
     // MARK: What was recorded
@@ -105,10 +105,10 @@ public final class EventRecorder: Sendable {
     /// Waits, in real time, until the entries fulfil a condition.
     ///
     /// - Parameters:
-    ///   - what: what is waited for, in words, for the error.
+    ///   - what: a description of the awaited entry, for the error.
     ///   - deadline: how long at most.
-    ///   - condition: looks at all entries so far; called on any thread.
-    /// - Throws: ``Missed``, which lists what happened instead.
+    ///   - condition: checks all entries so far; called on any thread.
+    /// - Throws: ``Missed``, which lists the recorded entries.
     public func wait(
         for what: String, within deadline: Duration = .seconds(30),
         until condition: @escaping @Sendable ([Entry]) -> Bool

@@ -35,8 +35,8 @@ public struct LinkScript: Sendable {
     /// Whether the server resumes the former session, so that the client counts on having missed nothing; default:
     /// false.
     public var resumesSession = false
-    /// Whether the link tells what a later one resumes from: `session:count`, the number of the link and that of the messages
-    /// that have come from the server; default: false.
+    /// Whether the link tells what a later one resumes from: `session:count`, the number of the link and that of the
+    /// messages that have come from the server; default: false.
     public var tellsResumption = false
     /// When the link is lost, counted from its opening; default: never.
     public var dropsAfter: Duration?
@@ -52,7 +52,7 @@ public struct LinkScript: Sendable {
     /// From when on, counted from the opening, nothing arrives any more in either direction although the link looks
     /// open; default: never.
     public var isHalfOpenAfter: Duration?
-    /// Whether the client hears nothing from the server, which hears everything; default: false.
+    /// Whether messages from the server are lost while those to it arrive; default: false.
     public var isDeaf = false
     /// The number of times each reply arrives; default: 1.
     public var copiesOfReplies = 1
@@ -60,12 +60,12 @@ public struct LinkScript: Sendable {
     public var copiesOfMessages = 1
     /// With how many unread messages the link is full; default: nil, nothing stays unread.
     ///
-    /// A server with a capacity is a slow reader: it reads only by ``ScriptedPeer/read(_:)``, and what it has not read has
-    /// not left the client.
+    /// A server with a capacity is a slow reader: it reads only by ``ScriptedPeer/read(_:)``, and what it has not read
+    /// has not left the client.
     public var capacity: Int?
     /// Whether the link shows renewed credentials to the server while it is open; default: false.
     public var showsRenewals = false
-    /// Which messages the link will not carry, and why; default: none.
+    /// The messages that the link rejects, with the error; default: none.
     public var rejects: @Sendable (OutboundMessage) -> LinkspanError? = { _ in nil }
     /// Replies that the link will never take, with the reason.
     public var rejectsReply: @Sendable (Payload) -> LinkspanError? = { _ in nil }

@@ -2,13 +2,14 @@ internal import Dispatch
 public import Linkspan
 public import LinkspanRuntime
 
-/// A store of deliveries that lives as long as the process: for tests of what an app does with a durable one.
+/// A store of deliveries in memory, for tests of code that uses a durable one.
 ///
 /// In the module for tests, because it keeps no promise that a connection without a store does not keep. A test decides
 /// when rows are committed, or refuses them, by ``onCommit(_:)``; a store made of another one's rows is what the next
 /// process finds after the death of this one.
 public final class MemoryDeliveryStore: DeliveryStore {
-    /// Decides about a row: calls its second argument with nil when the row is committed, or with an error to refuse it.
+    /// Decides about a row: calls its second argument with nil when the row is committed, or with an error to refuse
+    /// it.
     public typealias CommitHandler = @Sendable (StoredDelivery, @escaping @Sendable ((any Error)?) -> Void) -> Void
 
     /// The executor of the store.
@@ -46,9 +47,9 @@ public final class MemoryDeliveryStore: DeliveryStore {
     /// Makes a store.
     ///
     /// - Parameters:
-    ///   - executor: where it lives; one of its own by default. The executor of a ``VirtualScheduler`` makes a test
+    ///   - executor: its executor; one of its own by default. The executor of a ``VirtualScheduler`` makes a test
     ///     deterministic.
-    ///   - former: whose committed rows it begins with, as the next process does.
+    ///   - former: a store whose committed rows it begins with, like the next process.
     public init(
         executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.store"),
         rowsOf former: MemoryDeliveryStore? = nil
@@ -59,7 +60,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
 
     /// The committed rows, those with outcomes included, in the order of their numbers.
     ///
-    /// Waits for what the executor has to do before.
+    /// Waits for earlier work of the executor.
     public var rows: [StoredDelivery] {
         self.wait { self.state.value.contents.filter { !self.state.value.undecided.contains($0.number) } }
     }

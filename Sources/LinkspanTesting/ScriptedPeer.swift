@@ -40,7 +40,7 @@ public final class ScriptedPeer: Sendable {
         self.link.deliver(.message(InboundMessage(event: event, payload: payload)))
     }
 
-    /// Sends an event to the client and hears its reply.
+    /// Sends an event to the client and receives its reply.
     public func ask(
         _ event: String, _ payload: Payload = .empty, _ onReply: @escaping @Sendable (Payload) -> Void
     ) {
@@ -57,7 +57,7 @@ public final class ScriptedPeer: Sendable {
         self.link.deliver(.reply(id: id, payload: payload))
     }
 
-    /// Ends the link after what is under way to the client has arrived.
+    /// Ends the link once all messages under way to the client have arrived.
     public func close(_ error: LinkspanError = LinkspanError(.closedByServer, "the server closed the link")) {
         self.link.finish(error)
     }

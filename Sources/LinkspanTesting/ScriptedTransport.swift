@@ -1,7 +1,7 @@
 public import Linkspan
 public import LinkspanRuntime
 
-/// A transport whose links do what their scripts say, over virtual time, to a server made of closures.
+/// A transport whose links follow scripts in virtual time, to a server made of closures.
 ///
 /// Nothing happens before the scheduler runs: neither opening nor sending calls back at once. All server closures and
 /// all link events run on the thread that moves the clock.
@@ -48,7 +48,7 @@ public final class ScriptedTransport: Transport {
     /// - Parameters:
     ///   - scheduler: the clock that drives it.
     ///   - name: the name of the transport; also its URL scheme.
-    ///   - script: what each link goes through, by its number from 1. Every link is perfect by default.
+    ///   - script: the script of each link, by its number from 1. Every link is perfect by default.
     public init(
         scheduler: VirtualScheduler, name: String = "scripted",
         script: @escaping @Sendable (Int) -> LinkScript = { _ in .perfect }
@@ -65,10 +65,10 @@ public final class ScriptedTransport: Transport {
         self.scheduler.executor.run { body(&self.state.value) }
     }
 
-    /// Sets what the server does when a link opens, before the client is told.
+    /// Sets the server's handler for a link that opens, called before the client gets `opened`.
     public func onConnect(_ handler: @escaping ConnectHandler) { self.withState { $0.onConnect = handler } }
 
-    /// Sets what the server does with each message.
+    /// Sets the server's handler for messages.
     public func onMessage(_ handler: @escaping MessageHandler) { self.withState { $0.onMessage = handler } }
 
     /// The links so far, in the order in which they began to open.

@@ -39,9 +39,9 @@ public enum TransportConformance {
         case holdsEarlyEvents
         /// A link to an address without a listener ends with a code that allows another attempt.
         case reportsUnreachablePeers
-        /// `close` sends what was accepted, and ends the link exactly once.
+        /// `close` sends all accepted messages, and ends the link exactly once.
         case closesPolitely
-        /// `abort` ends the link exactly once, at whatever moment, also from inside the receiver.
+        /// `abort` ends the link exactly once, at any moment, also from inside the receiver.
         case abortsAtAnyMoment
         /// After its end a link refuses sends and ignores replies.
         case refusesSendsAfterTheEnd
@@ -54,7 +54,7 @@ public enum TransportConformance {
         /// Links of one transport do not mix.
         case keepsLinksApart
 
-        /// The promise in words.
+        /// The requirement in a sentence.
         public var testDescription: String {
             self.rawValue.reduce(into: "") { text, character in
                 text += character.isUppercase ? " \(character.lowercased())" : String(character)
@@ -62,7 +62,7 @@ public enum TransportConformance {
         }
     }
 
-    /// Runs one check and reports what is wrong as issues of the running test.
+    /// Runs one check and records failures as issues of the running test.
     ///
     /// - Parameters:
     ///   - check: the promise.
@@ -80,7 +80,7 @@ public enum TransportConformance {
 
     /// Runs one check, for frameworks of other kinds.
     ///
-    /// - Throws: ``ConformanceFailure`` with what is wrong.
+    /// - Throws: ``ConformanceFailure`` with the reason.
     public static func verify(_ check: Check, over fixture: some TransportFixture) async throws(ConformanceFailure) {
         let run = ConformanceRun(fixture: fixture)
         try await run.perform(check)

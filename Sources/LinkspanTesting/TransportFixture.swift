@@ -4,7 +4,7 @@ public import Linkspan
 ///
 /// The peer speaks this small contract; the Socket.IO server of the interoperability tests is one such peer:
 ///
-/// | event | what the peer does |
+/// | event | action of the peer |
 /// | --- | --- |
 /// | `echo` … | emits `echo` with the same arguments |
 /// | `req` … | replies with the same arguments |
@@ -30,7 +30,7 @@ public protocol TransportFixture: Sendable {
     /// A request to an address without a listener; nil when there is none.
     var unreachableRequest: LinkRequest? { get }
 
-    /// Whether `kick` is told apart from a loss: the link then ends with code `closedByServer`.
+    /// Whether `kick` differs from a loss: the link then ends with code `closedByServer`.
     var tellsKicks: Bool { get }
 
     /// Lets virtual time pass. Called while a check waits.
@@ -44,8 +44,8 @@ extension TransportFixture {
     public var earlyRequest: LinkRequest? { nil }
     /// Everything is reachable.
     public var unreachableRequest: LinkRequest? { nil }
-    /// Kicks are told.
+    /// True: kicks end the link with `closedByServer`.
     public var tellsKicks: Bool { true }
-    /// Time passes by itself.
+    /// Does nothing: real time passes.
     public func passTime() {}
 }

@@ -1,6 +1,6 @@
 public import LinkspanRuntime
 
-/// A clock that stands still until it is told to move, and the work that is due on it.
+/// A clock that moves only when the test advances it, and the work that is due on it.
 ///
 /// Everything runs on the thread that moves the clock, in the order of the instants; what is due at the same instant
 /// runs in the order in which it was scheduled. So a test that is driven by it alone is deterministic.
@@ -33,7 +33,8 @@ public final class VirtualScheduler: Scheduler {
         self.schedule(at: instant, on: nil, work)
     }
 
-    /// Calls `work` when the clock has come to `instant`, on an executor or, without one, on the thread that moves the clock.
+    /// Calls `work` when the clock has come to `instant`, on an executor or, without one, on the thread that moves the
+    /// clock.
     public func schedule(
         at instant: ContinuousClock.Instant, on executor: (any JobExecutor)?, _ work: @escaping @Sendable () -> Void
     ) -> any ScheduledWork {
@@ -62,14 +63,14 @@ public final class VirtualScheduler: Scheduler {
         self.schedule(at: self.now + delay, work)
     }
 
-    /// Moves the clock on, running what becomes due, what that work schedules included.
+    /// Advances the clock and runs the work that becomes due, including work scheduled by it.
     public func advance(by duration: Duration) {
         let end = self.now + duration
         while self.runNext(until: end) {}
         self.executor.withClock { $0.now = max($0.now, end) }
     }
 
-    /// Runs what is due without moving the clock.
+    /// Runs due work without advancing the clock.
     public func settle() { self.advance(by: .zero) }
 
     /// Runs everything until nothing is left.
@@ -83,7 +84,8 @@ public final class VirtualScheduler: Scheduler {
         return self.pendingCount == 0
     }
 
-    /// Waits until at least so many pieces of work are due, now or later: for threads of their own that are about to wait.
+    /// Waits until at least so many pieces of work are due, now or later: for threads of their own that are about to
+    /// wait.
     package func pending(atLeast count: Int) async { await self.watch { self.pendingCount >= count } }
 
     /// Runs what is due, and what other threads make due, until a condition holds; the clock stands still.

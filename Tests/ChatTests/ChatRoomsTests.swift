@@ -71,7 +71,7 @@ struct ChatRoomsTests {
         #expect(scene.heard[9]?.last?.hasPrefix("left ") == true)
     }
 
-    @Test("who comes back hears what was said, and of what is gone")
+    @Test("a returning member gets the missed lines, and the number of those that are lost")
     func catchUp() throws {
         var scene = Scene()
         try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
@@ -94,7 +94,7 @@ struct ChatRoomsTests {
         #expect(again[0]?["seq"]?.int == 10_004)
     }
 
-    @Test("the lines of many rooms that everybody has left take no more than their share, and the latest are kept")
+    @Test("histories of empty rooms stay within their limit, the latest kept")
     func emptyRooms() throws {
         var scene = Scene()
         let text = String(repeating: "x", count: 8_192)
@@ -145,7 +145,7 @@ struct ChatRoomsTests {
     }
 
     @Test(
-        "what is wrong has its code",
+        "each invalid request has its error code",
         arguments: [
             ("say", #"{"room":"attic","text":"x","id":"1"}"#, "not_in_room"),
             ("say", #"{"room":"lobby"}"#, "bad_request"),
@@ -163,7 +163,7 @@ struct ChatRoomsTests {
     }
 
     @Test(
-        "who may not enter is told why",
+        "a refused entry has a reason",
         arguments: [
             (#"{}"#, "bad_name"), (#"{"name":" "}"#, "bad_name"), (#"{"name":"a\u0000"}"#, "bad_name"),
             (#"{"name":"ann","rooms":"lobby"}"#, "bad_request"), (#"{"name":"ann","rooms":[1]}"#, "bad_room"),

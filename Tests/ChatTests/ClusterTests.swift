@@ -18,7 +18,7 @@ extension Chat {
         }
 
         @Test(
-            "while servers are killed, every line that is acknowledged is shown to everybody once and in one order",
+            "while servers are killed, every acknowledged line is shown to all once, in the same order",
             .timeLimit(.minutes(2)))
         func kills() async throws {
             try await Bench.run { bench in

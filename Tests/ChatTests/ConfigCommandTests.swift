@@ -16,21 +16,21 @@ extension Chat {
                 logging: { level: debug }
             """
 
-        @Test("a configuration without mistakes is fine", .timeLimit(.minutes(2)))
+        @Test("a configuration without mistakes is valid", .timeLimit(.minutes(2)))
         func fine() async throws {
             try await Bench.run { bench in
                 let plain = try await bench.runChat(["config", "check"])
                 #expect(plain.status == 0 && plain.errors == [])
                 #expect(
                     plain.output == [
-                        "fine: memory to memory://lobby/, services logging, connections, presence, rooms, typing"
+                        "valid: memory to memory://lobby/, services logging, connections, presence, rooms, typing"
                     ])
                 let path = try bench.file("chat.yaml", Self.file)
                 let other = try await bench.runChat(["config", "check", "--config", path])
                 #expect(other.status == 0)
                 #expect(
                     other.output == [
-                        "fine: websocket to ws://127.0.0.1:9/, services logging, connections, rooms, typing"
+                        "valid: websocket to ws://127.0.0.1:9/, services logging, connections, rooms, typing"
                     ])
             }
         }
@@ -48,7 +48,7 @@ extension Chat {
             }
         }
 
-        @Test("every mistake is told, in a line each, with status 64", .timeLimit(.minutes(2)))
+        @Test("every mistake is reported on a line of its own, with status 64", .timeLimit(.minutes(2)))
         func mistakes() async throws {
             try await Bench.run { bench in
                 let path = try bench.file("chat.yaml", Self.file + "\n  conection: {}\n")
@@ -75,7 +75,7 @@ extension Chat {
             }
         }
 
-        @Test("the plan tells what would run, in which order and why", .timeLimit(.minutes(2)))
+        @Test("the plan lists transport, options and services in the order of start", .timeLimit(.minutes(2)))
         func plan() async throws {
             try await Bench.run { bench in
                 let path = try bench.file("chat.yaml", Self.file)

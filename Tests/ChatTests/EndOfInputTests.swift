@@ -64,7 +64,7 @@ extension Chat {
         }
 
         @Test(
-            "without a line to say, a server that is not there is told, with status 1",
+            "without input, an unreachable server is reported, with status 1",
             .timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
         func nothingToSay(wire: Wire) async throws {
             try await Bench.run { bench in

@@ -14,7 +14,7 @@ extension Chat {
             """
         }
 
-        @Test("a visit moves to another transport when its file says so, and no line is lost", .timeLimit(.minutes(2)))
+        @Test("a changed file moves the chat to another transport without losing a line", .timeLimit(.minutes(2)))
         func transport() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
@@ -28,7 +28,7 @@ extension Chat {
                 try await chat.output.wait(forLine: "* transport socketio -> websocket")
                 try chat.type(Array(lines[40...]))
                 _ = try bench.file("chat.yaml", "linkspan: { transport: { adapter: pigeon } }")
-                try await chat.output.wait(forLine: "* configuration not changed, what runs goes on:")
+                try await chat.output.wait(forLine: "* configuration not changed, the former one is still in effect:")
                 _ = try bench.file("chat.yaml", await Self.file(.websocket, server, level: "critical"))
                 try await chat.output.wait(forLine: "* ~ logging.level error -> critical (hot)")
                 try chat.endInput()

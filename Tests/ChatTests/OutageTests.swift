@@ -11,7 +11,7 @@ extension Chat {
         }
 
         @Test(
-            "what is typed before, while and after a server is dead arrives once and in order", .timeLimit(.minutes(2)),
+            "lines typed before, during and after a server's outage arrive once and in order", .timeLimit(.minutes(2)),
             arguments: zip(
                 Moment.allCases, [(Wire.socketio, Wire.websocket), (.socketio, .socketio), (.websocket, .websocket)]))
         func kill(at moment: Moment, wires: (Wire, Wire)) async throws {
@@ -33,7 +33,7 @@ extension Chat {
             }
         }
 
-        @Test("what is typed while a server hangs arrives once and in order", .timeLimit(.minutes(2)))
+        @Test("lines typed while a server hangs arrive once and in order", .timeLimit(.minutes(2)))
         func hang() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench, ["--ping-interval", "1", "--ping-timeout", "1"])

@@ -58,7 +58,7 @@ extension Chat {
             }
         }
 
-        @Test("a second chat on the file, and a key that is not there, are told so", .timeLimit(.minutes(2)))
+        @Test("a second chat on the file and an unknown key are reported", .timeLimit(.minutes(2)))
         func refusals() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)

@@ -50,7 +50,7 @@ extension Chat {
         }
 
         @Test(
-            "names that nobody knows in the environment are refused with those that are known", .timeLimit(.minutes(2)),
+            "unknown names in the environment are refused, with the known ones", .timeLimit(.minutes(2)),
             arguments: [
                 ("LINKSPAN_TRANSPORT_ADAPTER", "sockeio", ["memory", "socketio", "websocket"]),
                 ("LINKSPAN_SERVICES_ENABLED", "loging", ["logging"]),

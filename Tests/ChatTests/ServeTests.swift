@@ -90,7 +90,7 @@ extension Chat {
             return try await bench.start("page", [try Place.python(), "-c", script, "ws://\(place)", origin])
         }
 
-        @Test("a port that is taken is told of in one line")
+        @Test("a port in use is reported in one line")
         func taken() async throws {
             try await Bench.run { bench in
                 let (_, place) = try await Self.serve(on: bench)

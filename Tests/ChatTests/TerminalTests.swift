@@ -3,7 +3,7 @@ internal import Testing
 extension Chat {
     @Suite
     struct TerminalTests {
-        @Test("nobody's line can control the terminal of another", .timeLimit(.minutes(2)))
+        @Test("a line cannot control the terminal of another member", .timeLimit(.minutes(2)))
         func controlCharacters() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
@@ -25,7 +25,7 @@ extension Chat {
         }
 
         @Test(
-            "nobody's name or line passes for a line about the chat, or turns the others round", .timeLimit(.minutes(2))
+            "a name or line cannot imitate a notice of the chat or reverse the text direction", .timeLimit(.minutes(2))
         )
         func forgery() async throws {
             try await Bench.run { bench in
@@ -44,7 +44,7 @@ extension Chat {
             }
         }
 
-        @Test("what is written to a file or a pipe has no escape sequences", .timeLimit(.minutes(2)))
+        @Test("output to a file or a pipe has no escape sequences", .timeLimit(.minutes(2)))
         func escapeSequences() async throws {
             try await Bench.run { bench in
                 for arguments in [["demo"], ["join", "--name", "ann"], ["--help"], ["join", "--help"]] {

@@ -89,6 +89,13 @@ private enum CommentExamples {
         _ = connection
     }
 
+    static func batches(_ connection: ConnectionHandler, _ lines: [Line]) throws {
+        try connection.batch { batch throws(LinkspanError) in
+            for line in lines { try batch.send("line", line) }
+            try batch.send("done")
+        }
+    }
+
     static func values(_ connection: ConnectionHandler, _ registry: Registry) async throws {
         try connection.send(.move, Arguments(10, 20))
         for await position in try connection.values(.move) {

@@ -44,7 +44,7 @@ func feature(_ connection: any Connection, _ handler: ConnectionHandler, _ manag
 @Suite("The article on migration", .timeLimit(.minutes(1)))
 struct MigrationExample {
     @Test
-    func `what it shows instead of the former API works`() async throws {
+    func `the replacements of former API work`() async throws {
         let manager = ConnectionManager(options: .init { $0.attempts.spacing = .zero })
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.on("line") { $0.reply($0.payload) } }

@@ -84,7 +84,7 @@ struct TenMinutesExample {
     }
 
     @Test
-    func `what waits is listed and cleared`() async throws {
+    func `waiting commands are listed and cleared`() async throws {
         self.hub.cut()
         let connection = try self.connect()
         try connection.send(.typing, "ann")

@@ -6,7 +6,7 @@ extension Interop {
     /// Servers that do not read for a while.
     @Suite struct BackPressureTests {
         @Test(
-            "what a hanging server does not take waits here, and arrives in order later",
+            "messages wait while the server hangs, and arrive in order later",
             arguments: [ServerKind.aiohttp, .uvicorn, .webSocket])
         func waits(_ kind: ServerKind) async throws {
             let (count, pad) = (200, String(repeating: "x", count: 100_000))

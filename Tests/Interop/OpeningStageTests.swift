@@ -89,7 +89,7 @@ extension Interop {
             }
         }
 
-        @Test("a link by way of a proxy that is silent says so", .overEveryWire)
+        @Test("a timeout behind a silent proxy names the stage", .overEveryWire)
         func proxy() async throws {
             let wire = Wire.current
             try await Wire.$current.withValue(Wire()) {
@@ -123,7 +123,7 @@ extension Interop {
             try await body(loop)
         }
 
-        @Test("an attempt whose name is never resolved says so, and whose it is", .overEveryWire)
+        @Test("a timeout in name resolution names the host's owner, server or proxy", .overEveryWire)
         func resolver() async throws {
             let wire = Wire.current
             try await Self.withHangingNames { loop in

@@ -28,7 +28,7 @@ struct QuickExitTests {
     private static let runs = ProcessInfo.processInfo.environment["EXITS"].flatMap(Int.init) ?? 7
 
     @Test(
-        "what a process has sent when it exits arrives, and a goodbye leaves no session behind",
+        "messages sent before exit arrive, and a clean exit leaves no session",
         arguments: ["shutdown", "stop", "drain"])
     func arrives(_ departure: String) async throws {
         try await withServer(.aiohttp) { server in

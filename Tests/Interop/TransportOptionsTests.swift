@@ -41,7 +41,7 @@ extension Interop {
         }
 
         @Test(
-            "what cannot be used is refused at once", arguments: ["socketio", "websocket"],
+            "invalid options are refused at once", arguments: ["socketio", "websocket"],
             [
                 ["pins": ["sha256/no"] as any Sendable], ["revokedPins": ["x"]],
                 ["certificate": "own.pem"], ["key": "own.key"], ["proxy": "https://p:1"],
@@ -54,7 +54,7 @@ extension Interop {
         }
 
         @Test(
-            "what is secret must not stand in files: the proxy's password, and headers",
+            "secrets are refused in files: the proxy's password, and headers",
             arguments: [("socketio", ["proxyPassword"]), ("websocket", ["headers", "proxyPassword"])])
         func secrets(_ name: String, _ secrets: [String]) throws {
             let options = try #require(Self.factories[name]).options

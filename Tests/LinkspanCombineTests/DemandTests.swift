@@ -14,7 +14,7 @@ struct DemandTests {
     let lobby = Lobby()
 
     @Test
-    func `who asks for one gets one`() throws {
+    func `a demand of one brings one value`() throws {
         let connection = try self.lobby.connect()
         let reader = Reader<Message>(.max(1))
         connection.publisher(for: "number").subscribe(reader)
@@ -28,7 +28,7 @@ struct DemandTests {
     }
 
     @Test
-    func `what a subscriber answers to a value counts as asked for`() throws {
+    func `demand returned by a subscriber is added`() throws {
         let connection = try self.lobby.connect()
         let reader = Reader<Message>(.max(1)) { _, message in message.number == 1 ? .none : .max(1) }
         connection.publisher(for: "number").subscribe(reader)

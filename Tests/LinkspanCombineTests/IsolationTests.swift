@@ -108,7 +108,7 @@ struct IsolationTests {
 
     @Test
     @MainActor
-    func `the end is told on the main actor, behind what waits`() async throws {
+    func `completion arrives on the main actor, after the waiting values`() async throws {
         let connection = try self.lobby.connect()
         let heard = Journal<String>("values and the end")
         let subscription = connection.publisher(for: .number).sink { _ in

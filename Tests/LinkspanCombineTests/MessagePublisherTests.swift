@@ -128,7 +128,7 @@ struct MessagePublisherTests {
     }
 
     @Test
-    func `a released handler ends its own publishers, once, and nobody else's`() throws {
+    func `a released handler completes its own publishers once, and no others`() throws {
         let (connection, other) = (try self.lobby.connect(), try self.lobby.connect())
         let (messages, waiting) = (Reader<Message>(), Reader<Message>(.none))
         let (states, others) = (Reader<ConnectionState>(), Reader<Message>())
@@ -229,7 +229,7 @@ struct MessagePublisherTests {
     }
 
     @Test
-    func `who cancels during the hand-over leaves nothing at the channel`() throws {
+    func `cancelling during delivery leaves no subscription at the channel`() throws {
         let channel = CountingConnection(try self.lobby.connect())
         self.lobby.emit(0..<3)
         let reader = Reader<Message>(.max(1)) { reader, _ in

@@ -50,7 +50,7 @@ struct StatePublisherTests {
     }
 
     @Test
-    func `a released connection says so and ends`() async throws {
+    func `a released connection publishes released and completes`() async throws {
         let connection = try self.lobby.connect()
         await self.lobby.manager.shutdown()
         let reader = Reader<ConnectionState>()

@@ -103,7 +103,7 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("what is delivered while the connection moves to and fro arrives")
+    @Test("deliveries made while the connection moves back and forth arrive")
     func movesUnderLoad() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
@@ -219,7 +219,7 @@ struct RollbackTests {
             let error = await #expect(throws: LinkspanError.self) { try await messaging.apply(difference) }
             #expect(
                 error?.message == "the change of the plan failed: service 'metrics' did not start: "
-                    + "unsupported: start metrics is told to fail; the former plan runs on")
+                    + "unsupported: start metrics is told to fail; the former plan is still in effect")
             #expect(
                 stage.journal == [
                     "stop presence 1 calm", "start history 1 calm", "start metrics 1 calm", "stop metrics 1 calm",
@@ -249,9 +249,9 @@ struct RollbackTests {
             let error = await #expect(throws: LinkspanError.self) {
                 try await messaging.apply(plan.difference(to: next))
             }
-            #expect(error?.message.contains("service 'presence' did not take its options over") == true)
+            #expect(error?.message.contains("service 'presence' rejected its new options") == true)
             // Also the way back fails for the one that fails whatever it is told.
-            #expect(error?.message.contains("could not be brought back in full") == true)
+            #expect(error?.message.contains("restoring the former plan failed") == true)
             #expect(
                 stage.journal == [
                     "start metrics 1 calm", "change rooms 1 wild", "change presence 1 wild", "change presence 1 calm",
@@ -261,7 +261,7 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("what a connection keeps for life is refused, and the services are taken back")
+    @Test("a change of a fixed option is refused, and the services are restored")
     func connection() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
@@ -273,14 +273,14 @@ struct RollbackTests {
                 try await messaging.apply(plan.difference(to: next))
             }
             #expect(error?.code == .conflictingOptions)
-            #expect(error?.message.hasSuffix("; the former plan runs on") == true)
+            #expect(error?.message.hasSuffix("; the former plan is still in effect") == true)
             #expect(stage.journal.suffix(2) == ["start rooms 1 calm", "start presence 1 calm"])
             #expect(channel.state == .connected)
         }
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("what does not come back is named")
+    @Test("services that are not restored are named")
     func noWayBack() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
@@ -291,13 +291,13 @@ struct RollbackTests {
             }
             #expect(
                 error?.message == "the change of the plan failed: service 'metrics' did not start: "
-                    + "unsupported: start metrics is told to fail; and what ran before could not be brought back in "
-                    + "full: service 'presence' did not start: unsupported: start presence is told to fail")
+                    + "unsupported: start metrics is told to fail; and restoring the former plan failed: "
+                    + "service 'presence' did not start: unsupported: start presence is told to fail")
         }
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("what had failed before may fail again on the way back")
+    @Test("a service that had failed before may fail again when restored")
     func degraded() async throws {
         let stage = Stage()
         stage.fail("start presence", "start metrics")
@@ -306,7 +306,7 @@ struct RollbackTests {
             let error = await #expect(throws: LinkspanError.self) {
                 try await messaging.apply(plan.difference(to: next))
             }
-            #expect(error?.message.hasSuffix("; the former plan runs on") == true)
+            #expect(error?.message.hasSuffix("; the former plan is still in effect") == true)
             #expect(messaging.services.degraded.keys.sorted() == ["services.presence"])
         }
     }

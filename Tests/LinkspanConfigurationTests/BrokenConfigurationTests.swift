@@ -17,7 +17,7 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("several mistakes are told at once, from the file up")
+    @Test("several mistakes are reported at once, the file's first")
     func several() throws {
         let text = try failure(
             """
@@ -86,7 +86,7 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("two options with one spelling are refused before anybody is confused")
+    @Test("two options with the same spelling are refused")
     func collision() throws {
         var catalog = Catalog.sample()
         catalog.add(
@@ -113,7 +113,7 @@ struct BrokenConfigurationTests {
         let given = ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"]
         #expect(
             try failure(environment: given, catalog: catalog)
-                == "1 problem in configuration, nothing was started: linkspan.services.urgent.priority  every service has an option of this name already  from the catalog"
+                == "1 problem in configuration, nothing was started: linkspan.services.urgent.priority  the name is reserved for an option of every service  from the catalog"
         )
     }
 

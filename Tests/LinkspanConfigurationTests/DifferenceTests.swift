@@ -61,11 +61,11 @@ struct DifferenceTests {
             lines: ["~ plain.mood calm -> wild (restart)"]),
         Row(
             what: "the place of a service", after: ["LINKSPAN_SERVICES_PRESENCE_PRIORITY": "3"],
-            lines: ["~ presence.priority as the service says -> 3 (restart)"]),
+            lines: ["~ presence.priority the service's own -> 3 (restart)"]),
     ]
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a difference is told in lines", arguments: Self.rows)
+    @Test("a difference is described in lines", arguments: Self.rows)
     func lines(row: Row) throws {
         let stage = Stage()
         let difference = try stage.load(row.before).difference(to: try stage.load(row.after))

@@ -12,7 +12,7 @@ struct FileWatchTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("what is known is no change, however often it is written again")
+    @Test("rewriting the same content is no change")
     func known() throws {
         var watch = FileWatch(known: try self.look("a").content)
         var changes = 0

@@ -32,7 +32,7 @@ struct PlacementTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("what is configured is added to what the service says, and nothing else changes")
+    @Test("configured settings are added to the service's own")
     func configured() throws {
         let section = "    typing: { importance: required, after: [logging], priority: 3, handleLimit: 0.25 }"
         let plan = try load(Self.file + section, catalog: Self.catalog())

@@ -86,13 +86,13 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a broken edit keeps what runs, is told once, and mended it takes effect")
+    @Test("an invalid edit keeps the running plan and is reported once; corrected, it takes effect")
     func broken() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             try follower.write(Self.text(mood: "wild", services: "[rooms, presense]"))
             let text = try #require(await follower.next())
-            #expect(text.hasPrefix("configuration not changed, what runs goes on:\n "))
+            #expect(text.hasPrefix("configuration not changed, the former one is still in effect:\n "))
             #expect(text.contains("unknown service 'presense' (did you mean 'presence'?"))
             for _ in 0..<3 { await follower.look() }
             #expect(stage.journal.isEmpty)
@@ -111,7 +111,7 @@ struct ReloaderTests {
             for text in ["", "# The chat.\n"] {
                 try follower.write(text)
                 let told = try #require(await follower.next())
-                #expect(told.hasSuffix("chat.yaml  is empty, so what runs was left as it is"))
+                #expect(told.hasSuffix("chat.yaml  is empty, so the former configuration is still in effect"))
             }
             // Back again: nothing has to be done.
             try follower.write(Self.good)
@@ -139,7 +139,7 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a file that is gone is told, and what runs stays")
+    @Test("a missing file is reported, and the running plan stays")
     func gone() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
@@ -164,14 +164,16 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a change that fails is taken back and told, and can be asked for again")
+    @Test("a failing change is rolled back and reported, and can be repeated")
     func failed() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             stage.fail("start metrics")
             try follower.write(Self.text(mood: "wild", services: "[rooms, metrics]"))
             let text = try #require(await follower.next())
-            #expect(text.contains("service 'metrics' did not start") && text.hasSuffix("the former plan runs on"))
+            #expect(
+                text.contains("service 'metrics' did not start") && text.hasSuffix("the former plan is still in effect")
+            )
             stage.fail()
             stage.clear()
             follower.reloader.reload()

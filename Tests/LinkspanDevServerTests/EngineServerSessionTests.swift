@@ -61,7 +61,7 @@ struct EngineServerSessionTests {
         #expect(Self.words(closed.posted([Self.text("1")], now: self.start)) == ["answer 6", "end closedByClient"])
     }
 
-    @Test("what nobody fetches is bounded")
+    @Test("unfetched packets are bounded")
     func overflow() {
         var session = self.session(maximumWaiting: 10)
         #expect(Self.words(session.send([Self.text("4123456789")])) == ["end overflow"])

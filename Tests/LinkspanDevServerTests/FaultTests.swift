@@ -8,7 +8,7 @@ internal import Testing
 /// What can be made to go wrong.
 @Suite(.timeLimit(.minutes(2)))
 struct FaultTests {
-    @Test("a drop loses the link of everybody, and they come back", arguments: Way.allCases)
+    @Test("a drop ends all links, and clients reconnect", arguments: Way.allCases)
     func drop(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
@@ -35,7 +35,7 @@ struct FaultTests {
         }
     }
 
-    @Test("who is kicked stays away", arguments: Way.allCases)
+    @Test("a kicked client stays disconnected", arguments: Way.allCases)
     func kick(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
@@ -96,7 +96,7 @@ struct FaultTests {
         }
     }
 
-    @Test("after a restart the server is at the same port, and everybody comes back", arguments: Way.allCases)
+    @Test("after a restart the server has the same port, and clients reconnect", arguments: Way.allCases)
     func restart(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)

@@ -50,7 +50,7 @@ struct HTTPRequestParserTests {
         }
     }
 
-    @Test("what comes behind a request can be had as it is")
+    @Test("bytes after a request are available unchanged")
     func rest() throws {
         var parser = self.parser()
         parser.receive(Array("GET / HTTP/1.1\r\n\r\n\u{81}x".utf8))

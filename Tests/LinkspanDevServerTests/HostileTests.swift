@@ -51,7 +51,7 @@ struct HostileTests {
     }
 
     @Test(
-        "what Engine.IO does not know is refused with its code",
+        "invalid Engine.IO requests are refused with their codes",
         arguments: [
             ("GET /socket.io/", 0), ("GET /socket.io/?EIO=4&transport=carrier-pigeon", 0),
             ("GET /socket.io/?EIO=3&transport=polling", 5), ("POST /socket.io/?EIO=4&transport=polling", 2),
@@ -79,7 +79,7 @@ struct HostileTests {
     }
 
     @Test(
-        "a WebSocket that breaks the rules is told so and closed",
+        "a WebSocket that violates the protocol is closed with a reason",
         arguments: [
             // Unmasked; of an unknown opcode; longer than any message may be; text that is no UTF-8.
             ([0x81, 0x02, 0x68, 0x69], 1_002), ([0x83, 0x80, 0, 0, 0, 0], 1_002),

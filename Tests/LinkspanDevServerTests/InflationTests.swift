@@ -30,7 +30,7 @@ struct InflationTests {
         func closed(_ end: WebSocketEnd) { self.ends.append(end) }
     }
 
-    @Test("what is made of one read is handed over in turns of a megabyte, whole and in order, and then the end")
+    @Test("messages of one read are delivered in turns of a megabyte, whole and in order, then the end")
     func turns() async throws {
         let loop = EventLoop(name: "inflation")
         defer { loop.shutdown() }

@@ -141,7 +141,7 @@ struct OriginTests {
         }
     }
 
-    @Test("a browser that asks ahead is told what an allowed page may send, and a foreign page nothing")
+    @Test("a CORS preflight is answered for an allowed page and refused for another")
     func preflight() async throws {
         try await Bench.run(configuration: Self.pages) { bench in
             func ask(_ origin: String) throws -> String {

@@ -85,7 +85,7 @@ struct ResourceTests {
         }
     }
 
-    @Test("those who do nothing shut nobody out, at the same address or at another", arguments: Idleness.allCases)
+    @Test("idle clients do not keep others out, from the same address or another", arguments: Idleness.allCases)
     func idle(_ idleness: Idleness) async throws {
         let configuration = DevServer.Configuration {
             $0.maximumConnections = 20

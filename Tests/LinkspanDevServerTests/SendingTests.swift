@@ -8,7 +8,7 @@ internal import LinkspanWebSocketProtocol
 internal import Testing
 
 /// What a link does with a message, down to the bytes.
-@Suite("What a link sends", .timeLimit(.minutes(1)))
+@Suite("Sending over a link", .timeLimit(.minutes(1)))
 struct SendingTests {
     @Test(arguments: [true, false])
     func `a message that must not be compressed is not, and those around it are`(isSocketIO: Bool) throws {
@@ -29,7 +29,7 @@ struct SendingTests {
     }
 
     @Test
-    func `the carrier in use is told of an open link, and again when an upgrade changes it`() throws {
+    func `an open link reports its carrier, and again after an upgrade`() throws {
         let wire = ScriptedWire(.upgrade)
         let link = try wire.open()
         #expect(wire.carrierNames == ["polling"])
@@ -59,7 +59,7 @@ struct SendingTests {
     }
 
     @Test(arguments: [SocketIOTransport.Carriers.polling, .webSocket])
-    func `where no compression was agreed on the option does nothing`(carriers: SocketIOTransport.Carriers) throws {
+    func `without negotiated compression the option has no effect`(carriers: SocketIOTransport.Carriers) throws {
         let wire = ScriptedWire(carriers)
         let link = try wire.open()
         let message = OutboundMessage(event: "say", payload: try Payload("hello"), isCompressible: false)

@@ -36,7 +36,7 @@ struct WireTests {
         }
     }
 
-    @Test("who is in a room hears what is told there, whatever carries it")
+    @Test("members of a room get its messages over every wire")
     func rooms() async throws {
         try await Bench.run { bench in
             var clients: [Client] = []
@@ -54,7 +54,7 @@ struct WireTests {
         }
     }
 
-    @Test("what throws in the hub refuses the client, with words and a code", arguments: Way.allCases)
+    @Test("an error thrown by the hub refuses the client, with message and code", arguments: Way.allCases)
     func refusal(_ way: Way) async throws {
         let hub = InMemoryHub()
         hub.onConnect { _ throws(LinkspanError) in
@@ -97,7 +97,7 @@ struct WireTests {
         }
     }
 
-    @Test("where no WebSocket is to be had, a client falls back to polling")
+    @Test("without WebSocket support a client falls back to polling")
     func fallback() async throws {
         let configuration = DevServer.Configuration { $0.carriers = .polling }
         try await Bench.run(configuration: configuration) { bench in

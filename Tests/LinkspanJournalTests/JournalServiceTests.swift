@@ -41,7 +41,7 @@ struct JournalServiceTests {
         #expect(journal.entries.map { $0.seq } == journal.entries.map { $0.seq }.sorted())
     }
 
-    @Test("what a server says is kept in one line, in which nothing is hidden", .timeLimit(.minutes(1)))
+    @Test("text of a server is kept in one line, control characters escaped", .timeLimit(.minutes(1)))
     func hostileReason() async throws {
         let journal = JournalService()
         try await run([journal]) { registry in
@@ -98,7 +98,7 @@ struct JournalServiceTests {
         #expect(journal.report.contains("gap="))
     }
 
-    @Test("what handlers threw is not kept", .timeLimit(.minutes(1)))
+    @Test("errors thrown by handlers are not kept", .timeLimit(.minutes(1)))
     func secrets() async throws {
         let journal = JournalService()
         try await run([journal]) { registry in

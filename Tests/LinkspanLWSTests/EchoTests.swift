@@ -294,7 +294,7 @@ struct EchoTests {
         }
     }
 
-    @Test("finishing reads no more than it is told of a peer without end, which has heard everything by then")
+    @Test("finishing stops reading from an endless peer, which has received everything")
     func finishAgainstFlood() async throws {
         let (results, found) = AsyncStream.makeStream(of: [UInt8].self)
         let taken = Lock(0)

@@ -144,7 +144,7 @@ struct EndingTests {
         }
     }
 
-    @Test("ends as unreachable on a port where nobody listens")
+    @Test("ends as unreachable on a port without a listener")
     func refused() async throws {
         let port = try unusedPort()
         try await withLoop { loop in

@@ -113,7 +113,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("what is confined to it traps elsewhere in debug builds")
+    @Test("confined state traps on another thread in debug builds")
     func confinement() async {
         await #expect(processExitsWith: .failure) {
             let number = Confined(1, to: EventLoop(name: "test"))

@@ -176,7 +176,7 @@ struct ExchangeTests {
     }
 
     @Test(
-        "ends above its limit, however the length is told",
+        "ends above its limit, with and without Content-Length",
         arguments: [
             "Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n186a0\r\n", "\r\n",
         ])
@@ -210,7 +210,7 @@ struct ExchangeTests {
         #expect(result.code == .closedByUs)
     }
 
-    @Test("refuses a request that must not be sent, and one to nobody")
+    @Test("refuses an invalid request, and one without a host")
     func refused() async throws {
         let result = try await self.exchange(headers: [("X", "a\r\nY: b")]) { _ in }
         #expect(result.code == .invalidRequest)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite
 struct ListenerTests {
-    @Test("what is written to an accepted stream arrives, both ways, however much it is", .timeLimit(.minutes(1)))
+    @Test("bytes of any amount arrive both ways on an accepted stream", .timeLimit(.minutes(1)))
     func echo() async throws {
         try await withLoop { loop in
             let listener = try await loop.listen { EchoHandler($0) }
@@ -24,7 +24,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("a connection that nobody wants is closed", .timeLimit(.minutes(1)))
+    @Test("a connection without a handler is closed", .timeLimit(.minutes(1)))
     func unwanted() async throws {
         try await withLoop { loop in
             let listener = try await loop.listen { _ in nil }

@@ -55,7 +55,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("leads a secure stream to a server that is verified all the same", arguments: ["good", "other"])
+    @Test("a server behind it is verified on a secure stream", arguments: ["good", "other"])
     func secure(certificate: String) async throws {
         let certificates = try await blocking { try Certificates() }
         let server = try await blocking { try TLSServer(certificates, certificate: certificate) }
@@ -130,7 +130,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("that is not there, or has no address, is told apart from a server that is not")
+    @Test("that is unreachable differs from an unreachable server")
     func unreachable() async throws {
         let hosts = ["127.0.0.1", "no.such.proxy.invalid"]
         for host in hosts {
@@ -142,7 +142,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("that hangs up, or talks something else, ends the attempt", arguments: ["", "220 mail.test ESMTP\r\n"])
+    @Test("that closes, or does not speak HTTP, ends the attempt", arguments: ["", "220 mail.test ESMTP\r\n"])
     func strange(answer: String) async throws {
         try await withServer({ peer in
             _ = peer.readHead()
@@ -156,7 +156,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("that is silent costs no more than the deadline, and aborting then ends the attempt at once")
+    @Test("that is silent ends the attempt at its deadline, and aborting ends it at once")
     func silent() async throws {
         try await withServer({ _ = $0.readAll() }) { proxy in
             var request = UpgradeRequest(

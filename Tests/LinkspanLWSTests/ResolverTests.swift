@@ -124,7 +124,7 @@ struct ResolverTests {
         server.fail()
     }
 
-    @Test("forgets who no longer waits, and does not look up what nobody waits for")
+    @Test("forgets callers that no longer wait, and skips names without a waiter")
     func forgetting() async {
         let server = NameServer()
         let resolver = server.resolver(.init(overdue: 1, unknown: 1, answered: 1))

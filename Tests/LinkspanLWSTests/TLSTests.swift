@@ -214,7 +214,7 @@ struct TLSTests {
         #expect(error.code == .tlsUnusable)
     }
 
-    @Test("a FIFO in place of a file of certificates or of a key holds nobody up", .timeLimit(.minutes(1)))
+    @Test("a FIFO in place of a certificate or key file does not block", .timeLimit(.minutes(1)))
     func fifo() async throws {
         let fifo = self.certificates.path("fifo")
         try #require(mkfifo(fifo, 0o600) == 0)

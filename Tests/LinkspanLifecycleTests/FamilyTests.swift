@@ -59,7 +59,7 @@ struct FamilyTests {
         #expect("\(SecondQueueEvent.familyID)" == "queue")
     }
 
-    @Test("news has an audience while somebody observes, states always")
+    @Test("news has an audience while a service observes, states always")
     func audience() {
         let registry = ServiceRegistry()
         let journal = Journal()

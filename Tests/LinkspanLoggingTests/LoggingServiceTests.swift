@@ -25,7 +25,7 @@ struct LoggingServiceTests {
         ConnectionEvent(connection: 7, endpoint: "ws://chat.example/lobby", kind: kind)
     }
 
-    @Test("a connection's life is told in fixed sentences with metadata", .timeLimit(.minutes(1)))
+    @Test("a connection's life is logged in fixed sentences with metadata", .timeLimit(.minutes(1)))
     func connectionLife() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.connection])
@@ -56,7 +56,7 @@ struct LoggingServiceTests {
         #expect(lost.metadata["seq"].flatMap { Int($0) } != nil)
     }
 
-    @Test("what a server says is written in one line, in which nothing is hidden", .timeLimit(.minutes(1)))
+    @Test("text of a server is logged in one line, control characters escaped", .timeLimit(.minutes(1)))
     func hostileReason() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.connection, .fault])
@@ -129,7 +129,7 @@ struct LoggingServiceTests {
         #expect(lines.contains { $0.sentence == "services stopping" })
     }
 
-    @Test("what happens to credentials is written with its connection", .timeLimit(.minutes(1)))
+    @Test("events of credentials are logged with their connection", .timeLimit(.minutes(1)))
     func credentials() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.authentication])
@@ -167,7 +167,7 @@ struct LoggingServiceTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a family that nobody has is a problem of the configuration")
+    @Test("an unknown family is a problem of the configuration")
     func unknownFamily() throws {
         var catalog = Catalog()
         catalog.add(TransportFactory("none", schemes: ["none"]) { _ in NoTransport() })

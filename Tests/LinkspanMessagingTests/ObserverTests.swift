@@ -63,7 +63,7 @@ struct ObserverTests {
             ])
     }
 
-    @Test("after a move the observer is told the new endpoint before the next attempt")
+    @Test("after a move the observer gets the new endpoint before the next attempt")
     func moved() throws {
         let (scheduler, notes) = (VirtualScheduler(), Notes())
         let transport = ScriptedTransport(scheduler: scheduler)

@@ -128,7 +128,7 @@ struct MetricsServiceTests {
                 label: "linkspan_failed_attempts_total", dimensions: [("endpoint", "other"), ("code", "other")]) == 436)
     }
 
-    @Test("state that is told again is not counted again", .timeLimit(.minutes(1)))
+    @Test("replayed state is not counted again", .timeLimit(.minutes(1)))
     func replay() async throws {
         let registry = ServiceRegistry()
         try await registry.start()

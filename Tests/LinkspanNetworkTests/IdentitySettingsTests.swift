@@ -3,7 +3,7 @@ internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 internal import Testing
 
-@Suite("What network settings tell of who connects")
+@Suite("Identity of network settings")
 struct IdentitySettingsTests {
     private struct Settings: NetworkConfiguration {
         var tls = TLSPolicy.system
@@ -23,7 +23,7 @@ struct IdentitySettingsTests {
     private static let proxy = HTTPProxy(host: "proxy.example", port: 3128, user: "ann", password: "one")
 
     @Test
-    func `what is shown to a proxy is part of it, each part for itself`() {
+    func `proxy credentials are part of it, each part for itself`() {
         let proxy = Self.proxy
         #expect(Self.identity(proxy) == Self.identity(proxy))
         var changes = [proxy, proxy, proxy, proxy]
@@ -36,7 +36,7 @@ struct IdentitySettingsTests {
     }
 
     @Test
-    func `settings that tell nobody's name are none`() {
+    func `settings without credentials are not part of it`() {
         #expect(Self.identity(nil).isEmpty)
         #expect(Self.identity(HTTPProxy(host: "proxy.example", port: 3128)).isEmpty)
     }

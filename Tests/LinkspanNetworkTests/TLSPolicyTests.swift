@@ -15,7 +15,7 @@ internal import Testing
     }
 
     @Test(
-        "what is no pin is refused",
+        "an invalid pin is refused",
         arguments: [
             "", "sha256/", "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
             "sha1/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",

@@ -16,7 +16,7 @@ internal import Testing
                 + "\\u{1b}[2J\\u{1b}[H\\u{a}connected\\u{202e}\\u{2028}")
     }
 
-    @Test("more than this side accepts is told as its limit, and a broken rule as the server's fault")
+    @Test("exceeding a limit is reported as the limit, a violation as the server's fault")
     func limits() throws {
         var decoder = FrameDecoder(role: .client, limits: .init { $0.maxMessageBytes = 4 })
         decoder.append([0x81, 5, 1, 2, 3, 4, 5])

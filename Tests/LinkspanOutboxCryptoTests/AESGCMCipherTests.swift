@@ -20,7 +20,7 @@ struct AESGCMCipherTests {
     }
 
     @Test
-    func `what was sealed is opened in its context, and nothing that was changed`() throws {
+    func `sealed bytes open in their context only, and not after a change`() throws {
         let cipher = Self.cipher(present: 1)
         let (text, context) = (Array("a secret".utf8), Array("row 1".utf8))
         let sealed = try cipher.seal(text, context: context)

@@ -49,7 +49,7 @@ struct KillTests {
     private static var kills: Int { ProcessInfo.processInfo.environment["TEST_KILLS"].flatMap(Int.init) ?? 12 }
 
     @Test(arguments: Wire.allCases)
-    func `what a killed client was promised is applied once, in order, and its outcome offered`(
+    func `accepted deliveries of a killed client are applied once, in order, and their outcomes offered`(
         _ wire: Wire
     ) async throws {
         let (effects, folder) = (
@@ -75,7 +75,7 @@ struct KillTests {
 
     #if os(Linux)
     @Test(.enabled(if: SmallDisk.isAvailable), arguments: Wire.allCases)
-    func `what a client on a full disk was promised survives its death as it gives the reserve up`(
+    func `accepted deliveries survive a kill while the reserve is released on a full disk`(
         _ wire: Wire
     ) async throws {
         // K12, a third as often as the others together.

@@ -9,7 +9,7 @@ internal import Testing
 @Suite("An outbox on a failing disk", .serialized)
 struct FailingDiskTests {
     @Test(arguments: [(SQLITE_FULL, OutboxError.Code.diskFull), (SQLITE_IOERR, .inputOutput)])
-    func `whichever write fails, callers are told, and what was accepted is there when the disk is mended`(
+    func `a failed write is reported to its callers, and accepted deliveries are there once the disk works`(
         _ result: Int32, _ code: OutboxError.Code
     ) throws {
         var first = 0

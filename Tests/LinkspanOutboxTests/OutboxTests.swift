@@ -84,7 +84,7 @@ struct OutboxTests {
     }
 
     @Test
-    func `what one process leaves, the next one sends, with the replies as outcomes`() async throws {
+    func `the next process sends what one process left, with replies as outcomes`() async throws {
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.on("say") { $0.reply($0.payload) } }
         let manager = ConnectionManager()
@@ -351,7 +351,7 @@ struct OutboxTests {
     // MARK: Limits
 
     @Test
-    func `what goes beyond the limits is refused, and an outcome makes room again`() throws {
+    func `deliveries beyond the limits are refused, and an outcome makes room again`() throws {
         let driver = self.driver {
             $0.rows = 2
             $0.bytes = 100

@@ -20,7 +20,7 @@ struct OutboxTimeTests {
     }
 
     @Test
-    func `a timeout goes on over restarts by the clock that nobody sets`() throws {
+    func `a timeout continues over restarts, by the monotonic clock`() throws {
         let clock = TestClock()
         try self.keep(clock, timeout: .seconds(60))
         clock.advance(wall: 20_000, sinceStart: 20_000)

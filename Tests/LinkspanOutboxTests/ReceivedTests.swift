@@ -7,7 +7,7 @@ internal import LinkspanTesting
 internal import OutboxFixtures
 internal import Testing
 
-@Suite("What an outbox keeps of what was received")
+@Suite("Received events in an outbox")
 struct ReceivedTests {
     private let folder: Folder
 
@@ -42,7 +42,7 @@ struct ReceivedTests {
     }
 
     @Test
-    func `one who waits for the file is told at once that there is no session`() throws {
+    func `a connection that waits for the file gets no session at once`() throws {
         let first = self.driver()
         try first.open().get()
         let second = self.driver { $0.whenInUse = .wait }
@@ -60,7 +60,7 @@ struct ReceivedTests {
     }
 
     @Test
-    func `what a session is resumed from and what was received is sealed, and opened by the next process`() throws {
+    func `sessions and received events are sealed, and opened by the next process`() throws {
         let cipher = XORCipher()
         let first = self.driver { $0.cipher = cipher }
         try first.open().get()
@@ -123,7 +123,7 @@ struct ReceivedTests {
     }
 
     @Test
-    func `what finds no room is dropped, and a gap tells how much, in its place`() throws {
+    func `events without room are dropped, and a gap has their number in their place`() throws {
         let driver = self.driver { $0.received = 2 }
         for number in 1...4 { driver.record(Message(event: "line", payload: try Payload(number))) }
         #expect(driver.received().map(\.text) == ["1", "2"])

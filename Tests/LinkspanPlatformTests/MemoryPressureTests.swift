@@ -11,7 +11,7 @@ struct MemoryPressureTests {
         "some avg10=\(some) avg60=0.00 avg300=0.00 total=12\nfull avg10=\(full) avg60=0.00 avg300=0.00 total=7\n"
     }
 
-    @Test("a level begins at its mark, ends well below it, and is told once")
+    @Test("a level begins at its mark, ends well below it, and is reported once")
     func levels() {
         var gauge = MemoryPressureGauge()
         let steps: [(some: Double, full: Double, level: PressureEvent.Level?)] = [
@@ -25,7 +25,7 @@ struct MemoryPressureTests {
     }
 
     @Test(
-        "what is no figure is no pressure",
+        "an unreadable figure is no pressure",
         arguments: ["", "some", "some avg10=", "some avg10=nan", "full avg10=1e999", "\0"])
     func garbage(text: String) {
         var gauge = MemoryPressureGauge()
@@ -36,7 +36,7 @@ struct MemoryPressureTests {
         #expect(MemoryPressureGauge.available("MemAvailable: many kB\n") == nil)
     }
 
-    @Test("a service hears of it through the registry, from a file that changes")
+    @Test("a service gets it through the registry when the file changes")
     func source() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -6,7 +6,7 @@ internal import Testing
 @Suite("The network path of a live kernel", .timeLimit(.minutes(1)), .serialized)
 struct PathSourceTests {
     @Test(.enabled(if: Namespace.isAvailable, "needs root and iproute2"))
-    func `a cable that is pulled and put back is told, and so is an interface that goes`() async throws {
+    func `losing and regaining a cable is reported, and so is a removed interface`() async throws {
         let namespace = try Namespace()
         try namespace.ip("link add v0 type veth peer name v1")
         try namespace.ip("addr add 192.0.2.1/24 dev v0")
@@ -26,7 +26,7 @@ struct PathSourceTests {
     }
 
     @Test
-    func `the path of this machine is told at once, and the source ends with its task`() async throws {
+    func `the machine's path is reported at once, and the source ends with its task`() async throws {
         let (told, teller) = AsyncStream.makeStream(of: NetworkEvent.self)
         let running = Task { try await NetworkPathSource().run { teller.yield($0) } }
         for await _ in told { break }

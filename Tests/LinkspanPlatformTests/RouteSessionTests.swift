@@ -14,7 +14,7 @@ struct RouteSessionTests {
     }
 
     @Test
-    func `nothing is told before both questions are answered, then the path as it is`() {
+    func `no path is reported before both answers are there`() {
         var session = self.session()
         #expect(session.receive(Packet.address(2, [192, 0, 2, 1])).event == nil)
         #expect(
@@ -36,7 +36,7 @@ struct RouteSessionTests {
     }
 
     @Test
-    func `each change is told once: cable out and in, address gone and back, interface gone`() {
+    func `each change is reported once: cable, address, interface`() {
         var session = self.session()
         let address = Packet.address(2, [192, 0, 2, 1])
         _ = session.receive(address + Packet.done)
@@ -53,7 +53,7 @@ struct RouteSessionTests {
     }
 
     @Test
-    func `interfaces are told best first, by kind`() {
+    func `interfaces are listed best first, by kind`() {
         var session = self.session("wwan0")
         _ = session.receive(Packet.address(2, [192, 0, 2, 1]) + Packet.done)
         var last: NetworkEvent?

@@ -42,7 +42,7 @@ struct PresenceServiceTests {
         }
     }
 
-    @Test("the status is told after the connect, when it changes, and after the reconnect")
+    @Test("the status is sent after the connect, on change, and after the reconnect")
     func announcements() throws {
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let (manager, _) = try self.connected(transport)
@@ -95,7 +95,7 @@ struct PresenceServiceTests {
         withExtendedLifetime(manager) {}
     }
 
-    @Test("the app's phases and sent messages count; offline is told on the way out", .timeLimit(.minutes(1)))
+    @Test("app phases and sent messages count; offline is sent on stop", .timeLimit(.minutes(1)))
     func phases() async throws {
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let (manager, _) = try self.connected(transport)

@@ -22,7 +22,7 @@ internal import Testing
     }
 
     @Test(
-        "what is no regular file is refused with what it is", .timeLimit(.minutes(1)),
+        "a file that is not regular is refused with its kind", .timeLimit(.minutes(1)),
         arguments: [
             ("/dev/zero", "it is a device, not a regular file"), ("/", "it is a directory, not a regular file"),
             ("/nowhere/at/all", "No such file or directory"),

@@ -122,7 +122,7 @@ struct RegistryServiceTests {
         #expect(self.recorder.notes == ["a starts", "a flushes", "a stops"])
     }
 
-    @Test("a service that does not stop holds nobody up past the budget", .timeLimit(.minutes(1)))
+    @Test("a service that does not stop delays the stop no longer than the budget", .timeLimit(.minutes(1)))
     func budget() async throws {
         // Deaf to its cancellation, until everybody else has gone on.
         let end = Promise<Void>()

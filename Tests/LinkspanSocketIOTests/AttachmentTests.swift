@@ -87,7 +87,7 @@ struct AttachmentTests {
     }
 
     @Test(
-        "what only resembles a placeholder is data",
+        "an object that resembles a placeholder is data",
         arguments: [
             #"{"_placeholder":"no"}"#, #"{"_placeholder":false,"num":9}"#, #"{"num":9}"#,
             #"{"_placeholder":1,"num":9}"#,

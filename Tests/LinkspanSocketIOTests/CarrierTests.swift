@@ -73,7 +73,7 @@ struct UpgradeProbeTests {
     }
 }
 
-@Suite("What carries, when not everything can")
+@Suite("Choice of carriers")
 struct CarrierMemoryTests {
     private static let place = CarrierMemory.Place(host: "h", port: 1, isSecure: false, path: "/", identity: 1)
     private static let refused = LinkspanError(.refused, "status 400")
@@ -90,7 +90,7 @@ struct CarrierMemoryTests {
         }
     }
 
-    @Test("what worked is remembered for the server, for ten minutes from when it was learned")
+    @Test("the carrier that worked is remembered for its server for ten minutes")
     func remembers() {
         var memory = CarrierMemory()
         let first = memory.choice(for: Self.place, .fallback, now: at(0))
@@ -129,7 +129,7 @@ struct CarrierMemoryTests {
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == (isRemembered ? .upgrade : first))
     }
 
-    @Test("what worked for one identity is not taken for granted for another")
+    @Test("the carrier that worked is remembered for its identity only")
     func identities() {
         var memory = CarrierMemory()
         let first = CarrierChoice.webSocket(share: 0.5)
@@ -156,7 +156,7 @@ struct CarrierMemoryTests {
         #expect(try key(Credentials()) != ann)
     }
 
-    @Test("what would fail over HTTP as well is not tried there")
+    @Test("failures that HTTP would share do not lead to polling")
     func hopeless() {
         var memory = CarrierMemory()
         let unreachable = LinkspanError(
@@ -196,7 +196,7 @@ struct EnginePathTests {
     }
 }
 
-@Suite("Where a replay would go on")
+@Suite("Recovery offsets")
 struct RecoveryOffsetTests {
     private static func latest(_ texts: String...) -> String? {
         var offset = RecoveryOffset()
@@ -225,13 +225,13 @@ struct RecoveryOffsetTests {
         #expect(Self.latest("Welcome", "Q7xWgm-", "Q7xWgn0") == "Q7xWgn0")
     }
 
-    @Test("offsets of a form nobody knows are followed until a known one comes")
+    @Test("offsets of an unknown form are followed until a known one arrives")
     func unknown() {
         #expect(Self.latest("one", "two") == "two")
         #expect(Self.latest("one", "Q7xWgm-", "two") == "Q7xWgm-")
     }
 
-    @Test("what was exported is what a later process resumes from; nothing else is")
+    @Test("a later process resumes from the exported session only")
     func exported() throws {
         var offset = RecoveryOffset()
         offset.note("Q7xWgm-")
@@ -270,7 +270,7 @@ struct LegacySessionTests {
         #expect(session.take(#"42/chat,["e",1]"#).happenings == [.message(1, "e", "1")])
     }
 
-    @Test("the server's consent may come before anybody wants into the main namespace, and is given once")
+    @Test("the server's acceptance may precede the join of the main namespace, and counts once")
     func lateMain() throws {
         var (session, _) = try Self.opened("/chat")
         _ = session.take("40")

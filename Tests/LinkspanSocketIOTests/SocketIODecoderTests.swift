@@ -6,7 +6,7 @@ internal import Testing
 @Suite("Socket.IO packets")
 struct SocketIODecoderTests {
     @Test(
-        "what the reference accepts is accepted",
+        "packets that the reference accepts are accepted",
         arguments: [
             ("0", Verdict.packet(Flat("connect"))),
             ("0/admin", .packet(Flat("connect", "/admin"))),
@@ -24,7 +24,7 @@ struct SocketIODecoderTests {
     }
 
     @Test(
-        "what the reference rejects is rejected",
+        "packets that the reference rejects are rejected",
         arguments: [
             ("2[]", SocketIOProtocolError.Code.badPayload),
             ("2{}", .badPayload),
@@ -228,7 +228,7 @@ struct SocketIODecoderTests {
         #expect(throws: Never.self) { try decoder.receive(text: broken[...]) }
     }
 
-    @Test("a namespace of 64 KB costs nothing but its comparison")
+    @Test("a namespace of 64 KB costs its comparison alone")
     func longNamespace() throws {
         let name = "/" + String(repeating: "x", count: 65_535)
         #expect(Verdict("2\(name),[\"e\"]") == .packet(Flat("event", name, event: "e")))

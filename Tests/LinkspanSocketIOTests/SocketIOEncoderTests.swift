@@ -65,7 +65,7 @@ struct SocketIOEncoderTests {
         #expect(frame.utf8.allSatisfy { $0 >= 0x20 })
     }
 
-    @Test("what servers close the connection over is refused before it is sent")
+    @Test("packets that make servers close the connection are refused before they are sent")
     func problems() {
         let limits = SocketIOLimits()
         #expect(SocketIOEncoder.problem(event: "connect", .empty, limits: limits)?.code == .encodingFailed)

@@ -99,7 +99,7 @@ struct SocketIOSessionTests {
         #expect(session.activeNamespaces == 0)
     }
 
-    @Test("senders are told when the server's silence ends the session, so that they need no timer (E08)")
+    @Test("senders learn when the server's silence ends the session, without a timer (E08)")
     func heartbeatDeadline() throws {
         var session = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         #expect(session.heartbeatDeadline == nil, "the handshake's deadline is not the heartbeat's")
@@ -212,7 +212,7 @@ struct SocketIORecoveryTests {
         #expect(RecoveryOffset.candidate(in: bytes(elements)) == offset)
     }
 
-    @Test("an offset that is too long is none")
+    @Test("an offset that is too long is ignored")
     func longOffset() {
         #expect(RecoveryOffset.candidate(in: bytes("\"" + String(repeating: "x", count: 257) + "\"")) == nil)
     }

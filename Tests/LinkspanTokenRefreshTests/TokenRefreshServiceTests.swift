@@ -76,7 +76,7 @@ struct TokenRefreshServiceTests {
         for await change in changes where change.to == .disconnected { return }
     }
 
-    @Test("tokens are renewed while nothing is connected, and told of without secrets", .timeLimit(.minutes(1)))
+    @Test("tokens are renewed while disconnected, and reported without secrets", .timeLimit(.minutes(1)))
     func withoutConnection() async throws {
         let tokens = self.server.source(self.scheduler)
         let registry = ServiceRegistry()
@@ -97,7 +97,7 @@ struct TokenRefreshServiceTests {
         observation.cancel()
     }
 
-    @Test("a failure is told by its type and repeated; a revocation is told and ends it", .timeLimit(.minutes(1)))
+    @Test("a failure is reported by its type and retried; a revocation is reported and final", .timeLimit(.minutes(1)))
     func failures() async throws {
         let tokens = self.server.source(self.scheduler)
         let registry = ServiceRegistry()
@@ -123,7 +123,7 @@ struct TokenRefreshServiceTests {
         observation.cancel()
     }
 
-    @Test("a connection that is refused for good revokes the token", .timeLimit(.minutes(1)))
+    @Test("a permanent refusal of a connection revokes the token", .timeLimit(.minutes(1)))
     func refusedForGood() async throws {
         let tokens = self.server.source(self.scheduler)
         let registry = ServiceRegistry()

@@ -251,7 +251,7 @@ struct TokenRefresherTests {
     }
 
     @Test
-    func `a revocation is told once, and ends the renewals`() async throws {
+    func `a revocation is reported once, and ends the renewals`() async throws {
         let run = Run([.token(600)])
         try await run.begin()
         try run.ask(.first)
@@ -294,7 +294,7 @@ struct TokenRefresherTests {
     }
 
     @Test
-    func `a token that nobody called off in time is not kept for the next user either`() async throws {
+    func `a token fetched for a former user is not kept for the next one`() async throws {
         let late = Promise<Void>()
         let run = Run([.later(late, .token(600)), .token(500)])
         let (refresher, request) = (

@@ -101,7 +101,7 @@ struct TracedConnectionTests {
         #expect(self.tracer.activeSpans.isEmpty)
     }
 
-    @Test("what is not traced is the connection's own", .timeLimit(.minutes(1)))
+    @Test("untraced calls are those of the connection", .timeLimit(.minutes(1)))
     func listening() async throws {
         let channel = try self.channel()
         let recorder = EventRecorder()

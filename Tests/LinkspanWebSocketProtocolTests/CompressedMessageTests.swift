@@ -175,7 +175,7 @@ struct CompressedMessageTests {
         #expect(exchange(text, &otherSender, &otherReceiver) == true)
     }
 
-    @Test("who would have to compress with a window of 8 bits sends everything as it is")
+    @Test("with a window of 8 bits messages are sent uncompressed")
     func sendsPlainWithoutWindow() throws {
         let options = WebSocketCompression { $0.threshold = 0 }
         let answer = try WebSocketExtension.parse(["permessage-deflate; client_max_window_bits=8"])

@@ -143,7 +143,7 @@ struct CompressionViolationTests {
         #expect(decoder.drain([[0x42, 0, 0, 0, 0, 0, 0, 0][...]]).error == .tooManyFragments)
     }
 
-    @Test("what cannot be compressed may use the limit up")
+    @Test("incompressible messages may use the whole limit")
     func incompressible() throws {
         var random = SeededGenerator(seed: 4)
         let payload = random.bytes(100_000)

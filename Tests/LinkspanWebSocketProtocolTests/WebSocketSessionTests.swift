@@ -98,7 +98,7 @@ struct WebSocketSessionTests {
     }
 
     @Test(
-        "its owner can fail it, which is told to the peer and to nobody twice",
+        "its owner can fail it, which the peer learns once",
         arguments: [
             WebSocketProtocolError.Code.controlFlood, .messageOverdue,
         ])
@@ -219,7 +219,7 @@ struct WebSocketSessionTests {
         #expect(client.output.isEmpty)
     }
 
-    @Test("a message over the limit is told 1009")
+    @Test("a message over the limit is closed with 1009")
     func tooBig() {
         var client = End(.client, limits: .init { $0.maxMessageBytes = 10 })
         #expect(client.receive(Wire.frame(0x82, [UInt8](repeating: 0, count: 11))).count == 1)

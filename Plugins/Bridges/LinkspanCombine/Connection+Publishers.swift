@@ -8,7 +8,7 @@ public import Linkspan
 extension Connection {
     /// Publishes the messages of one event, or of every event when `event` is nil.
     ///
-    /// Messages that came before anybody listened are handed over first.
+    /// Messages that were held for a first listener are delivered first.
     ///
     /// ```swift
     /// let lines = connection.publisher(for: "message").compactMap { try? $0.decode(Line.self) }.sink { show($0) }
@@ -16,11 +16,11 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - event: the name of the event.
-    ///   - capacity: how many messages wait for a subscriber that has not asked for them yet, or whose actor is busy.
+    ///   - capacity: the number of messages that may wait for a subscriber without demand, or whose actor is busy.
     ///   - isolation: the actor that subscribers are called on; nil for the main actor when they subscribe on the main
     ///     thread, and for the connection's executor otherwise.
-    ///   - onOverflow: gets the count of messages that were dropped, the oldest first, because the queue was full; called
-    ///     just before the message behind the gap.
+    ///   - onOverflow: gets the count of messages that were dropped, the oldest first, because the queue was full;
+    ///     called just before the message behind the gap.
     /// - Returns: a publisher that listens once for each of its subscribers.
     public func publisher(
         for event: String?, capacity: Int = 1_024, isolation: (any Actor)? = #isolation,
@@ -37,11 +37,12 @@ extension Connection {
 
     /// Publishes the values of an event, a message of another shape as an error in its place.
     ///
-    /// A value is decoded when the subscriber has asked for it; the publisher of messages by name follows the same rules.
+    /// A value is decoded when the subscriber has asked for it; the publisher of messages by name follows the same
+    /// rules.
     ///
     /// - Parameters:
     ///   - event: the event.
-    ///   - capacity: how many messages wait for a subscriber that has not asked for them yet, or whose actor is busy.
+    ///   - capacity: the number of messages that may wait for a subscriber without demand, or whose actor is busy.
     ///   - isolation: the actor that subscribers are called on; nil for the main actor when they subscribe on the main
     ///     thread, and for the connection's executor otherwise.
     ///   - onOverflow: gets the count of messages that were dropped, just before the message behind the gap.

@@ -5,7 +5,7 @@ public import OpenCombine
 #endif
 internal import Linkspan
 
-/// Publishes what a channel tells.
+/// A publisher of a connection's messages or states.
 ///
 /// A subscriber that subscribes on the main thread is called on the main actor, and one of a publisher that was made in
 /// an actor's method on that actor, once for all values that wait; so closures in their code may touch what is theirs.
@@ -13,9 +13,9 @@ internal import Linkspan
 /// put `receive(on:)` in between.
 ///
 /// Each subscriber listens for itself from the moment it subscribes, gets no more than it asks for, and is told
-/// `finished` when the connection or its handler is released, behind what still waits for it. What a slow subscriber has
-/// not asked for yet waits in a queue; when that is full, the oldest goes. It never fails: a lost connection comes back,
-/// and says so by its state.
+/// `finished` when the connection or its handler is released, behind what still waits for it. What a slow subscriber
+/// has not asked for yet waits in a queue; when that is full, the oldest goes. It never fails: a lost connection comes
+/// back, and says so by its state.
 ///
 /// A subscription keeps the channel. It ends by being cancelled, by the release of the connection, or by that of the
 /// `ConnectionHandler` it was made from.
@@ -30,7 +30,7 @@ public struct ConnectionPublisher<Output: Sendable>: Publisher, Sendable {
     let onOverflow: (@Sendable (Int) -> Void)?
     let listen: @Sendable (any Connection, ChannelSubscription<Output>) throws(LinkspanError) -> Void
 
-    /// Lets a subscriber listen; a connection that has been released only tells it so.
+    /// Attaches a subscriber; on a released connection it completes at once.
     public func receive(subscriber: some Subscriber<Output, Never>) {
         let subscription = ChannelSubscription(
             subscriber, channel: self.channel,

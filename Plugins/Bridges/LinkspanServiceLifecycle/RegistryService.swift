@@ -10,7 +10,7 @@ public import ServiceLifecycle
 /// ```
 ///
 /// The registry is started, and stopped within its budget when the group shuts down gracefully; a cancellation takes
-/// the same way. A shutdown during the start gives the start up, which stops what had been started.
+/// the same way. A shutdown during the start cancels the start, which stops the services that had started.
 public struct RegistryService: Service {
     private let residence: Residence<StartReport>
 
@@ -21,9 +21,9 @@ public struct RegistryService: Service {
     ///   - budget: how long the stop may take; nil for the registry's own
     ///     ``/LinkspanLifecycle/ServiceRegistry/Options/shutdownBudget``. A group with a shorter
     ///     `maximumGracefulShutdownDuration` gives up before.
-    ///   - onReady: called when every required service is ready, with how the start went: the place to tell a load
-    ///     balancer. When it throws, the registry is stopped and the error goes to the group.
-    ///   - onStop: called with what became of every service.
+    ///   - onReady: called when every required service is ready, with the report of the start: the place to notify a
+    ///     load balancer. When it throws, the registry is stopped and the error goes to the group.
+    ///   - onStop: called with the fate of every service.
     public init(
         _ registry: ServiceRegistry, budget: Duration? = nil,
         onReady: @escaping @Sendable (StartReport) async throws -> Void = { _ in },

@@ -22,7 +22,7 @@ extension DevServer {
         public var echoPath: String?
         /// The carriers offered to Socket.IO clients.
         public var carriers = Carriers.all
-        /// When a client of a raw WebSocket has to say who it is.
+        /// The time by which a client of a raw WebSocket has to send its credentials.
         public var introduction = Introduction.optional(within: .milliseconds(250))
         /// The time a Socket.IO client may stay without a namespace.
         ///
@@ -87,7 +87,7 @@ extension DevServer {
 
     /// When a client of a raw WebSocket has to show its credentials.
     ///
-    /// Clients without any show none, so that there is nothing to wait for.
+    /// Clients without credentials send none, so that the server does not wait.
     public struct Introduction: Sendable, Hashable {
         let isRequired: Bool
         let limit: Duration

@@ -4,24 +4,24 @@ internal import LinkspanRuntime
 
 /// What goes wrong between an app and its server, at the moment that a test chooses.
 extension DevServer {
-    /// Drops every connection without a word and forgets every session; everybody may come back at once.
+    /// Drops every connection without a close message and forgets every session; clients may reconnect at once.
     public func drop() {
         guard let run = self.run else { return }
         run.loop.execute { run.drop() }
     }
 
-    /// Drops one client without a word.
+    /// Drops one client without a close message.
     ///
     /// - Parameter peer: the client, as its hub sees it.
     public func drop(_ peer: HubPeer) {
         peer.disconnect(LinkspanError(.connectionLost, "the server dropped the connection"))
     }
 
-    /// Puts one client out, for good as far as the protocols can say so: DISCONNECT, or close code 4403.
+    /// Disconnects one client permanently, by DISCONNECT or close code 4403.
     ///
     /// - Parameters:
     ///   - peer: the client, as its hub sees it.
-    ///   - reason: what a raw WebSocket is told; Socket.IO has no words for it.
+    ///   - reason: the close reason on a raw WebSocket; Socket.IO has none.
     public func kick(_ peer: HubPeer, reason: String = "the server closed the connection") {
         peer.disconnect(LinkspanError(.closedByServer, reason))
     }
@@ -35,11 +35,11 @@ extension DevServer {
         self.run?.stallingChanged()
     }
 
-    /// Refuses everybody who connects from now on, before the hub hears of them.
+    /// Refuses new clients before they reach the hub.
     ///
     /// - Parameters:
-    ///   - code: what a Socket.IO client gets as `code` in the data of CONNECT_ERROR.
-    ///   - message: what the client is told.
+    ///   - code: the `code` in the data of CONNECT_ERROR, for Socket.IO clients.
+    ///   - message: the message for the client.
     public func refuseCredentials(code: String = "refused", message: String = "the credentials are refused") {
         let details = try? Payload(["code": code])
         self.condition.set(refusal: LinkspanError(.credentialsRefused, message, details: details))
@@ -48,13 +48,14 @@ extension DevServer {
     /// Lets the hub decide again, after ``refuseCredentials(code:message:)``.
     public func acceptCredentials() { self.condition.set(refusal: nil) }
 
-    /// Looks at what clients send so much later than it arrives; zero for at once.
+    /// Delays the handling of received messages; zero for no delay.
     public func delay(_ delay: Duration) { self.condition.set(delay: delay) }
 
-    /// Goes away without a word, and comes back at the same port after a while.
+    /// Stops without a close message, and starts at the same port after a pause.
     ///
-    /// - Parameter pause: how long clients find nobody there.
-    /// - Throws: ``/Linkspan/LinkspanError`` as ``start()`` does; the cancellation of the task only cuts the pause short.
+    /// - Parameter pause: the time during which the port is closed.
+    /// - Throws: ``/Linkspan/LinkspanError`` as ``start()`` does; the cancellation of the task only cuts the pause
+    ///   short.
     public func restart(after pause: Duration = .zero) async throws(LinkspanError) {
         await self.stop(gracefully: false)
         try? await Task.sleep(for: pause)

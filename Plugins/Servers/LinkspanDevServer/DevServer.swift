@@ -6,9 +6,9 @@ internal import LinkspanNetwork
 /// A server inside the process that speaks the real protocols: for tests of apps, for samples, for work without a
 /// backend.
 ///
-/// It carries an ``/LinkspanInMemory/InMemoryHub`` over the wire. What the hub does for its clients is written once, and they may come in
-/// memory, over Socket.IO (WebSocket, long polling, or the upgrade from the one to the other) or over a raw WebSocket
-/// with the JSON envelope, all at one port:
+/// It carries an ``/LinkspanInMemory/InMemoryHub`` over the wire. What the hub does for its clients is written once,
+/// and they may come in memory, over Socket.IO (WebSocket, long polling, or the upgrade from the one to the other) or
+/// over a raw WebSocket with the JSON envelope, all at one port:
 ///
 /// ```swift
 /// let hub = InMemoryHub()
@@ -24,9 +24,9 @@ internal import LinkspanNetwork
 /// ```
 ///
 /// Socket.IO is at the path `/socket.io/`, raw WebSockets are at any other. What a client shows in its headers and its
-/// query is among the credentials of ``/LinkspanInMemory/HubPeer/request``. A handler of `onConnect` that throws refuses the client:
-/// Socket.IO gets CONNECT_ERROR with the error's message, and its details or its code as data; a WebSocket is closed
-/// with 4401.
+/// query is among the credentials of ``/LinkspanInMemory/HubPeer/request``. A handler of `onConnect` that throws
+/// refuses the client: Socket.IO gets CONNECT_ERROR with the error's message, and its details or its code as data; a
+/// WebSocket is closed with 4401.
 ///
 /// A browser lets any page that a developer visits send requests to this machine. The server refuses the pages of other
 /// sites, and requests under names that are not its own; see ``Configuration/allowedOrigins`` and
@@ -42,7 +42,7 @@ public final class DevServer: Sendable {
     /// Makes a server that has not started.
     ///
     /// - Parameters:
-    ///   - hub: what clients connect to: on a raw WebSocket, and in the namespace `/` of Socket.IO.
+    ///   - hub: the hub for raw WebSockets and for the namespace `/` of Socket.IO.
     ///   - namespaces: the hubs of further namespaces of Socket.IO, by their names, such as `/admin`.
     ///   - configuration: where it listens, how it beats, and how much it takes.
     public init(
@@ -65,8 +65,8 @@ public final class DevServer: Sendable {
     /// A server that was stopped comes back at the port that it had.
     ///
     /// - Returns: the port.
-    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` when the address or port is not to be had, or an allowed
-    ///   origin or host is none, and with `wrongState` unless the server is stopped.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` when the address or port is not
+    ///   available, or an allowed origin or host is invalid, and with `wrongState` unless the server is stopped.
     @discardableResult
     public func start() async throws(LinkspanError) -> Int {
         let rules = try AccessRules(self.configuration)
@@ -85,9 +85,9 @@ public final class DevServer: Sendable {
         }
     }
 
-    /// Says goodbye to everybody, gives the port up, and returns when the server's thread has ended.
+    /// Disconnects all clients, closes the port, and returns when the server's thread has ended.
     ///
-    /// Does nothing unless the server runs. The hub hears of the end of its clients.
+    /// Does nothing unless the server runs. The hub is informed of the end of its clients.
     public func stop() async { await self.stop(gracefully: true) }
 
     func stop(gracefully: Bool) async {

@@ -13,7 +13,7 @@ internal import LinkspanRuntime
 /// Of every family there is one line for an event, made from what the event says of itself: states, codes, counts,
 /// times, names of events and endpoints without query and credentials. Payloads, credentials, names and digests of
 /// users, and the texts of errors that handlers threw are never kept. Messages that went well are counted and not kept,
-/// so that a busy connection does not push out what matters.
+/// so that a busy connection does not push out other entries.
 ///
 /// The journal emits nothing.
 public final class JournalService: LifecycleService {
@@ -51,7 +51,7 @@ public final class JournalService: LifecycleService {
         public var seq: UInt64
         /// When it happened.
         public var time: ContinuousClock.Instant
-        /// The number of the event that led to it, if the emitter told.
+        /// The number of the event that caused it, if known.
         public var cause: UInt64?
         /// Whether it happened before the journal was ready.
         public var replayed: Bool

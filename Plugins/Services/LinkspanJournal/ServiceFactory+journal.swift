@@ -10,7 +10,7 @@ extension ServiceFactory {
         options: [
             PluginOption(
                 "capacity", .number(1...100_000), fallback: "256", isHot: true,
-                "How many of the latest events are kept.")
+                "The number of latest events kept.")
         ]
     ) { values throws(LinkspanError) in
         JournalService(options: JournalService.Options(values))

@@ -4,7 +4,7 @@ public import LinkspanMessaging
 public import Logging
 
 // An actor for logger and families: the registry's calls of handlers contend with reconfiguration.
-/// Writes what happens to connections, services and credentials as structured log lines.
+/// A service that writes events of connections, services and credentials as structured log lines.
 ///
 /// Every line is a fixed sentence with metadata, so that lines can be counted and searched. Payloads, credentials,
 /// queries of URLs and names of users are never written.
@@ -24,7 +24,7 @@ public actor LoggingService: LifecycleService {
     /// - Parameters:
     ///   - logger: where lines go.
     ///   - level: the lowest level that is written; nil for the one that `logger` has.
-    ///   - families: what is written.
+    ///   - families: the families to log.
     public init(logger: Logger, level: Logger.Level? = nil, families: Set<Family> = Family.standard) {
         var logger = logger
         if let level { logger.logLevel = level }

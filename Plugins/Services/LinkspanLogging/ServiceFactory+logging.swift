@@ -5,8 +5,8 @@ public import Logging
 extension ServiceFactory {
     /// The service `logging`, which writes to `logger`.
     ///
-    /// Its options are `level`, the lowest level that is written, `info` by default; and `families`, what is written:
-    /// any of `connection`, `fault`, `registry`, `authentication`, `buffer`; the first three by default.
+    /// Its options are `level`, the lowest level that is written, `info` by default; and `families`, the families to
+    /// log: any of `connection`, `fault`, `registry`, `authentication`, `buffer`; the first three by default.
     public static func logging(logger: Logger = Logger(label: "linkspan")) -> ServiceFactory {
         ServiceFactory("logging", options: Self.loggingOptions) { values throws(LinkspanError) in
             let (level, families) = try LoggingService.settings(values)
@@ -20,7 +20,7 @@ extension ServiceFactory {
             "The lowest level that is written."),
         PluginOption(
             "families", .list, fallback: "connection, fault, registry", isHot: true,
-            "What is written: connection, fault, registry, authentication, buffer."),
+            "The families to log: connection, fault, registry, authentication, buffer."),
     ]
 }
 

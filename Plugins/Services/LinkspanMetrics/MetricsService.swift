@@ -3,11 +3,11 @@ public import LinkspanLifecycle
 public import LinkspanMessaging
 internal import LinkspanRuntime
 
-/// Counts and times what connections, messages and queues do, for whatever backend swift-metrics was given.
+/// A service that counts and times connections, messages and queues, for any back end of swift-metrics.
 ///
 /// Every name begins with the prefix, `linkspan` by default:
 ///
-/// | name | kind | labels | what it tells |
+/// | name | kind | labels | meaning |
 /// | --- | --- | --- | --- |
 /// | `connects_total` | counter | `endpoint` | a connection came up for the first time |
 /// | `reconnects_total` | counter | `endpoint` | a connection came up again |
@@ -21,12 +21,12 @@ internal import LinkspanRuntime
 /// | `timed_out_total` | counter | `endpoint` | messages without an answer in time |
 /// | `expired_total` | counter | `endpoint` | messages that waited too long to be sent |
 /// | `dropped_total` | counter | `endpoint` | messages that were given up |
-/// | `queue_depth` | gauge | `endpoint` | commands that waited to be sent when that was last heard of |
+/// | `queue_depth` | gauge | `endpoint` | commands that waited to be sent at the last report |
 /// | `faults_total` | counter | `code`, `severity` | faults that were not returned to a caller |
 /// | `events_missed_total` | counter | `family` | events that this service missed, so that the others count too low |
 ///
 /// Labels are bounded: endpoints are without query and credentials, names of events and texts are no labels at all, and
-/// the sixty-fifth value of a label becomes `other`. State that is told again to a late service is not counted again.
+/// the sixty-fifth value of a label becomes `other`. State that is replayed to a late service is not counted again.
 public final class MetricsService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "metrics"
@@ -110,7 +110,7 @@ extension MetricsService: ConnectionObserving, MessageObserving, BufferObserving
         self.record(event) { $0.note(event.event, isReplayed: event.replayed) }
     }
 
-    /// Counts messages by what became of them, and times round trips.
+    /// Counts messages by outcome, and times round trips.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
         self.record(event) { $0.note(event.event) }
     }

@@ -6,7 +6,7 @@ extension ServiceFactory {
     /// The service `metrics`, which counts and times into a backend of swift-metrics; see ``MetricsService`` for the
     /// names.
     ///
-    /// Its option is `prefix`, what every name begins with, `linkspan` by default.
+    /// Its option is `prefix`, the prefix of every name, `linkspan` by default.
     ///
     /// - Parameter factory: where measurements go; nil for the backend of the process when the service is made.
     /// - Returns: the factory.
@@ -17,7 +17,7 @@ extension ServiceFactory {
     }
 
     private static let metricsOptions = [
-        PluginOption("prefix", .text, fallback: "linkspan", isHot: true, "What the name of every metric begins with.")
+        PluginOption("prefix", .text, fallback: "linkspan", isHot: true, "The prefix of every metric's name.")
     ]
 }
 
@@ -47,7 +47,7 @@ extension MetricsService.Options {
 }
 
 extension MetricsService: Reconfigurable {
-    /// Takes over the prefix; what was counted under the former one stays there.
+    /// Takes over the prefix; counts under the former one stay there.
     ///
     /// - Parameter options: all of them.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration`, as when the service is made.

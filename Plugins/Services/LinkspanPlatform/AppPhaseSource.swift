@@ -7,10 +7,10 @@ private import UIKit
 private import AppKit
 #endif
 
-/// Tells when the app becomes active, comes to the foreground and goes to the background.
+/// A source of the app's phases: active, foreground and background.
 ///
-/// An app on the Mac goes on when others are in front, so it never goes to the background: there it is told when the app
-/// becomes active and when it resigns.
+/// An app on the Mac goes on when others are in front, so it never goes to the background: there it is told when the
+/// app becomes active and when it resigns.
 public struct AppPhaseSource: EventSource {
     /// Makes a source.
     public init() {}

@@ -3,7 +3,7 @@ public import LinkspanLifecycle
 #if canImport(Darwin)
 private import Dispatch
 
-/// Tells when memory is short: what the system says of the whole device.
+/// A source of memory pressure, as the system reports it for the whole device.
 public struct MemoryPressureSource: EventSource {
     /// Makes a source.
     public init() {}

@@ -120,7 +120,7 @@ struct RouteSocket: Sendable {
     private static func failure(_ what: String, _ number: Int32) -> LinkspanError {
         LinkspanError(
             LinkspanError.Code(rawValue: "pathUnknown"),
-            "the socket that tells of the network path \(what): \(String(cString: strerror(number)))")
+            "the netlink socket for the network path \(what): \(String(cString: strerror(number)))")
     }
 }
 

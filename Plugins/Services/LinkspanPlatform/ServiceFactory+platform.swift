@@ -3,18 +3,18 @@ internal import LinkspanLifecycle
 public import LinkspanMessaging
 
 extension ServiceFactory {
-    /// The service `network`, which tells the registry, and so the keeper, how traffic can leave the machine.
+    /// The service `network`, which reports the network path to the registry, and so to the keeper.
     public static let networkPath = ServiceFactory("network") { _ throws(LinkspanError) in
         SourceService("network", NetworkPathSource())
     }
 
-    /// The service `memory`, which tells the registry when memory is short.
+    /// The service `memory`, which reports memory pressure to the registry.
     public static let memoryPressure = ServiceFactory("memory") { _ throws(LinkspanError) in
         SourceService("memory", MemoryPressureSource())
     }
 
     #if (canImport(UIKit) && !os(watchOS)) || canImport(AppKit)
-    /// The service `app`, which tells the registry, and so the keeper, of the app's phases.
+    /// The service `app`, which reports the app's phases to the registry, and so to the keeper.
     public static let appPhases = ServiceFactory("app") { _ throws(LinkspanError) in
         SourceService("app", AppPhaseSource())
     }

@@ -5,13 +5,13 @@ internal import LinkspanRuntime
 
 /// Tells the server whether the user of this client is there.
 ///
-/// It sends one event, `presence` unless told otherwise, whose argument is `{"status":"online"}`, `away` or `offline`:
+/// It sends one event, `presence` by default, whose argument is `{"status":"online"}`, `away` or `offline`:
 ///
 /// - `online`: the app is in front, and the user did something within `awayAfter`;
 /// - `away`: the app is in the background, or the user did nothing for `awayAfter`;
-/// - `offline`: the app ends or the services stop, told while the connection is still open.
+/// - `offline`: the app ends or the services stop; sent while the connection is still open.
 ///
-/// The status is told after every connect and reconnect and whenever it changes, at most once over one link. The user
+/// The status is sent after every connect and reconnect and on each change, at most once over one link. The user
 /// does something when the app comes to the front, when a message is sent (any but the announcements), and when the app
 /// says so by ``noteActivity()``. Where nobody tells of the app's phases, as on Linux, the app counts as being in
 /// front.
@@ -125,7 +125,7 @@ public final class PresenceService: ConnectionUsing {
         self.state.withLock { $0.subscription = subscription }
     }
 
-    /// Tells that the user goes, and waits until that is on its way.
+    /// Announces `offline`, and waits until the message has left.
     public func quiesce(_ scope: ServiceScope) async throws {
         // Ends when the task is cancelled, too.
         let (wait, end) = AsyncStream<Void>.makeStream()
@@ -162,7 +162,7 @@ extension PresenceService: AppObserving {
 }
 
 extension PresenceService: MessageObserving {
-    /// Takes what is sent for activity, except the announcements.
+    /// Counts sent messages as activity, except the announcements.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
         guard case .sent = event.event.kind else { return }
         self.change { state, now in

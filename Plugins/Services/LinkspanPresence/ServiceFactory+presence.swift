@@ -2,7 +2,7 @@ public import Linkspan
 public import LinkspanMessaging
 
 extension ServiceFactory {
-    /// The service `presence`, which tells the server whether the user is there; see ``PresenceService``.
+    /// The service `presence`, which announces the user's status to the server; see ``PresenceService``.
     ///
     /// Its options are `awayAfter`, how long the user may do nothing before being away, 300 s by default; and `event`,
     /// the name of the event that announces it, `presence` by default.
@@ -11,7 +11,7 @@ extension ServiceFactory {
         options: [
             PluginOption(
                 "awayAfter", .seconds(1...86_400), fallback: "300", isHot: true,
-                "How long the user may do nothing before being away."),
+                "The time without activity after which the user is away."),
             PluginOption(
                 "event", .text, fallback: "presence", isHot: true, "The name of the event that announces the status."),
         ]

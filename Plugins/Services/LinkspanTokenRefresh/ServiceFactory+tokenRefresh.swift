@@ -17,13 +17,14 @@ extension ServiceFactory {
 
     private static let tokenRefreshOptions = [
         PluginOption(
-            "lead", .seconds(0...86_400), fallback: "60", isHot: true, "How long before its end a token is renewed."),
+            "lead", .seconds(0...86_400), fallback: "60", isHot: true,
+            "The time before its expiry at which a token is renewed."),
         PluginOption(
             "jitter", .seconds(0...3_600), fallback: "15", isHot: true,
-            "How much earlier than that chance may have it."),
+            "The largest random time by which a renewal is earlier."),
         PluginOption(
             "maxAttempts", .number(1...1_000), fallback: "5", isHot: true,
-            "How many fetches in a row may fail before a connection has to ask."),
+            "The number of failed fetches in a row after which the service waits for a connection to ask."),
     ]
 }
 

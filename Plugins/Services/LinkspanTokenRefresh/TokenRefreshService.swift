@@ -7,9 +7,9 @@ public import LinkspanMessaging
 /// reconnect after a long outage finds a fresh token too, and the registry hears of what happens to tokens:
 ///
 /// - `refreshed` for every token that comes, with its lifetime and how many fetches it took;
-/// - `refreshFailed` for every fetch that fails, with the code or the type of the error and never its text, and when the
-///   next one follows, if any;
-/// - `revoked` once, when the fetch throws ``TokenRevoked`` or a connection is refused for good.
+/// - `refreshFailed` for every fetch that fails, with the code or the type of the error and never its text, and when
+///   the next one follows, if any;
+/// - `revoked` once, when the fetch throws ``TokenRevoked`` or a connection is refused permanently.
 ///
 /// A token is renewed `lead` and up to `jitter` before its end, after half of its time at the earliest, or when a
 /// connection asks before that. A renewal that fails is repeated after pauses that double from 1 s to 60 s, half of
@@ -18,7 +18,7 @@ public import LinkspanMessaging
 public final class TokenRefreshService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "tokenrefresh"
-    /// Before what uses connections.
+    /// Before services that use connections.
     public let placement = Placement(phase: .authentication)
 
     let tokens: TokenSource
@@ -77,7 +77,7 @@ public final class TokenRefreshService: LifecycleService {
 }
 
 extension TokenRefreshService: ConnectionObserving {
-    /// Notices when a connection is refused for good.
+    /// Revokes the token when a connection is refused permanently.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
         guard case .disconnected(_, "credentialsRefused", willRetry: false) = event.event.kind, !event.replayed else {
             return

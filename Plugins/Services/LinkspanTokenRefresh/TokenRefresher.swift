@@ -102,7 +102,7 @@ extension TokenRefresher {
             }
         }
         let timer = self.scheduler.schedule(at: self.scheduler.now + self.fetchLimit) {
-            outcome.fulfill(.failure(LinkspanError(.timedOut, "no token came in time")))
+            outcome.fulfill(.failure(LinkspanError(.timedOut, "the token was not fetched in time")))
             task.cancel()
         }
         defer { timer.cancel() }

@@ -13,9 +13,10 @@ public import LinkspanRuntime
 /// plan.credentials = tokens.credentials
 /// ```
 ///
-/// As with every provider, the newest token serves all attempts in the first four fifths of its time, one fetch is under
-/// way at most, and all who ask meanwhile share it; unlike others, a token is for all servers. While a token cannot be
-/// renewed, attempts get what is left of it. Without the service a token is fetched only when a connection asks.
+/// As with every provider, the newest token serves all attempts in the first four fifths of its time, one fetch is
+/// under way at most, and all who ask meanwhile share it; unlike others, a token is for all servers. While a token
+/// cannot be renewed, attempts get what is left of it. Without the service a token is fetched only when a connection
+/// asks.
 public final class TokenSource: Sendable {
     /// The credential source to give to connections, and to ``/LinkspanMessaging/MessagingPlan/credentials``.
     public let credentials: CredentialSource
@@ -28,7 +29,7 @@ public final class TokenSource: Sendable {
     ///   - fetchLimit: how long a fetch may take; it is cancelled then, and counts as failed.
     ///   - scheduler: the clock.
     ///   - random: random numbers from 0 up to 1, for jitter.
-    ///   - fetch: fetches a token. It is told `first` when there is none yet, `expiring` when a former one ends, and
+    ///   - fetch: fetches a token. It gets `first` when there is none yet, `expiring` when a former one ends, and
     ///     `refused` when the server did not accept it: then the former one will not do. Credentials without
     ///     ``/Linkspan/Credentials/validFor`` are fetched for each attempt to connect and never renewed ahead. Throw
     ///     ``TokenRevoked`` when there will be no more tokens for this user.

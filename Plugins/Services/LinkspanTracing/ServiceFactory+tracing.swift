@@ -3,9 +3,9 @@ public import LinkspanMessaging
 public import Tracing
 
 extension ServiceFactory {
-    /// The service `tracing`, which makes spans of what connections and messages do; see ``TracingService``.
+    /// The service `tracing`, which makes spans of connections and messages; see ``TracingService``.
     ///
-    /// Its option is `spans`, what spans are made of: any of `connect`, `send`, `request`; all by default.
+    /// Its option is `spans`, the subjects of spans: any of `connect`, `send`, `request`; all by default.
     ///
     /// - Parameter tracer: where spans go; nil for the tracer of the process when the service is made.
     /// - Returns: the factory.
@@ -18,7 +18,7 @@ extension ServiceFactory {
     private static let tracingOptions = [
         PluginOption(
             "spans", .list, fallback: "connect, send, request", isHot: true,
-            "What spans are made of: connect, send, request.")
+            "The subjects of spans: connect, send, request.")
     ]
 }
 
@@ -26,7 +26,7 @@ extension TracingService.Options {
     /// Reads the options that configuration has given.
     ///
     /// - Parameter values: the options, checked against their declarations.
-    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for a subject that nobody has.
+    /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for an unknown subject.
     public init(_ values: OptionValues) throws(LinkspanError) {
         self.init()
         guard let names: [String] = values["spans"] else { return }
@@ -41,7 +41,7 @@ extension TracingService.Options {
 }
 
 extension TracingService: Reconfigurable {
-    /// Takes over what spans are made of.
+    /// Takes over the subjects of spans.
     ///
     /// - Parameter options: all of them.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration`, as when the service is made.

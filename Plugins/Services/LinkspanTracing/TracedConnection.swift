@@ -31,6 +31,29 @@ public final class TracedConnection: Connection {
     ///
     /// - Throws: ``/Linkspan/LinkspanError`` as the connection's own `perform` does; the span has failed then.
     public func perform(_ command: Command) throws(LinkspanError) {
+        let (traced, span) = self.traced(command)
+        do throws(LinkspanError) {
+            try self.base.perform(traced)
+        } catch {
+            span.end(failedWith: error)
+            throw error
+        }
+    }
+
+    /// Takes commands that belong together, and makes a span of each.
+    ///
+    /// - Throws: ``/Linkspan/LinkspanError`` as the connection's own `perform` does; the spans have failed then.
+    public func perform(batch: [Command]) throws(LinkspanError) {
+        let traced = batch.map { self.traced($0) }
+        do throws(LinkspanError) {
+            try self.base.perform(batch: traced.map(\.command))
+        } catch {
+            for (_, span) in traced { span.end(failedWith: error) }
+            throw error
+        }
+    }
+
+    private func traced(_ command: Command) -> (command: Command, span: any Span) {
         let span = self.tracer.startSpan("linkspan \(command.kind.word)", ofKind: .client)
         span.updateAttributes {
             $0.merge(
@@ -40,13 +63,14 @@ public final class TracedConnection: Connection {
             if case .failure(let error) = outcome { span.fail(error.code.rawValue) }
             span.end()
         }
-        do throws(LinkspanError) {
-            try self.base.perform(traced)
-        } catch {
-            span.fail(error.code.rawValue)
-            span.end()
-            throw error
-        }
+        return (traced, span)
+    }
+}
+
+extension Span {
+    fileprivate func end(failedWith error: LinkspanError) {
+        self.fail(error.code.rawValue)
+        self.end()
     }
 }
 

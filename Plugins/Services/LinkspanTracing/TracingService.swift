@@ -3,7 +3,7 @@ public import LinkspanMessaging
 internal import LinkspanRuntime
 public import Tracing
 
-/// Makes spans of what lifecycle events tell, after the fact, for whatever tracer swift-distributed-tracing was given.
+/// A service that makes spans from lifecycle events, after the fact, for any tracer of swift-distributed-tracing.
 ///
 /// | span | from | to | error |
 /// | --- | --- | --- | --- |
@@ -11,8 +11,8 @@ public import Tracing
 /// | `linkspan send` | when the link took a message | the same | `expired`, `dropped` for one that was given up |
 /// | `linkspan request` | a round trip before the confirmation | the confirmation | `timedOut` |
 ///
-/// All are of the kind `client` and begin a trace, because events do not know who called. Where that matters, wrap the
-/// channel in a ``TracedConnection`` and leave `send` and `request` out here.
+/// All are of the kind `client` and begin a trace, because events do not carry the caller's context. Where that
+/// matters, wrap the channel in a ``TracedConnection`` and leave `send` and `request` out here.
 ///
 /// Attributes are `messaging.system` (`linkspan`), `messaging.destination.name` (the name of the event),
 /// `messaging.message.body.size`, `linkspan.endpoint` (without query and credentials), `linkspan.attempt`,
@@ -93,7 +93,7 @@ extension TracingService: ConnectionObserving, MessageObserving {
         self.make { $0.note(event) }
     }
 
-    /// Makes a span of what became of a message.
+    /// Makes a span of a message from its outcome.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
         self.make { $0.note(event) }
     }

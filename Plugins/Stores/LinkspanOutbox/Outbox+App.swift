@@ -7,17 +7,17 @@ extension Outbox {
     /// - Throws: ``OutboxError``.
     public func prepare() async throws(OutboxError) { try await self.ask { _ in } }
 
-    /// Closes the file, behind what was asked before; another outbox may open it then.
+    /// Closes the file after the calls made before; another outbox may then open it.
     ///
     /// Whatever is asked afterwards fails with code ``OutboxError/Code/closed``. Release the connections first.
     public func close() async {
         await self.afterCalls { self.closeFile() }
     }
 
-    /// Closes the file behind what was asked before, and has calls wait for ``resume()``.
+    /// Closes the file after the calls made before; later calls wait for ``resume()``.
     ///
-    /// For apps that are about to be suspended and have the file in the container of an app group, where the system ends an
-    /// app that is suspended with a lock on a file (0xdead10cc).
+    /// For apps that are about to be suspended and have the file in the container of an app group, where the system
+    /// ends an app that is suspended with a lock on a file (0xdead10cc).
     public func suspend() async {
         await self.afterCalls { self.engine.suspend() }
     }
@@ -29,7 +29,7 @@ extension Outbox {
 
     /// Counts the deliveries of one account.
     ///
-    /// - Parameter account: whose; nil for connections without credentials.
+    /// - Parameter account: the account; nil for connections without credentials.
     /// - Returns: the figures.
     /// - Throws: ``OutboxError``.
     public func figures(account: String?) async throws(OutboxError) -> OutboxFigures {
@@ -59,7 +59,7 @@ extension Outbox {
     ///
     /// The sequence ends with its task, and fails with an ``OutboxError``.
     ///
-    /// - Parameter account: whose outcomes; nil for connections without credentials.
+    /// - Parameter account: the account; nil for connections without credentials.
     /// - Returns: the sequence.
     public func outcomes(account: String? = nil) -> AsyncThrowingStream<OutboxEntry, any Error> {
         self.pages(.outcomes) { table, place in
@@ -85,7 +85,7 @@ extension Outbox {
     ///
     /// - Parameters:
     ///   - receipt: names the delivery.
-    ///   - account: whose it is.
+    ///   - account: its account.
     /// - Returns: whether the outcome was there; false while the delivery waits.
     /// - Throws: ``OutboxError``.
     @discardableResult

@@ -29,7 +29,7 @@ extension Outbox {
 // MARK: - Events
 
 extension Outbox {
-    /// Records an event of a connection as it is received, before anybody handles it, so that a crash in between loses
+    /// Records an event of a connection as it is received, before it is handled, so that a crash in between loses
     /// nothing: ``received(account:)`` offers it until it is confirmed, in this process or a later one.
     ///
     /// The position of the session is committed together with the event. A server that resumes sessions therefore sends
@@ -37,7 +37,7 @@ extension Outbox {
     ///
     /// - Parameters:
     ///   - event: the name of the event.
-    ///   - connection: whose options have this outbox as their store.
+    ///   - connection: a connection whose options have this outbox as their store.
     ///   - account: the account of the connection.
     /// - Returns: the registration.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `released`.
@@ -90,7 +90,7 @@ extension Outbox {
     ///
     /// The sequence ends with its task, and fails with an ``OutboxError``.
     ///
-    /// - Parameter account: whose events; nil for connections without credentials.
+    /// - Parameter account: the account; nil for connections without credentials.
     /// - Returns: the sequence.
     public func received(account: String? = nil) -> AsyncThrowingStream<ReceivedEntry, any Error> {
         self.pages(.received) { table, number in

@@ -21,7 +21,7 @@ extension Outbox {
     ///   - path: the file.
     ///   - number: the rows wanted have higher numbers.
     ///   - limit: how many at most.
-    ///   - cipher: what payloads were sealed with.
+    ///   - cipher: the cipher that sealed the payloads.
     /// - Returns: the rows, in the order in which they were kept.
     /// - Throws: ``OutboxError``.
     public static func entries(
@@ -45,13 +45,13 @@ extension Outbox {
         }
     }
 
-    /// Has a delivery wait again that has ended without reaching the server, in its former place; its time begins anew.
+    /// Queues a failed delivery again, in its former place; its time limit starts again.
     ///
     /// It is sent when its account is opened the next time.
     ///
     /// - Parameters:
     ///   - receipt: names the delivery.
-    ///   - account: whose it is.
+    ///   - account: its account.
     /// - Returns: whether there was one.
     /// - Throws: ``OutboxError``.
     @discardableResult
@@ -61,8 +61,8 @@ extension Outbox {
         return isThere
     }
 
-    /// Writes all payloads and replies anew with the present cipher, or without one: after a change of its key, or when it
-    /// was switched on or off.
+    /// Writes all payloads and replies anew with the present cipher, or without one: after a change of its key, or when
+    /// it was switched on or off.
     ///
     /// - Throws: ``OutboxError``.
     public func reseal() async throws(OutboxError) {
@@ -79,11 +79,11 @@ extension Outbox {
 
     /// Erases a row, whether it waits or not.
     ///
-    /// A connection that has it already sends it all the same.
+    /// A connection that has loaded it already still sends it.
     ///
     /// - Parameters:
     ///   - receipt: names the delivery.
-    ///   - account: whose it is.
+    ///   - account: its account.
     /// - Returns: whether there was one.
     /// - Throws: ``OutboxError``.
     @discardableResult

@@ -2,7 +2,7 @@ internal import CoreMetrics
 public import Linkspan
 public import LinkspanRuntime
 
-/// Keeps deliveries in a file, so that they survive the process, however it ends.
+/// A store of deliveries in an SQLite file: they survive the process, even after `kill -9`.
 ///
 /// ```swift
 /// let outbox = Outbox(path: folder + "/outbox.sqlite")
@@ -13,12 +13,12 @@ public import LinkspanRuntime
 /// let receipt = try await handler.enqueue("say", "hello")
 /// ```
 ///
-/// Accepted means committed: SQLite has written the row to the disk (WAL, `synchronous = FULL`, `F_FULLFSYNC` on Apple's
-/// platforms) before `enqueue` returns or anything is sent. What many callers hand over while a commit is written becomes
-/// one commit. All of it happens on an executor of the outbox, never on that of a connection.
+/// Accepted means committed: SQLite has written the row to the disk (WAL, `synchronous = FULL`, `F_FULLFSYNC` on
+/// Apple's platforms) before `enqueue` returns or anything is sent. What many callers hand over while a commit is
+/// written becomes one commit. All of it happens on an executor of the outbox, never on that of a connection.
 ///
-/// One outbox has a file open at a time. The file is made with mode 0600; beside it lie `-wal` and `-shm` of SQLite, `-lock`,
-/// and `-reserve`, which is given up when the disk is full so that outcomes can still be recorded.
+/// One outbox has a file open at a time. The file is made with mode 0600; beside it lie `-wal` and `-shm` of SQLite,
+/// `-lock`, and `-reserve`, which is given up when the disk is full so that outcomes can still be recorded.
 ///
 /// Outcomes stay until they are confirmed; see ``confirm(_:account:)``.
 public final class Outbox: DeliveryStore {

@@ -146,7 +146,7 @@ extension OutboxEngine {
                 try file.startAnew(because: error)
                 return true
             } catch {
-                self.options.logger.error("The outbox cannot go on", metadata: ["error": "\(error)"])
+                self.options.logger.error("The outbox has failed", metadata: ["error": "\(error)"])
                 self.file = nil
                 return false
             }

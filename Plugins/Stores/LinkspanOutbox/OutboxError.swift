@@ -1,6 +1,6 @@
 internal import GRDB
 
-/// Why an outbox could not do what it was asked for.
+/// An error of an outbox.
 ///
 /// A delivery that it refuses fails with code `notKept` and has this error as its cause.
 public struct OutboxError: Error, Sendable, Hashable {

@@ -28,25 +28,26 @@ extension OutboxOptions {
     fileprivate static var declared: [PluginOption] {
         let standard = OutboxOptions()
         return [
-            PluginOption("path", .text, "The file in which deliveries survive the process."),
+            PluginOption("path", .text, "The SQLite file of the outbox."),
             PluginOption(
-                "rows", .number(1...100_000_000), fallback: "\(standard.rows)", "How many deliveries may wait."),
-            PluginOption("bytes", .number(1...(1 << 40)), fallback: "\(standard.bytes)", "How many bytes of them."),
+                "rows", .number(1...100_000_000), fallback: "\(standard.rows)",
+                "The number of deliveries that may wait."),
+            PluginOption("bytes", .number(1...(1 << 40)), fallback: "\(standard.bytes)", "The number of their bytes."),
             PluginOption(
                 "maximumAge", .seconds(1...315_360_000), fallback: "\(standard.maximumAge.components.seconds)",
-                "How long a delivery may wait, over all restarts."),
+                "The longest time a delivery may wait, over all restarts."),
             PluginOption(
                 "outcomes", .number(0...100_000_000), fallback: "\(standard.outcomes)",
-                "How many outcomes are kept until they are confirmed."),
+                "The number of outcomes kept until they are confirmed."),
             PluginOption(
                 "received", .number(1...100_000_000), fallback: "\(standard.received)",
-                "How many recorded events may wait to be confirmed."),
+                "The number of recorded events that may wait to be confirmed."),
             PluginOption(
                 "countsKeys", .flag, fallback: "\(standard.countsKeys)",
-                "Whether made keys count, so that a server needs to remember only the last of each ordering key."),
+                "Whether generated keys count up, so that a server can remember one for each ordering key."),
             PluginOption(
                 "whenInUse", .choice(Contention.allCases.map(\.rawValue)), fallback: standard.whenInUse.rawValue,
-                "What is done about a file that another process has open."),
+                "The rule for a file that another process has open."),
         ]
     }
 

@@ -2,7 +2,7 @@ public import Logging
 
 /// Settings of an outbox: limits, ages and the rules beyond them.
 public struct OutboxOptions: Sendable {
-    /// Deliveries of all accounts that may wait; what goes beyond is refused.
+    /// The number of deliveries of all accounts that may wait; more are refused.
     ///
     /// Default 100,000.
     public var rows = 100_000
@@ -12,19 +12,19 @@ public struct OutboxOptions: Sendable {
     public var bytes = 256 << 20
     /// The longest time a delivery may wait, over all restarts; an older one ends as expired when it is loaded.
     ///
-    /// Default 7 days. While the system runs on, the time is that of the clock that nobody sets.
+    /// Default 7 days. While the system runs, the monotonic clock counts.
     public var maximumAge = Duration.seconds(7 * 86_400)
     /// Outcomes that are kept until they are confirmed; beyond that the oldest make room.
     ///
     /// Default 100,000.
     public var outcomes = 100_000
-    /// Seals payloads and replies; rows that were written without it are read all the same.
+    /// The cipher for payloads and replies; rows written without one can still be read.
     ///
     /// Default nil: they are written as they are.
     public var cipher: (any OutboxCipher)?
     /// Recorded events that may wait to be confirmed.
     ///
-    /// What goes beyond is dropped, and a gap marks its place; see ``Outbox/record(_:of:account:)``.
+    /// More are dropped, and a gap marks their place; see ``Outbox/record(_:of:account:)``.
     /// Default 100,000.
     public var received = 100_000
     /// Whether deliveries without a key of the app's own get keys of the form `producer.session.order.count`, so that a

@@ -4,11 +4,11 @@
     case keeping
     /// A delivery is inserted, and the transaction goes on.
     case kept
-    /// A delivery is committed, and nobody has been told.
+    /// A delivery is committed, before its caller is informed.
     case keepCommitted
     /// An outcome is about to be recorded.
     case ending
-    /// An outcome is committed, and nobody has been told.
+    /// An outcome is committed, before its caller is informed.
     case endCommitted
     /// The log is about to be written into the database.
     case checkpointing

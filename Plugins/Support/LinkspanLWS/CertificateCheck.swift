@@ -57,7 +57,7 @@ struct CertificateCheck {
             return ByteStreamError(.tls(.wrongHost), "the certificate is for another host")
         }
         let rule = "an asterisk stands for one whole label, the first"
-        return ByteStreamError(.tls(.wildcardMisuse), "the certificate's wildcard does not cover the host: \(rule)")
+        return ByteStreamError(.tls(.wildcardMisuse), "the certificate's wildcard does not match the host: \(rule)")
     }
 
     /// Compares the keys of the whole verified chain with the pins, as RFC 7469 section 2.6 does.

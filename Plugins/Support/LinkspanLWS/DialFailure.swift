@@ -62,7 +62,7 @@ enum DialFailure {
         case .version: ByteStreamError(.tls(.versionTooOld), "the server speaks no version of TLS that is allowed")
         case .identity:
             ByteStreamError(.tls(.clientCertificateRefused), "the server does not accept our certificate or wants one")
-        case .foreign: ByteStreamError(.tls(.other), "TLS failed: what the server speaks is not TLS")
+        case .foreign: ByteStreamError(.tls(.other), "TLS failed: the server does not speak TLS")
         case .unknown: ByteStreamError(.tls(.other), "TLS failed: \(text)")
         }
     }

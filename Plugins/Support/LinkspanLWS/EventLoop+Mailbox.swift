@@ -1,3 +1,4 @@
+private import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
@@ -41,6 +42,8 @@ extension EventLoop {
         private let idleLimit: Duration?
         private var idleSince: ContinuousClock.Instant?
         private var isAsleep = false
+        /// Where the loop is woken, while it has a poller.
+        private var waker: CInt?
         private var jobs: [Job] = []
         private var timers = DeadlineHeap<Job>()
 
@@ -117,6 +120,14 @@ extension EventLoop.Mailbox {
             return .ended
         case .stopping, .stopped: return .nothing
         }
+    }
+
+    /// The loop has a poller from now on, or has closed it.
+    mutating func setWaker(_ waker: CInt?) { self.waker = waker }
+
+    /// Wakes the loop, unless it is going down; under the lock, or the number could be another descriptor's by then.
+    func wake() {
+        if let waker = self.waker { clws_poller_wake(waker) }
     }
 
     /// Moves everything that is to be done now into `work`, which is empty; `isUsed` says whether there are streams.

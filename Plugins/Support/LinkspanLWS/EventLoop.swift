@@ -19,7 +19,6 @@ public final class EventLoop: NetworkLoop {
     private let name: String
     /// Jobs and timers on their way to the loop: between any thread and the loop's.
     private let mailbox: Lock<Mailbox>
-    private let waker = Waker()
     /// The thread's end: between the loop's thread and one that waits for it.
     private let end = DispatchGroup()
 
@@ -114,13 +113,13 @@ public final class EventLoop: NetworkLoop {
     /// What a stream or a listener is told that finds no library.
     var reason: ByteStreamError { self.mailbox.withLock { $0.reason } }
 
-    func wake() { self.waker.wake() }
+    func wake() { self.mailbox.withLock { $0.wake() } }
 
     private func act(_ action: Mailbox.OnAdd) {
         switch action {
         case .nothing: ()
         case .wake where self.identity.isCurrent: ()  // It looks into the mailbox before it sleeps.
-        case .wake: self.waker.wake()
+        case .wake: self.wake()
         case .drain: self.drain()
         case .start: self.start()
         case .ended: self.end.leave()
@@ -147,9 +146,9 @@ public final class EventLoop: NetworkLoop {
         self.identity.asCurrent {
             guard let core = LoopCore(loop: self) else { return false }
             self.core.value = core
-            self.waker.start(core.poller.wake)
+            self.mailbox.withLock { $0.setWaker(core.poller.wake) }
             core.run(self.mailbox)
-            self.waker.stop()
+            self.mailbox.withLock { $0.setWaker(nil) }
             core.stop()
             self.core.value = nil
             return true

@@ -43,7 +43,7 @@ final class ListeningSocket: Watched, ByteListener {
         guard descriptor >= 0 else {
             let problem = String(cString: clws_problem())
             throw ByteStreamError(
-                .unlistenable, "port \(request.port) of \(request.address) is not to be had: \(problem)")
+                .unlistenable, "port \(request.port) of \(request.address) is not available: \(problem)")
         }
         let socket = ListeningSocket(
             core: core, descriptor: descriptor, lowWaterMark: request.lowWaterMark, accept: accept)

@@ -60,7 +60,7 @@ extension LoopStream.StateMachine {
         switch result {
         case .failure(let error): return self.end(error)
         case .success(let addresses):
-            return self.dial(addresses[...], ByteStreamError(.nameNotResolved, "the host's name has no address"))
+            return self.dial(addresses[...], ByteStreamError(.nameNotResolved, "the host name has no address"))
         }
     }
 
@@ -90,7 +90,7 @@ extension LoopStream.StateMachine {
         case .dialing(let rest, nil):
             if case .tls(let error) = failure { return self.end(error) }
             if case .proxy = failure { return self.end(ByteStreamError(.proxyRefused, "the proxy refused")) }
-            return self.dial(rest, ByteStreamError(.unreachable, "no address of the host took the connection"))
+            return self.dial(rest, ByteStreamError(.unreachable, "no address of the host accepted the connection"))
         case .upgrading: return self.end(failure.duringUpgrade)
         case .open, .finishing, .lingering: return self.end(failure.duringUpgrade)
         case .resolving, .ended: return .ignore
@@ -144,7 +144,7 @@ extension LoopStream.StateMachine {
     mutating func deadlinePassed(in stage: OpeningStage?) -> ByteStreamError? {
         if let stage { return self.ended(ByteStreamError(timedOutIn: stage)) }
         switch self.state {
-        case .finishing: return self.ended(ByteStreamError(.timedOut, "the last bytes were not taken in time"))
+        case .finishing: return self.ended(ByteStreamError(.timedOut, "the last bytes could not be sent in time"))
         case .lingering: return self.ended(Self.finished)
         case .open where self.isExchange:
             return self.ended(ByteStreamError(.timedOut, "the answer was not complete in time"))

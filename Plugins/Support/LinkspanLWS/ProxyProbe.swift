@@ -33,7 +33,7 @@ final class ProxyProbe: ByteStreamHandler {
                 ByteStreamError(
                     .proxyRefused, "the proxy answered with status \(status)", status: status,
                     retryAfter: reason.retryAfter))
-        default: self.report(ByteStreamError(.proxyRefused, "the proxy did not let the connection through"))
+        default: self.report(ByteStreamError(.proxyRefused, "the proxy refused the connection"))
         }
     }
 }
@@ -43,7 +43,7 @@ extension ByteStreamError {
     var ofProxy: Self {
         switch self.code {
         case .nameNotResolved: Self(.proxyUnreachable, "the proxy's name has no address")
-        case .unreachable: Self(.proxyUnreachable, "no address of the proxy took the connection")
+        case .unreachable: Self(.proxyUnreachable, "no address of the proxy accepted the connection")
         default: self
         }
     }

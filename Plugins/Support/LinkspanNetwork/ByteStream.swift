@@ -13,14 +13,14 @@ public protocol ByteStream: AnyObject {
     /// The bytes that wait to be sent.
     var pendingBytes: Int { get }
 
-    /// Sends what waits, says that it was all, and ends when the peer does, within 5 seconds.
+    /// Sends the remaining bytes, closes the sending side, and ends when the peer does, within 5 seconds.
     ///
     /// What still arrives is dropped; more than `limit` bytes of it end the stream.
     func finish(readingAtMost limit: Int)
 
     /// Ends at once, at any moment.
     ///
-    /// What waits to be sent is dropped. The handler hears nothing more but the end.
+    /// Unsent bytes are dropped. The handler gets only the end.
     func abort()
 
     /// Stops reading, so that the peer has to wait, or reads on. Nothing is lost.
@@ -40,6 +40,6 @@ extension ByteStream {
     /// No stage.
     public var openingStage: OpeningStage? { nil }
 
-    /// Sends what waits, says that it was all, and ends when the peer does, within 5 seconds.
+    /// Sends the remaining bytes, closes the sending side, and ends when the peer does, within 5 seconds.
     public func finish() { self.finish(readingAtMost: .max) }
 }

@@ -44,7 +44,7 @@ extension ByteStreamError {
         public static let answerTooLong = Self(rawValue: "answerTooLong")
         /// The whole answer of a request that is no upgrade has come.
         public static let completed = Self(rawValue: "completed")
-        /// No address of the proxy took the connection, or its name has none.
+        /// No address of the proxy accepted the connection, or its name has no address.
         public static let proxyUnreachable = Self(rawValue: "proxyUnreachable")
         /// The proxy wants a name and a password, or other ones.
         public static let proxyUnauthorized = Self(rawValue: "proxyUnauthorized")
@@ -68,14 +68,14 @@ extension ByteStreamError {
         public static let closedByPeer = Self(rawValue: "closedByPeer")
         /// This side ended the stream.
         public static let closedByUs = Self(rawValue: "closedByUs")
-        /// The address or port to listen at is not to be had.
+        /// The address or port to listen at is not available.
         public static let unlistenable = Self(rawValue: "unlistenable")
         /// The event loop was shut down.
         public static let loopStopped = Self(rawValue: "loopStopped")
         /// The back end could not be set up, for want of memory or descriptors.
         public static let unavailable = Self(rawValue: "unavailable")
 
-        /// Why TLS was not established, when that is what went wrong.
+        /// The reason TLS was not established; nil for other errors.
         public var tlsFailure: TLSFailure? {
             guard self.rawValue.hasPrefix(Self.tlsPrefix) else { return nil }
             return TLSFailure(rawValue: String(self.rawValue.dropFirst(Self.tlsPrefix.count)))

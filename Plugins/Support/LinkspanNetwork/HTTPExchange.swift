@@ -12,9 +12,9 @@ public final class HTTPExchange {
 
     /// The response, of any status.
     public struct Answer: Sendable {
-        /// The status and what else is looked at.
+        /// The status and the header fields in use.
         public var head: ResponseHead
-        /// The body, without its transfer coding; empty when its parts were heard as they came.
+        /// The body, without its transfer coding; empty when its parts were delivered as they arrived.
         public var body: [UInt8]
 
         /// Makes an answer.
@@ -46,11 +46,11 @@ extension NetworkLoop {
     ///
     /// - Parameters:
     ///   - request: where to and with which headers; its deadline is for the whole exchange.
-    ///   - method: what is asked.
-    ///   - limit: the most bytes of the answer's body, of which a refusal may have 1 MiB; above it the exchange ends with
-    ///     `answerTooLong`.
-    ///   - onBody: hears the body of an answer with status 200 part by part; nil to have it all at once.
-    ///   - completion: hears the outcome.
+    ///   - method: the method and its body.
+    ///   - limit: the most bytes of the answer's body, of which a refusal may have 1 MiB; above it the exchange ends
+    ///     with `answerTooLong`.
+    ///   - onBody: gets the body of a response with status 200 part by part; nil to get it at once.
+    ///   - completion: gets the outcome.
     /// - Returns: the exchange, to cancel it.
     public func exchange(
         _ request: UpgradeRequest, _ method: HTTPExchange.Method, limit: Int, onBody: (([UInt8]) -> Void)? = nil,

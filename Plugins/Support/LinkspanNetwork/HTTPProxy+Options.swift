@@ -3,10 +3,10 @@ internal import Linkspan
 extension HTTPProxy {
     /// The options of a configuration that make a proxy; the same for every transport.
     static let options: [PluginOption] = [
-        PluginOption("proxy", .text, fallback: "none", "The HTTP proxy to go through, such as proxy.example:3128."),
-        PluginOption("proxyUser", .text, fallback: "none", "The name to show to the proxy."),
+        PluginOption("proxy", .text, fallback: "none", "The HTTP proxy, such as proxy.example:3128."),
+        PluginOption("proxyUser", .text, fallback: "none", "The user name for the proxy."),
         PluginOption(
-            "proxyPassword", .text, fallback: "none", isSecret: true, "The password that goes with the name."),
+            "proxyPassword", .text, fallback: "none", isSecret: true, "The password for the proxy."),
     ]
 
     /// Makes a proxy of a configuration's values, nil when there is none.

@@ -11,9 +11,9 @@ public struct HTTPProxy: Sendable, Hashable {
     public var host: String
     /// The proxy's port.
     public var port: Int
-    /// The name to show to the proxy, nil for none.
+    /// The user name for the proxy; nil for none.
     public var user: String?
-    /// The password that goes with the name.
+    /// The password for the proxy.
     public var password: Secret?
 
     /// Makes a proxy.
@@ -29,17 +29,17 @@ public struct HTTPProxy: Sendable, Hashable {
     /// - Parameters:
     ///   - text: `proxy.example:3128`, or the same as a URL, `http://proxy.example:3128`.
     ///   - user: the name to show to the proxy.
-    ///   - password: the password that goes with the name.
+    ///   - password: the password.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `invalidConfiguration` for anything else.
     public init(_ text: String, user: String? = nil, password: Secret? = nil) throws(LinkspanError) {
         let url: ConnectionURL
         do throws(LinkspanError) {
             url = try ConnectionURL(text.contains("://") ? text : "http://\(text)")
         } catch {
-            throw LinkspanError(.invalidConfiguration, "the proxy is not understood: \(error.message)")
+            throw LinkspanError(.invalidConfiguration, "the proxy is invalid: \(error.message)")
         }
         guard url.scheme == "http", url.path == "/", url.query == nil else {
-            throw LinkspanError(.invalidConfiguration, "a proxy is http://, a host and a port, and nothing more")
+            throw LinkspanError(.invalidConfiguration, "a proxy has the form http://host:port")
         }
         self.init(host: url.host, port: url.port, user: user, password: password)
     }

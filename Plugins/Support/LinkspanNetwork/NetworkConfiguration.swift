@@ -5,7 +5,7 @@ public import LinkspanWebSocketProtocol
 public protocol NetworkConfiguration {
     /// The rules for verifying servers, and the client certificate.
     var tls: TLSPolicy { get set }
-    /// The proxy to go through; nil for none.
+    /// The HTTP proxy; nil for none.
     var proxy: HTTPProxy? { get set }
     /// Whether and how messages are compressed; nil for not at all.
     var compression: WebSocketCompression? { get set }
@@ -22,13 +22,13 @@ extension NetworkConfiguration {
     public static var networkOptions: [PluginOption] {
         [
             PluginOption(
-                "compression", .flag, fallback: "false", "Whether messages are compressed if the server takes part."),
+                "compression", .flag, fallback: "false", "Whether messages are compressed, if the server supports it."),
             PluginOption(
                 "renewalEvent", .text, fallback: "none",
                 "The event that shows renewed credentials to the server while the connection is up."),
             PluginOption(
                 "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
-                "The most bytes of a received message."),
+                "The largest size of a received message, in bytes."),
         ] + TLSPolicy.options + HTTPProxy.options
     }
 

@@ -15,17 +15,18 @@ public protocol NetworkLoop: JobExecutor {
     /// judges the rest of the head. A GET or POST is open with any status, and the stream carries the answer's body,
     /// then ends with code `completed`. What is written before is kept: of a POST it is the body.
     ///
-    /// - Returns: the stream. Handler and stream live until ``ByteStreamHandler/closed(_:)``, even if nobody else holds them.
+    /// - Returns: the stream. Handler and stream live until ``ByteStreamHandler/closed(_:)``, even if nobody else holds
+    ///   them.
     func connect(_ request: UpgradeRequest, handler: any ByteStreamHandler) -> any ByteStream
 
-    /// Begins to listen, until the listener is closed or the loop ends, whether or not somebody holds it.
+    /// Listens until the listener is closed or the loop ends; the loop holds the listener.
     ///
     /// No TLS: for servers on the loopback, which tests and samples talk to.
     ///
     /// - Parameters:
     ///   - request: where.
-    ///   - accept: decides about a connection that has come in: the handler of its stream, or nil to drop it. The stream is
-    ///     open already, so ``ByteStreamHandler/opened(_:)`` is not called.
+    ///   - accept: decides about a connection that has come in: the handler of its stream, or nil to drop it. The
+    ///     stream is open already, so ``ByteStreamHandler/opened(_:)`` is not called.
     /// - Returns: the listener, to close it.
     /// - Throws: ``ByteStreamError`` with code `unlistenable`, or `loopStopped`.
     func listen(
@@ -70,7 +71,7 @@ public protocol ByteListener: AnyObject {
 }
 
 extension NetworkLoop {
-    /// Does something on the loop, for callers elsewhere; returns what came of it.
+    /// Runs a closure on the loop for a caller elsewhere, and returns its result.
     public func perform<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         // By way of a lock: the thread sanitizer does not see what a continuation hands over from a foreign thread.
         let result = Lock<Result?>(nil)

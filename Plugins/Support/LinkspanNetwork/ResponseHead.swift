@@ -23,7 +23,7 @@ public struct ResponseHead: Sendable, Hashable {
     public var cookies: [String] = []
     /// The value of `Retry-After`, when the server gave it in seconds.
     public var retryAfter: Duration?
-    /// Whether the answer says how long its body is, by its length or by chunks.
+    /// Whether the response gives the length of its body, by `Content-Length` or by chunks.
     public var hasBody = false
     /// The length of the body, if the answer says it; one that cannot be read is taken for the longest.
     public var length: Int?

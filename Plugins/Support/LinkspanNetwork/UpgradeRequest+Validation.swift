@@ -34,7 +34,7 @@ extension UpgradeRequest {
         try Self.check(self.bareHost, "host", allowsSpace: false)
         try Self.check(self.hostHeader.utf8.count, "host", limit: Limit.host)
         let isPlain = NumericAddress.isIPv6(self.bareHost) || self.bareHost.utf8.allSatisfy(Self.isHostByte)
-        guard isPlain else { throw ByteStreamError(.invalidRequest, "the host has a character no name has") }
+        guard isPlain else { throw ByteStreamError(.invalidRequest, "the host has an invalid character") }
     }
 
     private func checkTarget() throws(ByteStreamError) {
@@ -53,7 +53,7 @@ extension UpgradeRequest {
     private func checkHeaders() throws(ByteStreamError) {
         for header in self.headers {
             guard HTTPToken.isValid(header.name.utf8) else {
-                throw ByteStreamError(.invalidRequest, "a header's name has a character no name has")
+                throw ByteStreamError(.invalidRequest, "a header's name has an invalid character")
             }
             guard !Self.reservedNames.contains(header.name.lowercased()) else {
                 throw ByteStreamError(.invalidRequest, "the header \(header.name) cannot be set")
@@ -67,13 +67,13 @@ extension UpgradeRequest {
     private static func check(_ text: String, _ what: String, allowsSpace: Bool) throws(ByteStreamError) {
         let lowest: UInt8 = allowsSpace ? 0x20 : 0x21
         guard text.utf8.allSatisfy({ $0 >= lowest && $0 < 0x7F }) else {
-            throw ByteStreamError(.invalidRequest, "the \(what) has a character that must not be sent")
+            throw ByteStreamError(.invalidRequest, "the \(what) has a character that is not allowed")
         }
     }
 
     private static func check(_ length: Int, _ what: String, limit: Int) throws(ByteStreamError) {
         guard length <= limit else {
-            let advice = "a token belongs into the authentication payload or a header"
+            let advice = "give a token as auth payload or header"
             throw ByteStreamError(.requestTooLong, "the \(what) has \(length) bytes of at most \(limit); \(advice)")
         }
     }

@@ -19,7 +19,9 @@ public struct UpgradeRequest: Sendable {
     public var origin: String?
     /// The rules for verifying the server of a secure stream.
     public var tls: TLSPolicy
-    /// The proxy to go through, nil for none; variables of the environment are not looked at.
+    /// The HTTP proxy; nil for none.
+    ///
+    /// Environment variables are not read.
     public var proxy: HTTPProxy?
     /// The time for name look-up, TCP, TLS and upgrade together; 10 seconds unless set, 60 at most.
     public var deadline: Duration

@@ -61,12 +61,12 @@ public struct ClientHandshake: Sendable {
         status: Int, headers: (String) -> [String]
     ) throws(WebSocketProtocolError) -> Accepted {
         guard status == 101 else {
-            throw WebSocketProtocolError(.unexpectedStatus, "the server answered \(status) and not 101")
+            throw WebSocketProtocolError(.unexpectedStatus, "the server answered \(status) instead of 101")
         }
         try HandshakeRules.checkUpgrade(by: "the server", headers)
         let accept = HandshakeRules.single(headers("sec-websocket-accept"))
         guard accept == HandshakeRules.accept(key: self.key)[...] else {
-            throw WebSocketProtocolError(.acceptMismatch, "the server's accept value does not fit the key")
+            throw WebSocketProtocolError(.acceptMismatch, "the server's Sec-WebSocket-Accept does not match the key")
         }
         let extensions = try WebSocketExtension.parse(headers("sec-websocket-extensions"))
         let compression = try self.agreement(extensions)

@@ -5,7 +5,7 @@ public struct CloseEvent: Sendable, Hashable {
     /// If the peer broke the protocol this is the code that was sent to it.
     public var code: CloseCode
 
-    /// The peer's words; empty if it gave none.
+    /// The peer's reason; empty if it gave none.
     public var reason: String
 
     /// Whether both ends sent a Close frame.

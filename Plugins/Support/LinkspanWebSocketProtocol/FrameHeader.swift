@@ -50,7 +50,7 @@ struct FrameHeader: Sendable {
             throw WebSocketProtocolError(.reservedOpcode, "the opcode of a frame is reserved")
         }
         guard first & 0x70 & ~(opcode == .text || opcode == .binary ? reservedBits : 0) == 0 else {
-            throw WebSocketProtocolError(.reservedBits, "a reserved bit is set that has no meaning here")
+            throw WebSocketProtocolError(.reservedBits, "a reserved bit is set without an extension")
         }
         switch opcode {
         case .continuation where !isInsideMessage:

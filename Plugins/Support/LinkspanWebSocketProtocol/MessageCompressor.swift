@@ -14,7 +14,7 @@ public struct MessageCompressor: Sendable {
     private let options: WebSocketCompression
     private var stream: ZlibStream?
 
-    /// Makes what the end with `role` sends with.
+    /// Makes a compressor for the end with `role`.
     public init(_ agreement: CompressionAgreement, role: WebSocketRole) {
         (self.windowBits, self.forgets) = agreement.sending(role)
         self.options = agreement.options

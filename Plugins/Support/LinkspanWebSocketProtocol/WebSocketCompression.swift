@@ -19,7 +19,7 @@ public struct WebSocketCompression: Sendable, Hashable {
 
     /// The size of the client's window as a power of two, from 9 to 15.
     ///
-    /// Default 15, which is 32 KiB. The peer may ask for less. 8 is not to be had: zlib compresses with no less than 9.
+    /// Default 15, which is 32 KiB. The peer may ask for less. 8 is not available: zlib compresses with no less than 9.
     public var clientMaxWindowBits = 15 {
         didSet { Self.check(self.clientMaxWindowBits, in: 9...15, "bits of the client's window") }
     }

@@ -1,4 +1,4 @@
-/// One end of an open WebSocket connection: what to write and what to report for each thing that happens.
+/// One end of an open WebSocket connection, as a value: it returns the bytes to write and the events to report.
 ///
 /// It begins after the opening handshake. Give it each received chunk with ``receive(_:)`` and call ``next(into:)``
 /// until it returns nil; write what gathers in the output buffer, in the order of the calls.
@@ -103,8 +103,8 @@ public struct WebSocketSession: Sendable {
 
     /// The number of bytes decompressed so far.
     ///
-    /// A few bytes may become a message of any size up to the limit: an owner that shares its thread may let some time pass
-    /// between calls of ``next(into:)`` when much was made.
+    /// A few bytes may become a message of any size up to the limit: an owner that shares its thread may let some time
+    /// pass between calls of ``next(into:)`` when much was made.
     public var inflatedBytes: Int { self.decoder.inflatedBytes }
 
     // MARK: Receiving
@@ -134,13 +134,13 @@ public struct WebSocketSession: Sendable {
         return nil
     }
 
-    /// Fails the connection because its owner, who has a clock, will bear the peer no longer.
+    /// Fails the connection for a reason that its owner found, such as a deadline.
     ///
     /// Returns how it ended, unless it had ended before. The stream is to be dropped.
     public mutating func fail(_ code: WebSocketProtocolError.Code, into output: inout [UInt8]) -> CloseEvent? {
         let message =
             code == .controlFlood
-            ? "the peer floods the connection with control frames" : "a message does not come to its end"
+            ? "the peer floods the connection with control frames" : "a message makes no progress"
         guard case .closed(let event, _)? = self.fail(WebSocketProtocolError(code, message), into: &output) else {
             return nil
         }

@@ -37,8 +37,8 @@ public final class HubPeer: @unchecked Sendable {
     /// Sets the handler of one event that clients deliver with a key as the last argument; see
     /// `DeliveryOptions.keyPlacement`.
     ///
-    /// Of each key the handler is called once, and its answer goes to each repetition too, over whatever link it comes: the
-    /// hub remembers the newest 100,000 keys of each account. A message without a key gets no answer.
+    /// Of each key the handler is called once, and its answer goes to each repetition too, over whatever link it comes:
+    /// the hub remembers the newest 100,000 keys of each account. A message without a key gets no answer.
     ///
     /// - Parameters:
     ///   - event: the name of the event.
@@ -56,7 +56,7 @@ public final class HubPeer: @unchecked Sendable {
     /// Sets the handler of every event that has none of its own.
     public func onOther(_ handler: @escaping Handler) { self.hub.confined { self.fallback = handler } }
 
-    /// Sets what is called when the client has gone, for whatever reason.
+    /// Sets the handler that is called when the client has disconnected, for any reason.
     public func onEnd(_ handler: @escaping @Sendable () -> Void) { self.hub.confined { self.onEnd = handler } }
 
     /// Puts the client into a room.
@@ -79,7 +79,7 @@ public final class HubPeer: @unchecked Sendable {
         self.emit(event, try Payload(repeat each arguments))
     }
 
-    /// Sends an event to this client and hears its reply.
+    /// Sends an event to this client and receives its reply.
     ///
     /// A client that goes away without a reply is not heard of again.
     public func ask(_ event: String, _ payload: Payload, _ onReply: @escaping @Sendable (Payload) -> Void) {

@@ -40,20 +40,20 @@ public final class InMemoryHub: Sendable {
 
     /// Makes a hub without clients.
     ///
-    /// - Parameter executor: where it lives; one of its own by default.
+    /// - Parameter executor: its executor; one of its own by default.
     public init(executor: any JobExecutor = SystemScheduler.makeExecutor(label: "linkspan.memory")) {
         self.executor = executor
         self.work = HubWork(executor: executor)
     }
 
-    /// Sets what is done for each new client, before its link opens.
+    /// Sets the handler for each new client, called before its link opens.
     public func onConnect(_ handler: @escaping ConnectHandler) { self.state.withLock { $0.handler = handler } }
 
     /// The clients that are connected, in the order in which they came.
     public var peers: [HubPeer] { self.state.withLock { $0.peers.values.sorted { $0.id < $1.id } } }
 
     /// Drops every link and refuses new ones until ``restore()``, as if the network were gone.
-    public func cut(_ error: LinkspanError = LinkspanError(.connectionLost, "the hub is cut off")) {
+    public func cut(_ error: LinkspanError = LinkspanError(.connectionLost, "the hub is disconnected")) {
         self.work.perform {
             let peers = self.state.withLock { state in
                 state.outage = error

@@ -7,7 +7,7 @@ public struct InMemoryTransport: Transport {
 
     /// `memory`.
     public let name = "memory"
-    /// `memory`, as in `memory://lobby`; the rest of the URL only tells connections apart.
+    /// `memory`, as in `memory://lobby`; the rest of the URL only distinguishes connections.
     public let schemes: Set<String> = ["memory"]
 
     /// The hub's executor.

@@ -77,7 +77,8 @@ extension SocketIOEngine {
     private func tooLarge(_ length: Int) -> LinkspanError {
         LinkspanError(
             .messageTooLarge,
-            "the message takes \(length) bytes on the wire, and the server takes \(self.maximumPayload) at most")
+            "the message takes \(length) bytes on the wire, more than the \(self.maximumPayload) that the server accepts"
+        )
     }
 
     /// Reads no further while one of the links wants that: they share the socket.

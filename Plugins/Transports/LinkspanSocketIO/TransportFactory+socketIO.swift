@@ -12,10 +12,10 @@ extension TransportFactory {
                 PluginOption("path", .text, fallback: "/socket.io/", "The path of the Engine.IO endpoint."),
                 PluginOption(
                     "protocol", .choice(SocketIOTransport.Version.allCases.map(\.rawValue)), fallback: "v4",
-                    "The line of the server: v4 for 3.x and 4.x, v2 for 2.x."),
+                    "The protocol version: v4 for servers of 3.x and 4.x, v2 for 2.x."),
                 PluginOption(
                     "carriers", .choice(SocketIOTransport.Carriers.allCases.map(\.rawValue)), fallback: "websocket",
-                    "What carries the packets: websocket, polling, upgrade (polling, then WebSocket), fallback (WebSocket, "
+                    "The carriers: websocket, polling, upgrade (polling, then WebSocket), fallback (WebSocket, "
                         + "or else polling)."),
                 PluginOption("multiplex", .flag, fallback: "true", "Whether namespaces of one server share a socket."),
             ] + SocketIOTransport.Configuration.networkOptions

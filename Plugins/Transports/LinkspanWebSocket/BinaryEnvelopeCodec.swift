@@ -2,7 +2,7 @@ public import Linkspan
 
 /// No envelope at all: every binary message is the one blob of an event with a fixed name, both ways.
 ///
-/// For servers that speak a binary format of their own. Replies cannot be told apart, so requests are refused.
+/// For servers that speak a binary format of their own. Replies cannot be recognised, so requests are refused.
 public struct BinaryEnvelopeCodec: EnvelopeCodec {
     /// `binary`.
     public let name = "binary"
@@ -15,7 +15,7 @@ public struct BinaryEnvelopeCodec: EnvelopeCodec {
     /// Appends the payload's only blob.
     public func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
         guard case .event(_, let payload, nil) = envelope, payload.attachments.count == 1 else {
-            throw LinkspanError(.encodingFailed, "over this codec only events with one blob and no reply can be sent")
+            throw LinkspanError(.encodingFailed, "this codec sends only events with one blob and without a reply")
         }
         payload.attachments[0].withUnsafeBufferPointer { buffer.append(contentsOf: $0) }
         return .selfContained
@@ -23,7 +23,7 @@ public struct BinaryEnvelopeCodec: EnvelopeCodec {
 
     /// Refuses text.
     public func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        throw LinkspanError(.protocolViolation, "a text message came where only binary ones are expected")
+        throw LinkspanError(.protocolViolation, "a text message where only binary ones are expected")
     }
 
     /// Wraps the message as a blob.

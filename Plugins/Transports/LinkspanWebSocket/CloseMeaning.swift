@@ -5,7 +5,7 @@ public struct CloseMeaning: Sendable, Hashable {
     /// The error that the link ends with; it decides whether the core tries again.
     public let code: LinkspanError.Code
 
-    /// Makes a meaning of one's own, for a retry policy that knows the code.
+    /// Makes a meaning with another code, for a retry policy that knows it.
     public init(code: LinkspanError.Code) { self.code = code }
 
     /// Come back: the connection was lost.

@@ -32,7 +32,7 @@ package struct EnvelopeAssembly: Sendable {
         if let partial = self.partial {
             guard case .binary(let data) = consume message else {
                 self.partial = nil
-                throw LinkspanError(.protocolViolation, "a text message came where an attachment is due")
+                throw LinkspanError(.protocolViolation, "a text message where an attachment is expected")
             }
             return try self.complete(partial, data)
         }

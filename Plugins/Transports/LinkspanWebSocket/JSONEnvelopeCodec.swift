@@ -67,7 +67,7 @@ public struct JSONEnvelopeCodec: EnvelopeCodec {
 
     /// Refuses: every binary message of this format is an attachment.
     public func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        throw LinkspanError(.protocolViolation, "a binary message came where no attachment is due")
+        throw LinkspanError(.protocolViolation, "a binary message where no attachment is expected")
     }
 
     private static let eventStart = Array(#"{"event":"#.utf8)

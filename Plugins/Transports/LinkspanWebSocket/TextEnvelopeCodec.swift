@@ -2,7 +2,7 @@ public import Linkspan
 
 /// No envelope at all: every text message is the one string of an event with a fixed name, both ways.
 ///
-/// For servers that speak a text format of their own. Replies cannot be told apart, so requests are refused.
+/// For servers that speak a text format of their own. Replies cannot be recognised, so requests are refused.
 public struct TextEnvelopeCodec: EnvelopeCodec {
     /// `text`.
     public let name = "text"
@@ -17,7 +17,7 @@ public struct TextEnvelopeCodec: EnvelopeCodec {
         guard case .event(_, let payload, nil) = envelope, payload.attachments.isEmpty,
             let text = payload[0]?.string, payload[1] == nil
         else {
-            throw LinkspanError(.encodingFailed, "over this codec only events with one string and no reply can be sent")
+            throw LinkspanError(.encodingFailed, "this codec sends only events with one string and without a reply")
         }
         buffer.append(contentsOf: text.utf8)
         return .text
@@ -31,7 +31,7 @@ public struct TextEnvelopeCodec: EnvelopeCodec {
 
     /// Refuses binary.
     public func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        throw LinkspanError(.protocolViolation, "a binary message came where only texts are expected")
+        throw LinkspanError(.protocolViolation, "a binary message where only texts are expected")
     }
 }
 

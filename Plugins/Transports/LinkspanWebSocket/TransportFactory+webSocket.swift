@@ -13,16 +13,16 @@ extension TransportFactory {
                 PluginOption("subprotocols", .list, fallback: "none", "Sub-protocols to offer, the preferred first."),
                 PluginOption(
                     "codec", .choice(["json", "text", "binary"]), fallback: "json",
-                    "What messages look like: JSON envelopes, or nothing but a text or bytes."),
+                    "The message format: JSON envelopes, plain texts or plain bytes."),
                 PluginOption(
                     "headers", .list, fallback: "none", isSecret: true,
                     "Header fields of the request, such as `X-Client: 7`."),
                 PluginOption(
                     "closeCodes", .list, fallback: "as usual",
-                    "What close codes mean (retry, later, stop, refused, credentials), such as `4000-4099=stop`."),
-                PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "How often a ping is sent."),
+                    "Meanings of close codes (retry, later, stop, refused, credentials), such as `4000-4099=stop`."),
+                PluginOption("pingInterval", .seconds(0.1...3_600), fallback: "15", "The interval between pings."),
                 PluginOption(
-                    "pingTimeout", .seconds(0.1...3_600), fallback: "10", "How long the server may take to answer."),
+                    "pingTimeout", .seconds(0.1...3_600), fallback: "10", "The time limit for the answer to a ping."),
             ] + WebSocketTransport.Configuration.networkOptions
         ) { values throws(LinkspanError) in
             var configuration = WebSocketTransport.Configuration()

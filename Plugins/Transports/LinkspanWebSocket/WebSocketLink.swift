@@ -206,7 +206,7 @@ extension WebSocketLink: WebSocketChannelHandler {
             self.watch = nil
             guard self.assembly.isCollecting, self.assembly.begun == begun else { return self.watchAttachments() }
             self.fail(
-                LinkspanError(.protocolViolation, "the attachments of a message did not come in time"),
+                LinkspanError(.protocolViolation, "the attachments of a message did not arrive in time"),
                 .policyViolation)
         }
     }

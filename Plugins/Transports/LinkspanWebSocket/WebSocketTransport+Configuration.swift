@@ -15,10 +15,10 @@ extension WebSocketTransport {
         public var subprotocols: [String] = []
         /// Header fields of the upgrade request besides those of the credentials.
         ///
-        /// Default none. What is secret belongs to the credentials.
+        /// Default none. Give secrets as credentials.
         public var headers: [Credentials.Field] = []
-        /// The event by which renewed credentials are shown to the server while the link is open: its argument is their auth
-        /// payload.
+        /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
+        /// auth payload.
         ///
         /// Default nil: they are for the next link.
         public var renewalEvent: String?
@@ -74,7 +74,7 @@ extension WebSocketTransport {
     public struct Closing: Sendable, Hashable, CustomStringConvertible {
         /// The code: 1000 to 1003, 1007 to 1014, or 3000 to 4999.
         public let code: UInt16
-        /// The reason; what is behind the 123rd byte is not sent.
+        /// The reason, cut after the 123rd byte.
         public let reason: String
 
         /// Makes a closing.

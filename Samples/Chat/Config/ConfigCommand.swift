@@ -5,21 +5,21 @@ import LinkspanConfiguration
 @available(macOS 15, *)
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Checks and explains the configuration; starts nothing.",
+        commandName: "config", abstract: "Checks and explains the configuration without starting anything.",
         subcommands: [Check.self, Plan.self, Explain.self])
 
     /// `chat config check`.
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tells everything that is wrong, or that nothing is.",
-            discussion: "The status is 0 when everything is fine, else 64.")
+            abstract: "Reports all problems of the configuration.",
+            discussion: "The exit status is 0 without problems, else 64.")
 
         @OptionGroup var flags: ConfigurationFlags
         @Flag(help: "Prints JSON.") var json = false
 
         func run() throws {
             guard self.json else {
-                LineOutput.show("fine: \(PlanReport(try self.flags.load()).summary)")
+                LineOutput.show("valid: \(PlanReport(try self.flags.load()).summary)")
                 return
             }
             do {
@@ -35,7 +35,7 @@ struct ConfigCommand: ParsableCommand {
     /// `chat config plan`.
     struct Plan: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tells what would run: transport, endpoint, options, and the services in the order of start.")
+            abstract: "Prints the plan: transport, endpoint, options, and the services in the order of start.")
 
         @OptionGroup var flags: ConfigurationFlags
         @Flag(help: "Prints JSON.") var json = false
@@ -50,8 +50,8 @@ struct ConfigCommand: ParsableCommand {
     /// `chat config explain KEY`.
     struct Explain: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tells what holds for a key, who says so, and what it is for.",
-            discussion: "For a section, such as 'connection', it tells what holds for each key in it.")
+            abstract: "Prints the value of a key, its origin and its purpose.",
+            discussion: "For a section, such as 'connection', prints this for each of its keys.")
 
         @Argument(help: "The key, such as transport.adapter.")
         var key: String

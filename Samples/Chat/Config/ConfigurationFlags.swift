@@ -4,7 +4,7 @@ import LinkspanConfiguration
 /// The flags that say where the configuration comes from.
 @available(macOS 15, *)
 struct ConfigurationFlags: ParsableArguments {
-    @Option(help: "What carries the traffic: memory, socketio, websocket. Overrides the configuration.")
+    @Option(help: "The transport: memory, socketio or websocket. Overrides the configuration.")
     var transport: String?
 
     @Option(help: "The endpoint. Overrides the configuration.")

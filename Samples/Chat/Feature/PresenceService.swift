@@ -36,7 +36,7 @@ final class PresenceService: ConnectionUsing {
     /// Asks who is in a room.
     func who(in room: String) async throws(LinkspanError) -> [String] {
         guard let channel = self.channel.withLock({ $0 }) else {
-            throw LinkspanError(.wrongState, "the chat is not connected to anything yet")
+            throw LinkspanError(.wrongState, "the chat is not connected yet")
         }
         let answer = try await channel.request("who", ChatVocabulary.Place(room: room), timeout: .seconds(10))
         return try answer.decode(ChatVocabulary.Answer.self).members ?? []

@@ -65,7 +65,7 @@ extension RoomsService {
     /// - Returns: the line's key, by which it is confirmed or rejected later.
     @discardableResult
     func say(_ text: String) async throws(LinkspanError) -> String {
-        guard let room = self.visitor.room else { throw LinkspanError(.wrongState, "you are in no room") }
+        guard let room = self.visitor.room else { throw LinkspanError(.wrongState, "you are not in a room") }
         let number = await self.tally.begin()
         let id = "\(self.visitor.session)-\(number)"
         do throws(LinkspanError) {
@@ -106,7 +106,7 @@ extension RoomsService {
 
     private func live() throws(LinkspanError) -> any Connection {
         guard let channel = self.channel.withLock({ $0 }) else {
-            throw LinkspanError(.wrongState, "the chat is not connected to anything yet")
+            throw LinkspanError(.wrongState, "the chat is not connected yet")
         }
         return channel
     }

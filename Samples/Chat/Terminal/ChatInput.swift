@@ -19,16 +19,16 @@ enum ChatInput: Hashable, Sendable {
     /// What may be typed, for `/help`.
     static let manual = """
         /join ROOM        join a room
-        /leave [ROOM]     leave it
-        /who              who is here
-        /nick NAME        take another name
-        /transport NAME   memory, socketio or websocket
-        /offline /online  pull the plug; put it back in
-        /explain          what the connection does, and why
-        /outbox           what waits in the outbox
+        /leave [ROOM]     leave the room, or the current one
+        /who              list the people in the room
+        /nick NAME        change your name
+        /transport NAME   switch to memory, socketio or websocket
+        /offline /online  disconnect; connect again
+        /explain          report the state of the connection
+        /outbox           list the lines in the outbox
         /quit             leave, like Ctrl-C and Ctrl-D
         //text            say "/text"
-        Up, Down          what you typed before
+        Up, Down          earlier input
         Page Up, Down     scroll
         """
 
@@ -46,10 +46,10 @@ enum ChatInput: Hashable, Sendable {
 
     private static func command(_ name: String, _ argument: String) -> Self {
         switch name {
-        case "/join": self.needing(argument, "/join ROOM", Self.join)
+        case "/join": self.needing(argument, "/join needs a room name", Self.join)
         case "/leave": .leave(argument.isEmpty ? nil : argument)
-        case "/nick": self.needing(argument, "/nick NAME", Self.nick)
-        case "/transport": self.needing(argument, "/transport NAME", Self.transport)
+        case "/nick": self.needing(argument, "/nick needs a name", Self.nick)
+        case "/transport": self.needing(argument, "/transport needs memory, socketio or websocket", Self.transport)
         case "/who": .who
         case "/offline": .offline
         case "/online": .online
@@ -57,12 +57,12 @@ enum ChatInput: Hashable, Sendable {
         case "/outbox": .outbox
         case "/help": .help
         case "/quit", "/exit": .quit
-        default: .mistake("there is no \(name); /help tells what there is")
+        default: .mistake("unknown command \(name); /help lists the commands")
         }
     }
 
-    private static func needing(_ argument: String, _ usage: String, _ make: (String) -> Self) -> Self {
-        argument.isEmpty ? .mistake("\(usage) needs a name") : make(argument)
+    private static func needing(_ argument: String, _ mistake: String, _ make: (String) -> Self) -> Self {
+        argument.isEmpty ? .mistake(mistake) : make(argument)
     }
 }
 

@@ -148,7 +148,7 @@ struct ChatView: Sendable {
     }
 
     private func hint(now: ContinuousClock.Instant) -> [Span] {
-        if self.isLeaving { return [Span("leaving when everything is confirmed; Ctrl-C leaves at once", .warning)] }
+        if self.isLeaving { return [Span("leaving once all is confirmed; Ctrl-C leaves at once", .warning)] }
         if !self.list.isFollowing {
             let below = self.list.below
             return [Span(below > 0 ? "↓ \(below) below, Page Down" : "↓ Page Down", .warning)]

@@ -65,7 +65,7 @@ struct RequestQueue: Sendable {
             try await self.floor.join(room)
             return .entered(room: room)
         case .leave(let room):
-            guard let room = room ?? current else { throw ChatRefusal(sentence: "there is no room to leave") }
+            guard let room = room ?? current else { throw ChatRefusal(sentence: "you are not in a room") }
             return .entered(room: try await self.floor.leave(room))
         case .who: return .answer("here: " + (try await self.floor.who()).joined(separator: ", "))
         case .nick(let name):

@@ -31,7 +31,7 @@ public struct Command: Sendable {
     public enum Stage: Sendable, Hashable {
         /// It waits and has not been sent.
         case waiting
-        /// It was sent, over a link that is gone, and waits to be sent again.
+        /// It was sent over a lost link and waits to be sent again.
         case interrupted
         /// It was sent, and its reply is awaited.
         case underWay
@@ -58,7 +58,11 @@ public struct Command: Sendable {
         var hasMadeKey = false
         var stage = Stage.waiting
         var isRestored = false
+<<<<<<< HEAD
         var refusals = 0
+=======
+        var replacing: String?
+>>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
         var accepted: (@Sendable (DeliveryReceipt) -> Void)?
     }
@@ -73,6 +77,8 @@ public struct Command: Sendable {
     /// Its identity.
     public private(set) var id: ID
     private let form: Form
+    /// Whether it belongs together with the command before it, so that no pause comes between them.
+    var continuesBatch = false
     /// What a link is given; for a delivery without its number and its key.
     private(set) var message: OutboundMessage
     private var box: Box?
@@ -102,13 +108,13 @@ extension Command {
     /// Makes a command.
     ///
     /// - Parameters:
-    ///   - kind: what is promised.
+    ///   - kind: the delivery semantics.
     ///   - event: the name of the event.
     ///   - payload: the arguments.
     ///   - timeout: how long it may take altogether; nil for no limit, or for a request for
     ///     ``ConnectionOptions/replyTimeout``.
     ///   - isVolatile: left out, rather than kept, when it cannot be sent at once.
-    ///   - key: what a server recognises a delivery by; nil for one that the SDK makes.
+    ///   - key: the idempotency key of a delivery; nil for a generated one.
     ///   - isCompressible: whether it may be compressed, where client and server have agreed on compression.
     ///   - completion: called exactly once with the outcome. For a `send` the payload is empty.
     ///   - accepted: called at most once, before the completion, when a delivery is accepted: with a store, when it is
@@ -153,6 +159,15 @@ extension Command {
             id: .none, form: .send,
             message: OutboundMessage(
                 event: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible), box: nil)
+    }
+
+    /// Makes a command to be sent in the place of one that waits under the same key.
+    @usableFromInline
+    init(
+        replacing key: String?, event: String, payload: Payload, isVolatile: Bool = false, isCompressible: Bool = true
+    ) {
+        self.init(sending: event, payload: payload, isVolatile: isVolatile, isCompressible: isCompressible)
+        if let key { self.replacing = key }
     }
 
     /// Makes a command of a delivery that an earlier process left.
@@ -203,6 +218,14 @@ extension Command {
         set { self.rest.key = newValue }
     }
 
+    /// The key under which it takes the place of a command that waits with the same key; nil for none.
+    ///
+    /// For sends alone.
+    public var replacing: String? {
+        get { self.box?.rest.replacing }
+        set { self.rest.replacing = newValue }
+    }
+
     /// Whether the SDK has made the key.
     var hasMadeKey: Bool { self.box?.rest.hasMadeKey ?? false }
 
@@ -245,6 +268,9 @@ extension Command {
     /// Whether it is a send without a time limit, whose outcome nobody asks for.
     var isPlain: Bool { self.form == .send && self.box == nil }
 
+    /// The key under which it replaces a waiting send.
+    var replacedKey: String? { self.form == .send ? self.replacing : nil }
+
     var isSend: Bool { self.form == .send }
 
     var isRequest: Bool { self.form == .request }
@@ -258,8 +284,8 @@ extension Command {
     /// Whether somebody asks for a receipt.
     var wantsReceipt: Bool { self.box?.rest.accepted != nil }
 
-    /// Whether a connection that has failed for good refuses it: volatile commands are left out in silence, as always, and
-    /// deliveries may be kept.
+    /// Whether a connection that has failed for good refuses it: volatile commands are left out in silence, as always,
+    /// and deliveries may be kept.
     func isRefused(keepingDeliveries keepsDeliveries: Bool) -> Bool {
         !self.isVolatile && !(self.isOfDelivery && keepsDeliveries)
     }
@@ -272,7 +298,7 @@ extension Command {
 
     package var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 
-    /// Tells the caller what became of the command.
+    /// Reports the outcome of the command to its caller.
     ///
     /// For implementations of ``ManagedConnection``: call it exactly once for each command that was taken, outside all
     /// locks.

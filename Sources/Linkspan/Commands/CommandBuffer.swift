@@ -42,6 +42,8 @@ struct CommandBuffer: Sendable {
     var limits: BufferLimits
     private var commands: Deque<Command> = []
     private(set) var byteCount = 0
+    /// The keys of waiting commands that newer ones replace.
+    private(set) var keys: Set<String> = []
 
     init(limits: BufferLimits) { self.limits = limits }
 
@@ -62,26 +64,50 @@ struct CommandBuffer: Sendable {
             guard self.limits.overflow != .refuse, let victim = self.removeVictim() else {
                 throw LinkspanError(
                     .bufferFull,
-                    "'\(command.event)' was refused: \(self.count) commands with \(self.byteCount) bytes are waiting",
+                    "'\(command.event)' refused: the buffer is full with \(self.count) commands, \(self.byteCount) bytes",
                     certainty: .notSent)
             }
             dropped.append(victim)
         }
         self.commands.append(command)
         self.byteCount += command.byteCount
+        if let key = command.replacedKey { self.keys.insert(key) }
         return dropped
+    }
+
+    /// Puts a command in the place of the one that waits under its key, for which there is room in any case.
+    ///
+    /// - Returns: the command that waited; nil when there is none.
+    mutating func replace(by command: Command) -> Command? {
+        guard let key = command.replacedKey, self.keys.contains(key),
+            let index = self.commands.lastIndex(where: { $0.replacedKey == key })
+        else { return nil }
+        let former = self.commands[index]
+        self.byteCount += command.byteCount - former.byteCount
+        self.commands[index] = command
+        self.commands[index].continuesBatch = former.continuesBatch
+        return former
     }
 
     /// Puts back a command that was taken but not sent: first, because nothing was taken since.
     mutating func restore(_ command: Command) {
         self.commands.prepend(command)
         self.byteCount += command.byteCount
+        if let key = command.replacedKey { self.keys.insert(key) }
     }
+
+    /// Whether the first command follows the one that was taken before it without a pause.
+    var continuesBatch: Bool { self.commands.first?.continuesBatch == true }
 
     mutating func popFirst() -> Command? {
         guard let command = self.commands.popFirst() else { return nil }
-        self.byteCount -= command.byteCount
+        self.removed(command)
         return command
+    }
+
+    private mutating func removed(_ command: Command) {
+        self.byteCount -= command.byteCount
+        if let key = command.replacedKey { self.keys.remove(key) }
     }
 
     /// Takes the commands out that are meant, in order.
@@ -89,7 +115,7 @@ struct CommandBuffer: Sendable {
         let removed = self.commands.filter(isMeant)
         guard !removed.isEmpty else { return [] }
         self.commands.removeAll(where: isMeant)
-        self.byteCount -= removed.reduce(0) { $0 + $1.byteCount }
+        for command in removed { self.removed(command) }
         return Array(removed)
     }
 
@@ -100,9 +126,17 @@ struct CommandBuffer: Sendable {
         defer {
             self.commands = []
             self.byteCount = 0
+            self.keys = []
         }
         // An array made of an empty deque writes into storage that all threads share, if only a zero.
         return self.commands.isEmpty ? [] : Array(self.commands)
+    }
+
+    /// Whether commands may all be added, or others go for them.
+    func hasRoom(for batch: [Command]) -> Bool {
+        let bytes = batch.reduce(self.byteCount) { $0 + $1.byteCount }
+        return self.limits.overflow != .refuse || self.commands.isEmpty && batch.count == 1
+            || self.commands.count + batch.count <= self.limits.commands && bytes <= self.limits.bytes
     }
 
     private func hasRoom(for command: Command) -> Bool {
@@ -113,7 +147,7 @@ struct CommandBuffer: Sendable {
 
     private mutating func removeVictim() -> Command? {
         let victim = self.limits.overflow == .dropOldest ? self.commands.popFirst() : self.commands.popLast()
-        if let victim { self.byteCount -= victim.byteCount }
+        if let victim { self.removed(victim) }
         return victim
     }
 }

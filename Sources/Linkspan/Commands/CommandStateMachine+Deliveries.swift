@@ -33,7 +33,8 @@ extension CommandStateMachine {
         _ command: Command, made: () -> ContinuousClock.Instant, effects: inout Deque<Effect>
     ) throws(LinkspanError) {
         guard let key = command.key, self.ledger.isStored || self.ledger.delivery(key) != nil else {
-            effects.append(command.fail(.notKept, .unknown, "is no delivery that waits, and there is no store"))
+            effects.append(
+                command.fail(.notKept, .unknown, "is not a waiting delivery, and the connection has no store"))
             return
         }
         try self.follow(command, key: key, made: made)
@@ -49,7 +50,7 @@ extension CommandStateMachine {
     ) throws(LinkspanError) {
         guard self.load.deliveries < self.delivery.commands else {
             throw LinkspanError(
-                .bufferFull, "'\(command.event)' was refused: \(self.load.deliveries) deliveries are waiting",
+                .bufferFull, "'\(command.event)' refused: \(self.load.deliveries) deliveries are waiting",
                 certainty: .notSent)
         }
         self.watch(command, made: made())

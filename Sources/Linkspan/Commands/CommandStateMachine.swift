@@ -53,7 +53,7 @@ struct CommandStateMachine: ~Copyable {
     private(set) var delivery: DeliveryOptions
     private var phase = Phase.down
     private var turn = Turn()
-    private var buffer: CommandBuffer
+    private(set) var buffer: CommandBuffer
     var queues: DeliveryQueues
     var ledger: DeliveryLedger
     private var awaited: [UInt64: Command] = [:]
@@ -160,7 +160,7 @@ extension CommandStateMachine {
             isBlamed: cause?.code == .messageRefused, wasAlone: !self.hasCompany)
         for command in guilty {
             let error = LinkspanError(
-                .messageRefused, "'\(command.event)' ended its link twice, and is not sent again", cause: cause,
+                .messageRefused, "'\(command.event)' ended its link twice and is not sent again", cause: cause,
                 certainty: .unknown)
             effects.append(.finish(command, .failure(error)))
         }
@@ -180,7 +180,7 @@ extension CommandStateMachine {
     private mutating func endExhausted(effects: inout Deque<Effect>) {
         guard let limit = self.delivery.attempts else { return }
         for command in self.queues.removeHeads(givenTimes: limit) {
-            effects.append(command.fail(.timedOut, .unknown, "was not answered, however often it was sent"))
+            effects.append(command.fail(.timedOut, .unknown, "got no reply to its last attempt"))
         }
     }
 
@@ -196,7 +196,7 @@ extension CommandStateMachine {
         }
         for (command, certainty) in failing {
             let error = LinkspanError(
-                .disconnected, "'\(command.event)' was given up", cause: cause, certainty: certainty)
+                .disconnected, "'\(command.event)' failed with the connection", cause: cause, certainty: certainty)
             effects.append(.finish(command, .failure(error)))
         }
     }
@@ -207,7 +207,7 @@ extension CommandStateMachine {
     /// There will be no link any more, and everything fails for this reason.
     mutating func end(_ error: LinkspanError, effects: inout Deque<Effect>) {
         self.phase = .ended
-        self.failAll(error.code, "was given up: \(error.message)", effects: &effects)
+        self.failAll(error.code, "failed: \(error.message)", effects: &effects)
     }
 
     /// Fails every command that has no outcome, so that nothing is sent later.
@@ -287,12 +287,16 @@ extension CommandStateMachine {
             return self.outgoing(begun, now: made())
         }
         guard !command.isVolatile else {
-            effects.append(command.fail(.cancelled, .notSent, "was volatile and the connection was not ready"))
+            effects.append(command.fail(.cancelled, .notSent, "is volatile, and the connection was not ready"))
             return nil
         }
         command.identify()
-        for dropped in try self.buffer.append(command, hasBeenTaken: hasBeenTaken) {
-            effects.append(dropped.fail(.bufferFull, .notSent, "was dropped for newer ones"))
+        if let former = self.buffer.replace(by: command) {
+            effects.append(former.fail(.cancelled, .notSent, "was replaced by a newer one"))
+        } else {
+            for dropped in try self.buffer.append(command, hasBeenTaken: hasBeenTaken) {
+                effects.append(dropped.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
+            }
         }
         if self.timeout(of: command) != nil || self.maxAge != nil {
             let made = made()
@@ -307,7 +311,7 @@ extension CommandStateMachine {
         _ command: Command, epoch: UInt64, made: ContinuousClock.Instant, effects: inout Deque<Effect>
     ) -> Outgoing? {
         guard self.isGreeting(epoch) else {
-            effects.append(command.fail(.disconnected, .notSent, "was part of a greeting that is over"))
+            effects.append(command.fail(.disconnected, .notSent, "belonged to a greeting that has ended"))
             return nil
         }
         self.watch(command, made: made)
@@ -395,7 +399,8 @@ extension CommandStateMachine {
             self.phase = .open
             return nil
         }
-        guard self.turn.commands < self.pacing.commands, self.turn.bytes < self.pacing.bytes else {
+        let hasTurn = self.turn.commands < self.pacing.commands && self.turn.bytes < self.pacing.bytes
+        guard hasTurn || self.buffer.continuesBatch else {
             self.lastPause += 1
             self.phase = .pausing(number: self.lastPause)
             effects.append(.pauseFlush(self.lastPause, self.pacing.pause))
@@ -427,14 +432,18 @@ extension CommandStateMachine {
         if case .deliver(let orderingKey) = command.kind {
             self.queues.giveBack(orderingKey: orderingKey)
         } else if case .greeting = self.phase {
-            effects.append(command.fail(.disconnected, .notSent, "was part of a greeting that the link did not take"))
+            effects.append(command.fail(.disconnected, .notSent, "belonged to a greeting that the link rejected"))
         } else if command.isVolatile {
-            effects.append(command.fail(.cancelled, .notSent, "was volatile and the connection was not ready"))
+            effects.append(command.fail(.cancelled, .notSent, "is volatile, and the connection was not ready"))
         } else {
             var command = command
             command.identify()
             self.watchAge(of: command, made: now)
-            self.buffer.restore(command)
+            if let key = command.replacedKey, self.buffer.keys.contains(key) {
+                effects.append(command.fail(.cancelled, .notSent, "was replaced by a newer one"))
+            } else {
+                self.buffer.restore(command)
+            }
         }
         self.linkIsFull()
     }
@@ -479,12 +488,17 @@ extension CommandStateMachine {
         case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
         case .later:
             // Until then it counts as unanswered.
+<<<<<<< HEAD
             guard let refused = self.queues.noteRefusal(orderingKey: orderingKey) else { return nil }
             guard refused.refusals >= self.delivery.refusals else {
                 if let call = self.postponed(refused, orderingKey: orderingKey) { effects.append(.callStore(call)) }
                 return nil
             }
             let fate = "was set aside: the server has asked \(self.delivery.refusals) times for it to come later"
+=======
+            guard self.queues.noteRefusal(orderingKey: orderingKey) >= self.delivery.refusals else { return nil }
+            let fate = "was set aside: the server postponed it \(self.delivery.refusals) times"
+>>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
             return .failure(command.failure(.setAside, fate, details: reply))
         }
     }
@@ -531,7 +545,7 @@ extension CommandStateMachine {
         while let id = self.ages.popExpired(now: now) { aged.insert(id) }
         if !aged.isEmpty {
             for command in self.buffer.remove(where: { aged.contains($0.id) }) {
-                effects.append(command.fail(.timedOut, .notSent, "waited longer than anything may"))
+                effects.append(command.fail(.timedOut, .notSent, "waited longer than the buffer's maxAge"))
             }
         }
         var unanswered: Set<Command.ID> = []
@@ -557,7 +571,7 @@ extension CommandStateMachine {
             }
         }
         for (command, certainty) in self.remove(exhausted, effects: &effects) {
-            effects.append(command.fail(.timedOut, certainty, "was not answered, however often it was sent"))
+            effects.append(command.fail(.timedOut, certainty, "got no reply to its last attempt"))
         }
         self.beginNext(effects: &effects)
     }

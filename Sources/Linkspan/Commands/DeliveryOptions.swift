@@ -1,6 +1,6 @@
 /// Settings of deliveries: limits, repetition, keys and replies.
 public struct DeliveryOptions: Sendable, Hashable {
-    /// Deliveries that may wait for their replies; what goes beyond is refused.
+    /// The number of deliveries that may wait for their replies; more are refused.
     ///
     /// Default 10,000.
     public var commands = 10_000
@@ -20,16 +20,22 @@ public struct DeliveryOptions: Sendable, Hashable {
     ///
     /// Default nil.
     public var replies: ReplyPolicy?
-    /// After how many replies that say ``ReplyPolicy/Verdict/later`` a delivery is set aside: it fails with code `setAside`
-    /// and the last reply as the details, and the next of its ordering key goes on.
+    /// After how many replies that say ``ReplyPolicy/Verdict/later`` a delivery is set aside: it fails with code
+    /// `setAside` and the last reply as the details, and the next of its ordering key goes on.
     ///
     /// Default 20. With a ``DeliveryStore`` they are counted over all processes.
     public var refusals = 20
     /// The place of a delivery's key in what is sent, for a server that recognises by it a delivery that it has had before.
     ///
+<<<<<<< HEAD
     /// Default ``KeyPlacement/none``.
     public var keyPlacement = KeyPlacement.none
     /// Whether deliveries wait for the app to connect again when the connection has failed for good, for instance because
+=======
+    /// Default false: the payload has a key of the app's own, or the server does not mind.
+    public var appendsKey = false
+    /// Whether deliveries wait for `connect()` when the connection has failed permanently, for instance because
+>>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
     /// the credentials were refused.
     ///
     /// Default false: they end at once, with code `disconnected` and the failure as the cause. With a ``DeliveryStore``

@@ -105,7 +105,7 @@ extension DeliveryQueues {
         let hasRoom = self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
         guard self.count == 0 || hasRoom else {
             throw LinkspanError(
-                .bufferFull, "'\(command.event)' was refused: \(self.count) deliveries are waiting", certainty: .notSent
+                .bufferFull, "'\(command.event)' refused: \(self.count) deliveries are waiting", certainty: .notSent
             )
         }
         if !isCommitted { self.uncommitted[command.id] = command }

@@ -6,9 +6,9 @@ public import LinkspanRuntime
 /// store its outcome. Deliveries without an outcome are sent by the next connection of the same account, with the same
 /// keys, before newer ones of the same ordering key.
 ///
-/// Rows belong to the account of the ``CredentialSource`` of the connection, so users who share a store never see each other's
-/// rows; an account of nil is that of connections that show no credentials. One store serves one endpoint: rows do not
-/// name it, because a connection may move.
+/// Rows belong to the account of the ``CredentialSource`` of the connection, so users who share a store never see each
+/// other's rows; an account of nil is that of connections that show no credentials. One store serves one endpoint: rows
+/// do not name it, because a connection may move.
 ///
 /// All methods are called on ``executor``, never on that of a connection, and take effect in the order of the calls.
 /// A store may answer later, from any thread and in any order, so that it can commit the rows of many callers together.
@@ -24,15 +24,16 @@ public protocol DeliveryStore: AnyObject, Sendable {
     /// After an error the connection tries again every 5 s; deliveries wait meanwhile.
     func open(account: String?, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void)
 
-    /// Answers with rows that were there when the account was opened and have no outcome, in the order of their numbers.
+    /// Answers with rows that were there when the account was opened and have no outcome, in the order of their
+    /// numbers.
     ///
-    /// Called until it answers with none, whenever the connection has room for more.
+    /// Called whenever the connection has room for more, until the answer is empty.
     ///
     /// - Parameters:
     ///   - account: an account that is open.
     ///   - number: the rows wanted have higher numbers.
     ///   - rows: how many rows at most.
-    ///   - bytes: what their payloads may weigh together; one row may always come.
+    ///   - bytes: the limit for the size of their payloads together; one row is always allowed.
     ///   - answer: gets the rows.
     func load(
         account: String?, after number: UInt64, rows: Int, bytes: Int,
@@ -63,15 +64,15 @@ public protocol DeliveryStore: AnyObject, Sendable {
     /// Erases all rows of an account, with their outcomes; answers when that is done, or cannot be.
     func erase(account: String?, _ answer: @escaping @Sendable () -> Void)
 
-    /// Answers with the last session of an account, so that the next one may go on where it was; nil when there was none,
-    /// or another connection has the account open.
+    /// Answers with the last session of an account, so that the next one may go on where it was; nil when there was
+    /// none, or another connection has the account open.
     ///
     /// Asked behind each ``open(account:_:)``; the first attempt waits for the answer, for 2 s at most.
     func session(account: String?, _ answer: @escaping @Sendable (Result<StoredSession?, any Error>) -> Void)
 
-    /// Keeps what is known of the present session of an account that is open.
+    /// Stores the state of the current session of an open account.
     ///
-    /// Called at most once a second, behind the listeners of all that the session has brought so far.
+    /// Called at most once a second, after the listeners of all messages that the session has received so far.
     func keep(_ session: StoredSession, account: String?)
 
     /// A one-sentence summary of the contents for ``Connection/explain()``; read from any thread.
@@ -127,7 +128,7 @@ public struct StoredDelivery: Sendable {
     public var payload: Payload
     /// The time limit, from now; nil for no limit.
     ///
-    /// A store that keeps the time answers with what is left of it.
+    /// A store that keeps the time answers with the remaining time.
     public var timeout: Duration?
     /// Whether it may be compressed, where client and server have agreed on compression.
     public var isCompressible: Bool

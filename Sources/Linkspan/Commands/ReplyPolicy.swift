@@ -1,6 +1,6 @@
 /// Tells from a server's reply whether it has taken a delivery.
 ///
-/// Only the app knows what its server's replies say:
+/// The meaning of replies is the server's own, so the app reads them:
 ///
 /// ```swift
 /// options.deliveries.replies = ReplyPolicy { reply in
@@ -16,11 +16,12 @@
 public struct ReplyPolicy: Sendable, Hashable {
     /// The meaning of a reply for its delivery.
     public enum Verdict: Sendable, Hashable {
-        /// The server has taken it, whatever else the reply says: it is delivered.
+        /// The server has accepted it: the delivery succeeds with this reply.
         case taken
         /// The server will never take it: it fails with code `messageRefused` and the reply as the details.
         case refused
-        /// The server cannot take it now: it is sent again after ``DeliveryOptions/repeatAfter``, until it is set aside.
+        /// The server cannot take it now: it is sent again after ``DeliveryOptions/repeatAfter``, until it is set
+        /// aside.
         case later
     }
 
@@ -29,7 +30,7 @@ public struct ReplyPolicy: Sendable, Hashable {
 
     /// Makes a policy.
     ///
-    /// - Parameter judge: what a reply says; called on the executor of the transport for each reply to a delivery.
+    /// - Parameter judge: reads a reply; called on the executor of the transport for each reply to a delivery.
     public init(_ judge: @escaping @Sendable (Payload) -> Verdict) { self.judge = judge }
 
     func verdict(of reply: Payload) -> Verdict { self.judge(reply) }

@@ -2,9 +2,9 @@ public import LinkspanRuntime
 
 /// A connection on which a feature sends messages and listens, independent of the transport.
 ///
-/// It connects, reconnects, and keeps what is sent while it is down. Most features only ever `send`, `request`,
+/// It connects, reconnects, and buffers commands while it is down. Most features only ever `send`, `request`,
 /// `deliver` and listen with `on` or `events`, all of which are made of these eight requirements. A fake for a
-/// feature's tests, or a wrapper that adds something of its own, implements the eight and has everything else.
+/// feature's tests, or a wrapper, implements the eight and has everything else.
 public protocol Connection: AnyObject, Sendable {
     /// State, progress and figures of the connection at this moment.
     var status: ConnectionStatus { get }
@@ -14,9 +14,16 @@ public protocol Connection: AnyObject, Sendable {
 
     /// Takes a command: sends it now or keeps it until the connection is up. Its outcome goes to its completion.
     ///
-    /// - Throws: ``LinkspanError`` with code `released`, `bufferFull`, or `disconnected` when the connection has failed for
-    ///   good; the completion is then not called.
+    /// - Throws: ``LinkspanError`` with code `released`, `bufferFull`, or `disconnected` when the connection has failed
+    ///   for good; the completion is then not called.
     func perform(_ command: consuming Command) throws(LinkspanError)
+
+    /// Takes commands that belong together, in order: all or none, in one turn of the connection.
+    ///
+    /// By default each is performed by itself; a wrapper hands the batch on.
+    ///
+    /// - Throws: what ``perform(_:)`` throws.
+    func perform(batch: [Command]) throws(LinkspanError)
 
     /// Gives up a command. Its completion gets code `cancelled`, unless it has ended already.
     func cancel(_ id: Command.ID)
@@ -24,15 +31,15 @@ public protocol Connection: AnyObject, Sendable {
     /// Listens for one event, or for every event when `event` is nil, in any state before `released`.
     ///
     /// Messages that came before the first listener of an event are handed over first. Both handlers run on the
-    /// connection's executor, one call at a time and never inside a call of yours: return quickly and do not block. What
-    /// takes longer than ``ConnectionOptions/slowListener`` is logged as a warning.
+    /// connection's executor, one call at a time and never inside a call of yours: return quickly and do not block.
+    /// What takes longer than ``ConnectionOptions/slowListener`` is logged as a warning.
     ///
     /// - Parameters:
     ///   - event: the name of the event; nil for all.
-    ///   - once: whether to end with the first message, the oldest that is held or the next to come. What is held behind
-    ///     that one stays held. With `event` nil it has no effect.
-    ///   - onMark: gets the marks between messages, in one order with them: after each reconnect, and where messages were
-    ///     dropped before they reached this listener; see ``Continuity``.
+    ///   - once: whether to end with the first message, the oldest that is held or the next to come. What is held
+    ///     behind that one stays held. With `event` nil it has no effect.
+    ///   - onMark: gets the marks between messages, in one order with them: after each reconnect, and where messages
+    ///     were dropped before they reached this listener; see ``Continuity``.
     ///   - handler: gets the messages.
     /// - Returns: the registration; it lasts until it is cancelled, whether or not it is kept.
     /// - Throws: ``LinkspanError`` with code `released`.
@@ -55,7 +62,8 @@ public protocol Connection: AnyObject, Sendable {
 
     /// Disconnects and stays so until ``connect()``. Does nothing when already disconnected.
     ///
-    /// - Throws: ``LinkspanError`` with code `wrongState` in `created` before the first ``connect()``, and in `released`.
+    /// - Throws: ``LinkspanError`` with code `wrongState` in `created` before the first ``connect()``, and in
+    ///   `released`.
     func disconnect() throws(LinkspanError)
 }
 
@@ -63,7 +71,7 @@ extension Connection {
     /// The present state.
     public var state: ConnectionState { self.status.state }
 
-    /// Says in words why the connection is not up, and what happens next.
+    /// Explains in sentences why the connection is not up and when the next attempt begins.
     public func explain() -> String { self.status.sentences.joined(separator: " ") }
 }
 
@@ -79,12 +87,21 @@ extension Connection {
     ///   - arguments: its arguments; `Data` inside them travels as binary.
     ///   - volatile: whether it is dropped, without an error, when it cannot leave at once: for values that are useless when
     ///     late, such as the position of a cursor.
+    ///   - key: when a send with the same key waits, this one takes its place, and that one is cancelled: for values of which
+    ///     only the latest counts. Nil: it replaces nothing.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
     @inlinable
     public func send<each Argument: Encodable>(
-        _ event: String, _ arguments: repeat each Argument, volatile: Bool = false, compress: Bool = true
+        _ event: String, _ arguments: repeat each Argument, volatile: Bool = false, replacing key: String? = nil,
+        compress: Bool = true
     ) throws(LinkspanError) {
+        guard key == nil else {
+            return try self.perform(
+                Command(
+                    replacing: key, event: event, payload: Payload(repeat each arguments), isVolatile: volatile,
+                    isCompressible: compress))
+        }
         try self.perform(
             Command(
                 sending: event, payload: Payload(repeat each arguments), isVolatile: volatile, isCompressible: compress)
@@ -104,8 +121,8 @@ extension Connection {
     ///     ``ConnectionOptions/replyTimeout``.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the arguments of the reply.
-    /// - Throws: ``LinkspanError``: `timedOut`, `disconnected`, `cancelled`, `encodingFailed`, `bufferFull`, `released`;
-    ///   its ``LinkspanError/certainty`` says whether the server may have got it.
+    /// - Throws: ``LinkspanError``: `timedOut`, `disconnected`, `cancelled`, `encodingFailed`, `bufferFull`,
+    ///   `released`; its ``LinkspanError/certainty`` tells whether the server may have received it.
     public func request<each Argument: Encodable>(
         _ event: String, _ arguments: repeat each Argument, timeout: Duration? = nil, compress: Bool = true
     ) async throws(LinkspanError) -> Payload {
@@ -124,9 +141,15 @@ extension Connection {
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - arguments: its arguments.
+<<<<<<< HEAD
     ///   - orderingKey: what is kept in order with what; the event's name when nil.
     ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
     ///     ``DeliveryOptions/keyPlacement``. A call with the key of a delivery that waits is a wait for that one.
+=======
+    ///   - orderingKey: deliveries with the same ordering key arrive in order; the event's name when nil.
+    ///   - key: the idempotency key by which the server recognises a repetition; nil for a generated one. See
+    ///     ``DeliveryOptions/appendsKey``. A call with the key of a delivery that waits is a wait for that one.
+>>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the arguments of the reply.
@@ -145,19 +168,20 @@ extension Connection {
     /// Hands an event over to be delivered, and returns as soon as it is accepted: with a ``DeliveryStore``, when it is
     /// committed there and survives the process; without one, when there is room for it.
     ///
-    /// At least once, in order; see ``deliver(_:_:orderingKey:key:timeout:compress:)-(String,_,_,_,_,_)``. A call with the
-    /// key of a delivery that waits, or whose outcome the store still has, adds nothing and returns the same receipt.
+    /// At least once, in order; see ``deliver(_:_:orderingKey:key:timeout:compress:)-(String,_,_,_,_,_)``. A call with
+    /// the key of a delivery that waits, or whose outcome the store still has, adds nothing and returns the same
+    /// receipt.
     ///
     /// Cancelling the task before it returns gives the delivery up.
     ///
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - arguments: its arguments.
-    ///   - orderingKey: what is kept in order with what; the event's name when nil.
-    ///   - key: what the delivery is known by, to the server and in the receipt; nil for one that the SDK makes.
+    ///   - orderingKey: deliveries with the same ordering key arrive in order; the event's name when nil.
+    ///   - key: the idempotency key, for the server and in the receipt; nil for a generated one.
     ///   - timeout: how long it may take altogether; nil for as long as it takes.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
-    /// - Returns: what ``outcome(of:timeout:)`` is asked with, in this process or a later one.
+    /// - Returns: the receipt for ``outcome(of:timeout:)``, in this process or a later one.
     /// - Throws: ``LinkspanError``: `notKept`, `cancelled`, `encodingFailed`, `bufferFull`, `released`.
     @discardableResult
     public func enqueue<each Argument: Encodable>(
@@ -172,7 +196,8 @@ extension Connection {
 
     /// Waits for the outcome of a delivery, or asks the store for it if it has ended.
     ///
-    /// Without a ``DeliveryStore`` only deliveries that still wait are known. Cancelling the task ends the wait, not the delivery.
+    /// Without a ``DeliveryStore`` only deliveries that still wait are known. Cancelling the task ends the wait, not
+    /// the delivery.
     ///
     /// - Parameters:
     ///   - receipt: names the delivery, which may be an earlier process's.

@@ -15,7 +15,7 @@ public struct ConnectionBuilder: Sendable {
     /// Begins with an endpoint.
     public init(_ url: String) { self.url = url }
 
-    /// Chooses what carries the traffic.
+    /// Sets the transport.
     public func transport(_ transport: some Transport) -> WithTransport {
         WithTransport(url: self.url, transport: transport)
     }
@@ -35,7 +35,7 @@ public struct ConnectionBuilder: Sendable {
 
         /// Says where credentials come from.
         ///
-        /// Without this step there are none.
+        /// Without this step the connection has no credentials.
         public func credentials(_ source: CredentialSource) -> Self {
             var next = self
             next.source = source
@@ -82,7 +82,7 @@ public struct ConnectionBuilder: Sendable {
                 let known = self.transport.schemes.sorted().joined(separator: ", ")
                 throw LinkspanError(
                     .invalidURL,
-                    "transport '\(self.transport.name)' does not carry '\(url.scheme)'; it carries \(known)")
+                    "transport '\(self.transport.name)' does not support '\(url.scheme)' URLs; it supports \(known)")
             }
             if case .fixed(let credentials) = self.source.kind {
                 _ = try credentials.endpoint(insteadOf: url, over: self.transport)
@@ -94,7 +94,7 @@ public struct ConnectionBuilder: Sendable {
             guard self.options.store == nil || self.source.account != nil || configuration.identity.isAnonymous else {
                 throw LinkspanError(
                     .invalidConfiguration,
-                    "a store needs to know whose deliveries it keeps: name an account with the credential source")
+                    "a delivery store needs an account: name one with the credential source")
             }
             return configuration
         }

@@ -12,6 +12,19 @@ extension ConnectionCore {
         try self.accept(command, hasBeenTaken: false) { self.now }
     }
 
+    /// Takes commands of a callback that belong together, if there is room for all.
+    ///
+    /// - Throws: `released`, `bufferFull`, `disconnected`.
+    func accept(_ batch: [Command]) throws(LinkspanError) {
+        guard self.commands.isOpen || self.commands.buffer.hasRoom(for: batch) else {
+            throw LinkspanError(
+                .bufferFull,
+                "a batch of \(batch.count) was refused: \(self.commands.buffer.count) commands are waiting",
+                certainty: .notSent)
+        }
+        for command in batch { try self.acceptArrived(command, made: nil) }
+    }
+
     /// Takes a command that was taken at the inbox, where there was room for it.
     ///
     /// - Parameters:
@@ -58,7 +71,7 @@ extension ConnectionCore {
 
     /// Ends a command for which there was no room on its way here.
     func drop(_ command: Command) {
-        self.effects.append(command.fail(.bufferFull, .notSent, "was dropped for newer ones"))
+        self.effects.append(command.fail(.bufferFull, .notSent, "was dropped to make room for newer commands"))
     }
 
     func cancel(_ ids: Set<Command.ID>) { self.commands.cancel(ids, effects: &self.effects) }

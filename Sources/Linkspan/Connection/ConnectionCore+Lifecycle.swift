@@ -159,7 +159,7 @@ extension ConnectionCore {
         if hasOtherSource {
             // Nothing that one user asked for is sent as another.
             self.commands.failAll(
-                .moved, "was given up: the connection moved to another credential source", effects: &self.effects)
+                .moved, "failed: the connection moved to another credential source", effects: &self.effects)
         }
         self.credentials.linkEnded(self)
         self.credentials = ConnectionCredentials(next)

@@ -69,7 +69,7 @@ extension ConnectionCore {
         guard messages == 1 else { return self.slowListeners.heardSeveral(in: time) }
         guard let event, self.slowListeners.heard(event, in: time) else { return }
         self.environment.logger.warning(
-            "A listener took long; all connections of the executor had to wait. Listen by a sequence instead, or hand work over",
+            "A listener blocked the executor that its connections share; use a sequence or move the work elsewhere",
             metadata: [
                 "url": "\(self.destination.url)", "event": "\(ForeignText.line(event))", "time": "\(time)",
             ])

@@ -233,7 +233,7 @@ extension ConnectionCore {
         }
         self.publishedLoad = load
         self.publishedOpen = isOpen
-        self.inbox.publish(load, isOpen: isOpen)
+        self.inbox.publish(load, keys: self.commands.buffer.keys, isOpen: isOpen)
     }
 
     /// Publishes what the next link resumes from, if that has changed.

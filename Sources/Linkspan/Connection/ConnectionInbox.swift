@@ -40,6 +40,9 @@ final class ConnectionInbox: Sendable {
         /// What items take that the executor has taken out and not dealt with yet.
         fileprivate var arrived = ConnectionLoad()
         fileprivate var waiting: ConnectionLoad
+        /// The keys of commands that newer ones replace: of those on their way, and of those that wait.
+        fileprivate var arrivingKeys: Set<String> = []
+        fileprivate var waitingKeys: Set<String> = []
         /// Whether the link takes commands at once.
         fileprivate var isOpen = false
         fileprivate var limits: BufferLimits
@@ -102,19 +105,32 @@ extension ConnectionInbox {
     func submit(_ command: Command, made: ContinuousClock.Instant?, to core: CoreReference) throws(LinkspanError) {
         let (executor, dropped) = try self.state.withLock {
             state throws(LinkspanError) -> ((any JobExecutor)?, Command?) in
-            guard state.shown.state != .released else {
-                throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
-            }
-            if let failure = state.shown.failure,
-                command.isRefused(keepingDeliveries: state.destination.options.keepsDeliveries)
-            {
-                throw LinkspanError(failedForGood: failure)
-            }
-            let dropped = try state.makeRoom(for: command)
-            state.arriving.add(command)
+            let dropped = try state.admit(command)
             return (state.append(.command(command, made: made)), dropped)
         }
         if let dropped { self.post({ $0.drop(dropped) }, to: core) }
+        if let executor { self.schedule(core, on: executor) }
+    }
+
+    /// Takes commands in that belong together, if there is room for all: they arrive in one turn.
+    ///
+    /// - Throws: `released`, `bufferFull`, `disconnected`; none has been taken then.
+    func submit(_ batch: [Command], made: ContinuousClock.Instant, to core: CoreReference) throws(LinkspanError) {
+        let (executor, dropped) = try self.state.withLock {
+            state throws(LinkspanError) -> ((any JobExecutor)?, [Command]) in
+            let former = (state.arriving, state.arrivingKeys)
+            var dropped: [Command] = []
+            do throws(LinkspanError) {
+                for command in batch { if let victim = try state.admit(command) { dropped.append(victim) } }
+            } catch {
+                (state.arriving, state.arrivingKeys) = former
+                throw error
+            }
+            var executor: (any JobExecutor)?
+            for command in batch { executor = state.append(.command(command, made: made)) ?? executor }
+            return (executor, dropped)
+        }
+        for command in dropped { self.post({ $0.drop(command) }, to: core) }
         if let executor { self.schedule(core, on: executor) }
     }
 
@@ -125,7 +141,7 @@ extension ConnectionInbox {
         greeting command: Command, epoch: UInt64, made: ContinuousClock.Instant, to core: CoreReference
     ) throws(LinkspanError) {
         guard self.state.withLock({ $0.greeting == epoch }) else {
-            throw LinkspanError(.disconnected, "the greeting of this link is over", certainty: .notSent)
+            throw LinkspanError(.disconnected, "the greeting of this link has ended", certainty: .notSent)
         }
         self.submit(.greeting(command, epoch: epoch, made: made), to: core)
     }
@@ -174,6 +190,30 @@ extension ConnectionInbox.State {
         return self.executor
     }
 
+    /// Counts a command as on its way, if it may come and there is room.
+    ///
+    /// - Returns: a command that had to be dropped on its way.
+    /// - Throws: `released`, `bufferFull`, `disconnected`.
+    fileprivate mutating func admit(_ command: Command) throws(LinkspanError) -> Command? {
+        guard self.shown.state != .released else {
+            throw LinkspanError(.released, "the connection has been released", certainty: .notSent)
+        }
+        if let failure = self.shown.failure,
+            command.isRefused(keepingDeliveries: self.destination.options.keepsDeliveries)
+        {
+            throw LinkspanError(failedForGood: failure)
+        }
+        let dropped = try self.makeRoom(for: command)
+        self.arriving.add(command)
+        if let key = command.replacedKey { self.arrivingKeys.insert(key) }
+        return dropped
+    }
+
+    /// Whether a command takes the place of one that is there.
+    private func replaces(_ command: Command) -> Bool {
+        command.replacedKey.map { self.arrivingKeys.contains($0) || self.waitingKeys.contains($0) } ?? false
+    }
+
     /// Sees to it that there is room for a command.
     ///
     /// - Returns: a command that had to be dropped on its way.
@@ -185,19 +225,19 @@ extension ConnectionInbox.State {
             let hasRoom = load.deliveries < limits.commands && load.deliveryBytes + size <= limits.bytes
             guard load.deliveries == 0 || hasRoom else {
                 throw LinkspanError(
-                    .bufferFull, "'\(command.event)' was refused: \(load.deliveries) deliveries are waiting",
+                    .bufferFull, "'\(command.event)' refused: \(load.deliveries) deliveries are waiting",
                     certainty: .notSent)
             }
             return nil
         }
         let limits = self.isOpen ? ConnectionInbox.openLimit : self.limits
         guard load.commands > 0, load.commands >= limits.commands || load.bytes + size > limits.bytes,
-            !command.isVolatile
+            !command.isVolatile, !self.replaces(command)
         else { return nil }
         guard self.limits.overflow != .refuse, !self.isOpen else {
             throw LinkspanError(
                 .bufferFull,
-                "'\(command.event)' was refused: \(load.commands) commands with \(load.bytes) bytes are waiting",
+                "'\(command.event)' refused: the buffer is full with \(load.commands) commands, \(load.bytes) bytes",
                 certainty: .notSent)
         }
         // The core drops from what waits there; here only what is on its way is bounded.
@@ -248,9 +288,10 @@ extension ConnectionInbox {
     }
 
     /// Publishes how much waits, and whether the link takes commands at once.
-    func publish(_ waiting: ConnectionLoad, isOpen: Bool) {
+    func publish(_ waiting: ConnectionLoad, keys: Set<String>, isOpen: Bool) {
         self.state.withLock { state in
             state.waiting = waiting
+            if !keys.isEmpty || !state.waitingKeys.isEmpty { state.waitingKeys = keys }
             state.arrived = ConnectionLoad()
             state.isOpen = isOpen
         }
@@ -305,6 +346,10 @@ extension ConnectionInbox.State {
         guard !self.items.isEmpty else { return items }
         self.arrived = self.arrived + self.arriving
         self.arriving = ConnectionLoad()
+        if !self.arrivingKeys.isEmpty {
+            self.waitingKeys.formUnion(self.arrivingKeys)
+            self.arrivingKeys = []
+        }
         swap(&items, &self.items)
         return items
     }

@@ -3,7 +3,7 @@
 /// Two holders of one pooled connection must agree on all of it. Values are compared by content; a ``RetryPolicy`` made
 /// of a closure, a ``Greeting`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
 public struct ConnectionOptions: Sendable {
-    /// Bounds of what may wait while the connection is down.
+    /// Limits for the commands that wait while the connection is down.
     ///
     /// Default 1,000 commands, 4 MiB, refuse.
     public var buffer = BufferLimits()
@@ -50,7 +50,7 @@ public struct ConnectionOptions: Sendable {
     /// The time listeners may occupy the connection's executor before a warning is logged, once for each event.
     ///
     /// Default 100 ms. An executor is shared: over the network by all connections of the transport's
-    /// loop, which neither read nor send meanwhile. A sequence has a task of its own and holds up nobody.
+    /// loop, which neither read nor send meanwhile. A sequence has a task of its own and delays no other connection.
     public var slowListener = Duration.milliseconds(100)
     /// The number of latest frames remembered for ``ConnectionStatus/description``: names, sizes and times, never
     /// contents.
@@ -97,29 +97,34 @@ public struct ConnectionOptions: Sendable {
     func validate() throws(LinkspanError) {
         let limits = [self.buffer.commands, self.buffer.bytes, self.deliveries.commands, self.deliveries.bytes]
         guard limits.allSatisfy({ $0 > 0 }) else {
-            throw LinkspanError(.invalidConfiguration, "buffer limits must be above zero")
+            throw LinkspanError(.invalidConfiguration, "the limits of buffer and deliveries must be above zero")
         }
         guard self.buffer.maxAge ?? .seconds(1) > .zero else {
-            throw LinkspanError(.invalidConfiguration, "commands must be allowed to wait for a while")
+            throw LinkspanError(.invalidConfiguration, "buffer.maxAge must be above zero")
         }
         guard self.flush.commands > 0, self.flush.bytes > 0, self.flush.pause >= .zero else {
-            throw LinkspanError(.invalidConfiguration, "a turn of the flush must have room for something")
+            throw LinkspanError(
+                .invalidConfiguration, "flush.commands and flush.bytes must be above zero, flush.pause at least zero")
         }
         guard self.deliveries.repeatAfter > .zero, self.deliveries.attempts ?? 1 > 0, self.deliveries.refusals > 0
         else {
-            throw LinkspanError(.invalidConfiguration, "deliveries must be sent at least once, and repeated later")
+            throw LinkspanError(
+                .invalidConfiguration, "deliveries.repeatAfter, attempts and refusals must be above zero")
         }
         guard (0...65_536).contains(self.trace) else {
-            throw LinkspanError(.invalidConfiguration, "the trace must have from 0 to 65,536 frames")
+            throw LinkspanError(.invalidConfiguration, "trace must be from 0 to 65,536 frames")
         }
         guard self.replyTimeout > .zero, self.slowListener > .zero, self.openDeadline > .zero,
             self.credentialDeadline > .zero,
             self.greeting?.deadline ?? .seconds(1) > .zero
         else {
-            throw LinkspanError(.invalidConfiguration, "deadlines must be above zero")
+            throw LinkspanError(
+                .invalidConfiguration,
+                "replyTimeout, slowListener, openDeadline, credentialDeadline and the greeting's deadline must be above zero"
+            )
         }
         guard self.healthyAfter >= .zero, self.idleTimeout >= .zero else {
-            throw LinkspanError(.invalidConfiguration, "durations must not be negative")
+            throw LinkspanError(.invalidConfiguration, "healthyAfter and idleTimeout must not be negative")
         }
     }
 }

@@ -10,7 +10,7 @@ public enum ConnectionState: Sendable, Hashable, CaseIterable {
     case disconnected
     /// Down, and an attempt is under way or due.
     case reconnecting
-    /// Finished for good.
+    /// Released: the connection has ended and cannot be used again.
     case released
 
     /// Whether the state machine may go from this state to `next`.
@@ -48,7 +48,7 @@ public struct StateChange: Sendable {
     /// Whether messages may be missing, for a change to `connected` that is not the first.
     public var continuity: Continuity?
 
-    /// Makes a change, for those who write a ``ManagedConnection`` of their own.
+    /// Makes a change, for implementations of ``ManagedConnection``.
     public init(
         sequence: UInt64, from: ConnectionState, to: ConnectionState, reason: Reason, attempt: Int,
         time: ContinuousClock.Instant, nextAttempt: ContinuousClock.Instant? = nil, continuity: Continuity? = nil
@@ -65,7 +65,7 @@ public struct StateChange: Sendable {
 
     /// Why a state changed.
     public enum Reason: Sendable {
-        /// The app asked for it.
+        /// The app disconnected it.
         case requested
         /// The server has accepted us.
         case established(LinkInfo)

@@ -212,7 +212,8 @@ extension ConnectionStateMachine {
                 case .opening:
                     LinkspanError(
                         .timedOut,
-                        "no connection after \(self.timing.openDeadline)" + (openingStage.map { ", still \($0)" } ?? "")
+                        "no connection within \(self.timing.openDeadline)"
+                            + (openingStage.map { ", still \($0)" } ?? "")
                     )
                 }
             return [.endLink(epoch: attempt.epoch, politely: false)]

@@ -3,12 +3,12 @@ extension ConnectionStatus {
     var afterRefusal: String {
         switch self.refusals {
         case 0:
-            "There is no provider to renew them: connect with others, because connect() would show the same again."
+            "They are fixed, so connect() would send the same again: connect with other credentials."
         case 1:
-            "The provider is asked for others when connect() is called."
+            "connect() asks the provider for new ones."
         default:
-            "The server refused the credentials, and then the renewed ones too, so they are not renewed again by "
-                + "themselves. Sign in anew or mend the provider, then call connect(): it asks for a renewal once more."
+            "The server refused the credentials and the renewed ones, so they are not renewed automatically again. "
+                + "Sign in again or correct the provider, then call connect(), which asks for a renewal."
         }
     }
 }

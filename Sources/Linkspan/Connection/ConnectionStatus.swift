@@ -35,7 +35,7 @@ public struct ConnectionStatus: Sendable {
     /// How many changes are remembered.
     static let historyLimit = 32
 
-    /// Makes a status, for those who write a ``Connection`` of their own; what has a default can be set afterwards.
+    /// Makes a status, for implementations of ``Connection``; the other properties can be set afterwards.
     public init(url: ConnectionURL, state: ConnectionState, progress: ConnectionProgress = .idle) {
         self.url = url
         self.state = state
@@ -50,13 +50,13 @@ public struct ConnectionStatus: Sendable {
     private var whatIs: String {
         switch self.state {
         case .created where self.progress == .idle:
-            "The connection to \(self.url) has not been asked to connect."
-        case .created: "The connection to \(self.url) is being made for the first time."
+            "The connection to \(self.url) has not been started."
+        case .created: "The connection to \(self.url) is being opened for the first time."
         case .connected: "The connection to \(self.url) is up."
         case .disconnected where self.progress == .suspended: "The connection to \(self.url) is suspended."
-        case .disconnected: "The connection to \(self.url) is down and stays so."
-        case .reconnecting: "The connection to \(self.url) is down and being brought back."
-        case .released: "The connection to \(self.url) was released and cannot be used any more."
+        case .disconnected: "The connection to \(self.url) is down and is not retried."
+        case .reconnecting: "The connection to \(self.url) is down and is being restored."
+        case .released: "The connection to \(self.url) was released and cannot be used again."
         }
     }
 
@@ -66,12 +66,14 @@ public struct ConnectionStatus: Sendable {
         case .created, .disconnected, .reconnecting: ()
         }
         // Of a connection that stays down the last change says why: there may have been failures before it.
-        if self.state == .disconnected, case .requested? = self.history.last?.reason { return "The app asked for it." }
+        if self.state == .disconnected, case .requested? = self.history.last?.reason {
+            return "The app disconnected it."
+        }
         if let error = self.lastError {
             return "The reason: \(ForeignText.line(error.message)) (\(ForeignText.line(error.code.rawValue)))."
         }
         guard self.state == .reconnecting, case .requested? = self.history.last?.reason else { return nil }
-        return "The app asked for another try."
+        return "The app called connect()."
     }
 
     private var whatNext: String? {
@@ -85,9 +87,9 @@ public struct ConnectionStatus: Sendable {
         case .idle where self.state == .disconnected && self.lastError?.code == .credentialsRefused:
             return self.afterRefusal
         case .idle where self.state == .disconnected && self.isRefusedForGood:
-            return "Trying again with the same settings would not help; connect() tries all the same."
-        case .suspended: return "It will be tried when the app comes to the foreground, or connect() is called."
-        case .idle: return "It will be tried when connect() is called."
+            return "Another attempt with the same settings cannot succeed; connect() makes one."
+        case .suspended: return "An attempt starts when the app comes to the foreground, or with connect()."
+        case .idle: return "connect() starts an attempt."
         case .obtainingCredentials(let attempt): return "Attempt \(attempt) waits for credentials."
         case .opening(let attempt): return "Attempt \(attempt) is under way."
         case .waiting(let until, let attempt):

@@ -15,8 +15,8 @@ public struct Greeting: Sendable {
     /// - Parameters:
     ///   - name: for errors and logs.
     ///   - deadline: how long it may take.
-    ///   - body: says it. Its task is cancelled when the link is lost or the deadline passes. An error of type
-    ///     ``LinkspanError`` ends the link as it is; use code `credentialsRefused` to have credentials renewed.
+    ///   - body: performs the exchange. Its task is cancelled when the link is lost or the deadline passes. An error of
+    ///     type ``LinkspanError`` ends the link as it is; use code `credentialsRefused` to have credentials renewed.
     public init(
         _ name: String, deadline: Duration = .seconds(10),
         _ body: @escaping @Sendable (GreetingChannel) async throws -> Void

@@ -199,7 +199,7 @@ extension ConnectionOptions {
         if self.store !== next.store { names.append("store") }
         guard names.isEmpty else {
             throw LinkspanError(
-                .conflictingOptions, "a connection keeps for life: \(names.joined(separator: ", "))")
+                .conflictingOptions, "these options of a connection cannot change: \(names.joined(separator: ", "))")
         }
     }
 }
@@ -208,6 +208,7 @@ extension ConnectionOptions {
 
 extension PooledConnection {
     func perform(_ command: consuming Command) throws(LinkspanError) {
+<<<<<<< HEAD
         if let field = self.keyField, command.isDelivery, !command.payload.hasRoom(for: field) {
             throw LinkspanError(
                 .encodingFailed,
@@ -217,10 +218,28 @@ extension PooledConnection {
         guard command.isDelivery, command.key == nil, self.keyPrefix != nil || command.wantsReceipt else {
             return try self.submit(consume command)
         }
+=======
+        guard self.mustName(command) else { return try self.submit(consume command) }
+        try self.submit(self.named(consume command))
+    }
+
+    func perform(batch: [Command]) throws(LinkspanError) {
+        var batch = batch.map { self.mustName($0) ? self.named($0) : $0 }
+        for index in batch.indices.dropFirst() { batch[index].continuesBatch = true }
+        if self.core.isReachable { return try self.core.onExecutor.accept(batch) }
+        try self.inbox.submit(batch, made: self.scheduler.now, to: self.core)
+    }
+
+    /// Whether a delivery without a key of its own needs one.
+    private func mustName(_ command: borrowing Command) -> Bool {
+        command.isDelivery && command.key == nil && (self.keyPrefix != nil || command.wantsReceipt)
+    }
+
+    private func named(_ command: consuming Command) -> Command {
+>>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
         var named = consume command
-        let prefix = self.keyPrefix ?? String(UInt64.random(in: 0...UInt64.max), radix: 36)
-        named.makeKey(prefix)
-        try self.submit(named)
+        named.makeKey(self.keyPrefix ?? String(UInt64.random(in: 0...UInt64.max), radix: 36))
+        return named
     }
 
     private func submit(_ command: consuming Command) throws(LinkspanError) {

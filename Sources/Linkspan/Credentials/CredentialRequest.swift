@@ -21,8 +21,8 @@ public struct CredentialRequest: Sendable, Hashable {
         case refused
         /// The credentials of a connection that is up expire soon; see ``Credentials/validFor``.
         ///
-        /// Asked after 75 to 80 % of their time, and until it ends again on the schedule of ``RetryPolicy/standard`` as long as the
-        /// provider fails. The connection stays up whatever the answer.
+        /// Asked after 75 to 80 % of their time, and until it ends again on the schedule of ``RetryPolicy/standard`` as
+        /// long as the provider fails. The connection stays up in either case.
         case expiring
 
         /// Whether the provider is told that the former credentials will not do.

@@ -27,7 +27,7 @@ extension Credentials {
             throw LinkspanError(
                 .invalidURL,
                 "the credentials name a URL with scheme '\(url.scheme)' where '\(configured.scheme)' is configured: "
-                    + "that may give up encryption")
+                    + "that would give up encryption")
         }
         return url
     }

@@ -16,7 +16,7 @@ public struct Credentials: Sendable, Hashable {
     /// The URL to connect to instead of the configured one: a signed URL, or the host of a region.
     ///
     /// Default nil: the configured one. All of it counts, the path included. The scheme must be one that the transport
-    /// carries, and must not give up TLS; otherwise the attempt ends with code `invalidURL`, for good. The pool goes on
+    /// carries, and must keep TLS; otherwise the attempt fails permanently with code `invalidURL`. The pool goes on
     /// knowing the connection by its configured URL.
     public var url: ConnectionURL?
     /// The lifetime of the credentials, counted from the provider's answer.
@@ -67,7 +67,7 @@ extension Credentials: CustomStringConvertible, CustomReflectable {
     /// Nothing to look into.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Which kinds there are, never what they are.
+    /// The kinds of credentials and the names of fields, never their values.
     public var description: String {
         "credentials(auth: \(self.auth == nil ? "none" : "<redacted>"), headers: \(self.headers.map(\.name)), "
             + "query: \(self.query.map(\.name))\(self.url.map { ", url: \($0.description)" } ?? "")"

@@ -14,7 +14,7 @@
 /// }
 /// ```
 ///
-/// Each travels as an argument of its own. Where fewer come than the type has, reading fails with code `decodingFailed`;
+/// Each travels as an argument of its own. Fewer arguments than the type has fail with code `decodingFailed`;
 /// where more come, the rest is left out.
 @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct Arguments<each Element: Sendable>: Sendable {

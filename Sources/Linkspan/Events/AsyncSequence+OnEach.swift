@@ -3,11 +3,11 @@ public import LinkspanRuntime
 // Listeners that run elsewhere than on the connection's executor. The sequence is the bounded queue between the two.
 
 extension AsyncSequence where Self: Sendable, Element: Sendable {
-    /// Calls `handler` with each element, in order, on the actor whose code the closure belongs to.
+    /// Calls `handler` with each element, in order, on the actor that isolates the closure.
     ///
-    /// In code of the main actor the handler runs there, in a method of an actor on that actor, and elsewhere in a task of
-    /// its own; the compiler checks what it touches. Nothing but the sequence waits for it: a slow handler, or a main actor
-    /// that is busy, fills the sequence, which then does what its overflow says.
+    /// In code of the main actor the handler runs there, in a method of an actor on that actor, and elsewhere in a task
+    /// of its own; the compiler checks what it touches. Nothing but the sequence waits for it: a slow handler, or a
+    /// main actor that is busy, fills the sequence, which then follows its overflow rule.
     ///
     /// ```swift
     /// try connection.values(.quoted, capacity: 100).onEach { self.quote = try? $0.get() }
@@ -16,15 +16,16 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     ///
     /// The actor is entered once for all elements that wait, and left at times so that others get their turn.
     ///
-    /// The handler and what it captures are kept until the subscription or the sequence ends: capture a model that may go
-    /// away earlier weakly.
+    /// The handler and what it captures are kept until the subscription or the sequence ends: capture a model that may
+    /// go away earlier weakly.
     ///
     /// - Parameter handler: gets the elements, one call after the other; it may take its time.
-    /// - Returns: the registration; it lasts whether or not it is kept. Once it is cancelled on the actor, no call follows.
+    /// - Returns: the registration; it lasts whether or not it is kept. Once it is cancelled on the actor, no call
+    ///   follows.
     @discardableResult
     public func onEach(
-        // Underscored in the language, and the only way to have the compiler check the isolation of the caller's closure:
-        // it is what `Task.init` is declared with.
+        // Underscored in the language, and the only way to have the compiler check the isolation of the caller's
+        // closure: it is what `Task.init` is declared with.
         @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) (Element) async -> Void
     ) -> Subscription {
         let isolation = handler.isolation
@@ -33,7 +34,8 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
         return Subscription { task.cancel() }
     }
 
-    /// Calls `handler` with each element, in order, on an executor such as that of `SystemScheduler.makeExecutor(label:)`.
+    /// Calls `handler` with each element, in order, on an executor such as that of
+    /// `SystemScheduler.makeExecutor(label:)`.
     ///
     /// Otherwise like ``onEach(_:)``.
     ///

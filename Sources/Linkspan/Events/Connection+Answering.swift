@@ -1,9 +1,9 @@
 extension Connection {
     /// Answers the server's questions: calls `handler` with each value and sends back what it returns.
     ///
-    /// On the connection's executor, in the order of the questions; a handler that takes time or may fail is an asynchronous
-    /// one, as in ``answer(_:_:)-(Event<Value,Reply>,(Value)->Reply)``. A question of another shape is answered with an
-    /// error of code `decodingFailed`, in the form described there.
+    /// On the connection's executor, in the order of the questions; a handler that takes time or may fail is an
+    /// asynchronous one, as in ``answer(_:_:)-(Event<Value,Reply>,(Value)->Reply)``. A question of another shape is
+    /// answered with an error of code `decodingFailed`, in the form described there.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
@@ -32,17 +32,17 @@ extension Connection {
     /// }
     /// ```
     ///
-    /// The handler runs on the actor whose code the closure belongs to. Several questions are answered at the same time,
+    /// The handler runs on the actor that isolates the closure. Several questions are answered at the same time,
     /// each in a task of its own, and in any order. An answer is lost when its link ends first.
     ///
-    /// A server is told of an error by the argument `{"error":{"code":"…","message":"…"}}`, with code and message of a
+    /// A server gets an error as the argument `{"error":{"code":"…","message":"…"}}`, with code and message of a
     /// ``LinkspanError``. An error that is `Encodable` stands there itself, as its type writes it. Of any other error
     /// nothing is told but the code `failed`, because its words may not be meant for the server.
     ///
     /// - Parameters:
     ///   - event: the event.
     ///   - handler: makes the answer.
-    /// - Returns: the registration; it lasts whether or not it is kept. What is being answered goes on after its end.
+    /// - Returns: the registration; it lasts whether or not it is kept. Answers under way go on after its end.
     /// - Throws: ``LinkspanError`` with code `released`.
     @discardableResult
     public func answer<Value: Decodable, Reply: Encodable>(

@@ -70,9 +70,9 @@ extension Connection {
     /// - Parameters:
     ///   - event: the name of the event; nil for all.
     ///   - capacity: how many messages wait at most.
-    ///   - bytes: what they may weigh together; one message may always wait.
-    ///   - overflow: what happens to the next one.
-    /// - Returns: the sequence; it listens as long as somebody has it, and does not keep the connection.
+    ///   - bytes: the limit for their size together; one message may always wait.
+    ///   - overflow: the rule for a message that does not fit.
+    /// - Returns: the sequence; it listens while it is referenced, and does not keep the connection.
     /// - Throws: ``LinkspanError`` with code `released`.
     public func events(
         _ event: String?, capacity: Int = 1_024, bytes: Int = 16 << 20,
@@ -113,7 +113,8 @@ extension Connection {
 extension Connection {
     /// Calls `handler` with each change of state, in order, beginning with the latest if there has been one.
     ///
-    /// On the connection's executor; for a handler on the main actor or elsewhere there is `onEach` of ``stateChanges``.
+    /// On the connection's executor; for a handler on the main actor or elsewhere there is `onEach` of
+    /// ``stateChanges``.
     @discardableResult
     public func onStateChange(_ handler: @escaping @Sendable (StateChange) -> Void) -> Subscription {
         self.onStatusChange { if case .state(let change) = $0 { handler(change) } }
@@ -121,9 +122,9 @@ extension Connection {
 
     /// The state as a sequence: the newest change first of all, then each newer one.
     ///
-    /// A slow reader skips states that have passed, never misses the latest, and never sees one twice. The sequence ends
-    /// after the change to ``ConnectionState/released``, and when its holder gives the connection back. It is for one
-    /// reader, each use makes another, and it does not keep the connection.
+    /// A slow reader skips states that have passed, never misses the latest, and never sees one twice. The sequence
+    /// ends after the change to ``ConnectionState/released``, and when its holder gives the connection back. It is for
+    /// one reader, each use makes another, and it does not keep the connection.
     public var stateChanges: AsyncStream<StateChange> {
         let (stream, newest) = AsyncStream.makeStream(of: StateChange.self, bufferingPolicy: .bufferingNewest(1))
         let end = Promise<Void>()
@@ -154,16 +155,20 @@ extension Connection {
     public func next(_ event: String, timeout: Duration? = nil) async throws(LinkspanError) -> Message {
         let box = Promise<Result<Message, LinkspanError>>()
         let message = try self.once(event) { box.fulfill(.success($0.detached())) }
-        let end = self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
+        let end = self.onEnd {
+            box.fulfill(.failure(LinkspanError(.released, "the connection ended before '\(event)' arrived")))
+        }
         message.atEnd {
             // Taken off, unless that is because everything has ended: then this is called at once.
-            self.onEnd { box.fulfill(.failure(LinkspanError(.released, "the end came before '\(event)' did"))) }
-                .cancel()
-            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was called off")))
+            self.onEnd {
+                box.fulfill(.failure(LinkspanError(.released, "the connection ended before '\(event)' arrived")))
+            }
+            .cancel()
+            box.fulfill(.failure(LinkspanError(.cancelled, "the wait for '\(event)' was cancelled by off()")))
         }
         let timer = timeout.map { timeout in
             self.scheduler.schedule(at: self.scheduler.now + timeout) {
-                box.fulfill(.failure(LinkspanError(.timedOut, "no '\(event)' came in time")))
+                box.fulfill(.failure(LinkspanError(.timedOut, "'\(event)' did not arrive in time")))
             }
         }
         let result = await withTaskCancellationHandler {

@@ -1,8 +1,8 @@
 /// Whether anything may be missing at one place in a sequence of messages.
 ///
 /// A mark stands in order with the messages: what came before it was received before, what comes after it was received
-/// after. There is one after each reconnect, and one wherever messages had to be dropped. The first connect has one if there
-/// was a session before: that of an earlier process, which ``ConnectionBuilder/WithTransport/resuming(_:)`` or a
+/// after. There is one after each reconnect, and one wherever messages had to be dropped. The first connect has one if
+/// there was a session before: that of an earlier process, which ``ConnectionBuilder/WithTransport/resuming(_:)`` or a
 /// ``DeliveryStore`` tells of.
 public enum Continuity: Sendable, Hashable {
     /// The connection is back, and the server has resumed the session: nothing is missing.
@@ -12,7 +12,7 @@ public enum Continuity: Sendable, Hashable {
 
     /// Why messages may be missing.
     public enum Reason: Sendable, Hashable {
-        /// The connection is back, and the server knows nothing of the former session: what it sent meanwhile is gone.
+        /// The connection is back with a new session: messages that the server sent meanwhile are lost.
         case reconnected
         /// So many messages were dropped on this side, because there was no room for them.
         case overflow(missed: Int)

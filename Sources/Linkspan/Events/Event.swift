@@ -1,4 +1,4 @@
-/// An event as a key: its name, what it carries and what answers it, so that the compiler checks both ends.
+/// A typed event: its name, the type of its value and the type of its reply, checked by the compiler.
 ///
 /// ```swift
 /// extension Event where Value == Line, Reply == Receipt {
@@ -10,9 +10,9 @@
 /// let receipt = try await connection.request(.say, Line(text: "hello"))
 /// ```
 ///
-/// The value is the event's first argument, the reply is the first argument of the answer; ``Arguments`` stands for several.
-/// What is only sent has to be `Encodable`, what is only received `Decodable`. `Data` inside either travels as binary. Use
-/// ``NoReply`` for an event that nobody answers.
+/// The value is the event's first argument, the reply is the first argument of the answer; ``Arguments`` stands for
+/// several. What is only sent has to be `Encodable`, what is only received `Decodable`. `Data` inside either travels as
+/// binary. Use ``NoReply`` for an event without a reply.
 public struct Event<Value: Sendable, Reply: Sendable>: Sendable, Hashable {
     /// The name on the wire.
     public let name: String
@@ -36,19 +36,20 @@ public struct Event<Value: Sendable, Reply: Sendable>: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(self.name) }
 }
 
-/// The reply of an event that nobody answers, or whose answer does not matter.
+/// The reply type of an event without a reply, or whose reply does not matter.
 public struct NoReply: Codable, Sendable, Hashable {}
 
 extension Connection {
-    /// Sends an event at most once; see ``send(_:_:volatile:compress:)``.
+    /// Sends an event at most once; see ``send(_:_:volatile:replacing:compress:)``.
     ///
     /// - Throws: ``LinkspanError``: `encodingFailed`, `bufferFull`, `released`.
     public func send<Value: Encodable, Reply>(
-        _ event: Event<Value, Reply>, _ value: Value, compress: Bool = true
+        _ event: Event<Value, Reply>, _ value: Value, replacing key: String? = nil, compress: Bool = true
     ) throws(LinkspanError) {
         try self.perform(
             Command(
-                sending: event.name, payload: Payload(value, coder: event.coder), isCompressible: compress))
+                replacing: key, event: event.name, payload: Payload(value, coder: event.coder),
+                isCompressible: compress))
     }
 
     /// Sends an event at most once and waits for the reply.

@@ -101,7 +101,7 @@ final class EventQueue: Sendable {
                 state.waiting.miss()
                 state.error = LinkspanError(
                     .bufferFull,
-                    "the stream was to end rather than to drop a message, and \(state.waiting.entries.count) were waiting"
+                    "the stream is full with \(state.waiting.entries.count) messages, and ends instead of dropping one"
                 )
                 return .end
             }

@@ -2,9 +2,9 @@ internal import DequeModule
 
 /// The messages of an event as an asynchronous sequence, in the order of the wire.
 ///
-/// An element of ``Connection/events(_:capacity:bytes:overflow:)`` is a message and how many were dropped between the former
-/// one and it; ``items`` yields the marks between messages as well, and ``Connection/values(_:capacity:overflow:)`` decoded
-/// values:
+/// An element of ``Connection/events(_:capacity:bytes:overflow:)`` is a message and how many were dropped between the
+/// former one and it; ``items`` yields the marks between messages as well, and
+/// ``Connection/values(_:capacity:overflow:)`` decoded values:
 ///
 /// ```swift
 /// for await item in try connection.events("message").items {
@@ -17,8 +17,8 @@ internal import DequeModule
 /// ```
 ///
 /// Elements wait in a queue that is bounded in count and in bytes; what happens when it is full is the caller's choice
-/// (``StreamOverflow``). Unless it is ``StreamOverflow/pause``, a slow reader never slows the peer, which would hold up replies,
-/// heartbeats and everybody else's messages too.
+/// (``StreamOverflow``). Unless it is ``StreamOverflow/pause``, a slow reader never slows the peer, which would hold up
+/// replies, heartbeats and everybody else's messages too.
 ///
 /// The stream ends when the connection is released, the listening ends, or the iterating task is cancelled. One
 /// iterator at a time.
@@ -92,9 +92,9 @@ extension EventStream where Element == (message: Message, missed: Int) {
 ///
 /// Whatever is dropped shows as a gap at its place.
 public enum StreamOverflow: Sendable, Hashable, CaseIterable {
-    /// The oldest waiting message goes: for what is soon out of date.
+    /// Drops the oldest waiting message: for messages that are soon out of date.
     case dropOldest
-    /// The next message goes: for what has to be read from its beginning.
+    /// Drops the next message: for messages that must be read from the first one on.
     case dropNewest
     /// No message goes: the connection reads no further until the stream has been read, so that the server is slowed
     /// down. For a bulk transfer over a connection of its own.
@@ -106,6 +106,7 @@ public enum StreamOverflow: Sendable, Hashable, CaseIterable {
     /// What had been read before the pause still comes, so the bounds are exceeded by what one read brings. Over a
     /// transport that cannot pause, the oldest messages go when the stream is 65,536 messages or 16 MiB beyond them.
     case pause
-    /// The stream ends behind what waits, and ``EventStream/error`` says so: for those who cannot go on with a gap.
+    /// Ends the stream after the waiting messages, with ``EventStream/error``: for readers that cannot continue after a
+    /// gap.
     case end
 }

@@ -11,7 +11,7 @@ public struct Message: Sendable {
     /// Its arguments, undecoded.
     public var payload: Payload { self.inbound.payload }
 
-    /// The same message in memory of its own: for messages that you keep.
+    /// A copy of the message in memory of its own: for messages that you keep.
     ///
     /// What a link received is part of a read of up to 64 KiB, and keeps all of it alive. What the SDK itself keeps, in
     /// sequences, holds and replies, is in memory of its own already.
@@ -33,8 +33,8 @@ public struct Message: Sendable {
     ///
     /// Only the first answer counts, and only while the link it came over is up.
     ///
-    /// A reply that the transport does not take, for instance because it is too large, is logged as a warning, and another
-    /// one may be given.
+    /// A reply that the transport does not take, for instance because it is too large, is logged as a warning, and
+    /// another one may be given.
     ///
     /// - Parameter payload: the arguments of the answer.
     public func reply(payload: Payload) { self.replier?.reply(payload) }
@@ -48,7 +48,7 @@ public struct Message: Sendable {
 }
 
 extension Message {
-    /// Makes a message, for those who write a ``ManagedConnection`` of their own.
+    /// Makes a message, for implementations of ``ManagedConnection``.
     ///
     /// - Parameters:
     ///   - event: the name of the event.

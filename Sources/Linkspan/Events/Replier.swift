@@ -63,7 +63,7 @@ extension ConnectionCore {
         switch self.calling({ right.use(payload, over: self.link) }) {
         case .accepted, nil: ()
         case .acceptedAndFull: self.commands.linkIsFull()
-        case .refused: self.warn(ofReply: LinkspanError(.disconnected, "the link takes nothing at the moment"))
+        case .refused: self.warn(ofReply: LinkspanError(.disconnected, "the link is full"))
         case .rejected(let error): self.warn(ofReply: error)
         }
     }

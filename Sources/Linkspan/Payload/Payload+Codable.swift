@@ -127,9 +127,9 @@ extension Error {
         }
         return switch error {
         case .typeMismatch(let type, let found):
-            DecodingError.typeMismatch(type, context(found, "another type is there"))
+            DecodingError.typeMismatch(type, context(found, "the value has another type"))
         case .valueNotFound(let type, let found):
-            DecodingError.valueNotFound(type, context(found, "null is there"))
+            DecodingError.valueNotFound(type, context(found, "the value is null"))
         case .keyNotFound(let key, let found):
             DecodingError.keyNotFound(key, context(found, "the key is missing"))
         case .dataCorrupted(let found):

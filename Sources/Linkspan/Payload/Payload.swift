@@ -9,7 +9,8 @@ public struct Payload: Sendable, Hashable {
     /// The binary blobs that the arguments refer to, in order.
     public let attachments: [ArraySlice<UInt8>]
 
-    /// What is known about where the first argument ends; without it, reading the argument begins with looking for its end.
+    /// What is known about where the first argument ends; without it, reading the argument begins with looking for its
+    /// end.
     ///
     /// Says nothing that the elements do not say, so that it does not count in comparisons.
     private struct FirstArgument: Sendable, Hashable {
@@ -122,7 +123,7 @@ public struct Payload: Sendable, Hashable {
 
 // They delegate to the memberwise initialiser, which builds the value in place.
 extension Payload {
-    /// Wraps text that is already known to be well-formed: what a codec has checked or the SDK has written.
+    /// Wraps text that is known to be well-formed, because a codec has checked it or the SDK has written it.
     ///
     /// - Parameters:
     ///   - trustedElements: JSON values with commas between.
@@ -143,8 +144,8 @@ extension Payload {
     /// - Parameters:
     ///   - elements: JSON values with commas between.
     ///   - attachments: the blobs that placeholders in the text refer to.
-    /// - Throws: ``LinkspanError`` with code `decodingFailed` when the text is not well-formed, too deep or has too many
-    ///   values.
+    /// - Throws: ``LinkspanError`` with code `decodingFailed` when the text is not well-formed, too deep or has too
+    ///   many values.
     public init(checking elements: ArraySlice<UInt8>, attachments: [ArraySlice<UInt8>] = []) throws(LinkspanError) {
         do throws(JSONScanError) {
             try self.init(scanning: elements, attachments: attachments)
@@ -163,8 +164,8 @@ extension Payload {
 extension ArraySlice<UInt8> {
     /// The same bytes in memory of their own, for what outlives the call that it came with.
     ///
-    /// What a link received is a slice of a read, and keeps the whole of it: a thousand small messages would keep 64 MiB.
-    /// What is as large as half a read stays where it is.
+    /// What a link received is a slice of a read, and keeps the whole of it: a thousand small messages would keep 64
+    /// MiB. What is as large as half a read stays where it is.
     package func detached() -> Self { self.count < 32 << 10 ? Array(self)[...] : self }
 }
 

@@ -59,14 +59,15 @@ public final class ConnectionHandler: Connection {
     /// The connection's clock.
     public var scheduler: any Scheduler { self.connection.scheduler }
 
-    /// Waits for what is under way, then gives the connection back.
+    /// Waits for commands under way, then releases the connection.
     ///
-    /// Takes no new commands from now on; listeners and the connection go on until it is done. What was sent is with the
-    /// system then, or over long polling with the server, so that the process may end.
+    /// Takes no new commands from now on; listeners and the connection go on until it is done. What was sent is with
+    /// the system then, or over long polling with the server, so that the process may end.
     ///
-    /// - Parameter limit: how long to wait for the outcomes of all commands there are now, those of other holders included.
-    /// - Returns: the commands that still have none. Sends and requests among them end with the connection's other holders,
-    ///   or with the connection.
+    /// - Parameter limit: how long to wait for the outcomes of all commands there are now, those of other holders
+    ///   included.
+    /// - Returns: the commands that still have none. Sends and requests among them end with the connection's other
+    ///   holders, or with the connection.
     public func drain(within limit: Duration) async -> [Command] {
         self.takesNoMore.raise()
         let ids = Set(await self.commands.map(\.id))
@@ -105,10 +106,20 @@ public final class ConnectionHandler: Connection {
 
     /// Takes a command; see ``Connection/perform(_:)``.
     public func perform(_ command: consuming Command) throws(LinkspanError) {
+        try self.checkTaking()
+        try self.connection.perform(consume command)
+    }
+
+    /// Takes commands that belong together; see ``Connection/perform(batch:)``.
+    public func perform(batch: [Command]) throws(LinkspanError) {
+        try self.checkTaking()
+        try self.connection.perform(batch: batch)
+    }
+
+    private func checkTaking() throws(LinkspanError) {
         guard !self.takesNoMore.isRaised else {
             throw LinkspanError(.released, "this handler has been released, or is being drained", certainty: .notSent)
         }
-        try self.connection.perform(consume command)
     }
 
     /// Gives up a command.
@@ -197,10 +208,10 @@ public final class ConnectionHandler: Connection {
 // MARK: - Listening
 
 extension ConnectionHandler {
-    /// Hears what is sent, by this and all other holders; see ``ManagedConnection/onAnyOutgoing(_:)``.
+    /// Calls a closure with each command that is sent, by any holder; see ``ManagedConnection/onAnyOutgoing(_:)``.
     ///
     /// - Parameters:
-    ///   - first: whether it is called before the listeners to what is sent that there are.
+    ///   - first: whether it is called before the existing listeners.
     ///   - handler: gets the commands.
     /// - Returns: the registration; it lasts whether or not it is kept.
     /// - Throws: ``LinkspanError`` with code `released` or `unsupported`.
@@ -226,7 +237,7 @@ extension ConnectionHandler {
     /// Ends all that this handler has registered for an event: listeners, answers, streams and waits for the next
     /// message.
     ///
-    /// Streams end behind what they hold. Other holders of the connection go on listening.
+    /// Streams end after the messages that they hold. Other holders of the connection go on listening.
     public func off(_ event: String) {
         for subscription in self.listeners(to: event) { subscription.cancel() }
     }

@@ -3,10 +3,10 @@ internal import LinkspanRuntime
 extension ConnectionManager {
     /// Ends everything that was made with a credential source, and returns when its links are closed.
     ///
-    /// For the moment when a user signs out. It is never refused, and does not ask who holds what: all connections of
-    /// the source leave the pool and are released, their holders see the state `released`. What waits or is under way
-    /// fails with code `loggedOut`, deliveries included. Their sessions cannot be resumed, and what the source's provider
-    /// has answered is not used any more. Connections of other sources are not touched.
+    /// Call it when a user signs out. It is never refused, even while connections are held: all connections of the
+    /// source leave the pool and are released, their holders see the state `released`. What waits or is under way fails
+    /// with code `loggedOut`, deliveries included. Their sessions cannot be resumed, and what the source's provider has
+    /// answered is not used any more. Connections of other sources are not touched.
     ///
     /// All that their ``DeliveryStore`` keeps for the account is erased, unless it is to be kept for the user's return:
     /// then the next connection of the account sends it. The manager knows the stores of connections in the pool and of
@@ -19,9 +19,9 @@ extension ConnectionManager {
     /// ```
     ///
     /// - Parameters:
-    ///   - source: whose connections are meant.
+    ///   - source: the source whose connections end.
     ///   - keepingDeliveries: whether stored deliveries and outcomes of the account stay.
-    ///   - limit: how long to wait for the servers and the stores. Everything else has happened by then all the same.
+    ///   - limit: the longest wait for the servers and the stores. All other steps are complete by then.
     public func logOut(
         _ source: CredentialSource, keepingDeliveries: Bool = false, within limit: Duration = .seconds(5)
     ) async {

@@ -3,15 +3,15 @@ internal import LinkspanRuntime
 extension ConnectionManager {
     /// Changes the options of a pooled connection without touching its link.
     ///
-    /// What waits already keeps its place and its deadlines, whatever the new limits are.
+    /// Waiting commands keep their places and deadlines under the new limits.
     ///
     /// - Parameters:
     ///   - held: a handler of the connection.
     ///   - options: all options; those that were not meant to change have to be given, too.
     /// - Returns: whether the connection is in this manager's pool.
     /// - Throws: ``LinkspanError`` with code `released` when the handler was released, `invalidConfiguration`, or
-    ///   `conflictingOptions` for what a connection keeps for life: its greeting, its store and the place of its
-    ///   deliveries' keys.
+    ///   `conflictingOptions` for options that cannot change while the connection exists: its greeting, its store and
+    ///   the place of its deliveries' keys.
     @discardableResult
     public func adjust(_ held: ConnectionHandler, _ options: ConnectionOptions) throws(LinkspanError) -> Bool {
         try held.checkHeld()
@@ -49,8 +49,8 @@ extension ConnectionManager {
     ///   - held: a handler of the connection.
     ///   - configuration: where it leads from now on.
     /// - Returns: whether the connection is in this manager's pool.
-    /// - Throws: ``LinkspanError`` with code `released` when the handler was released, `conflictingOptions` when the pool
-    ///   has another connection to the new URL with the same identity, or for what a connection keeps for life, and
+    /// - Throws: ``LinkspanError`` with code `released` when the handler was released, `conflictingOptions` when the
+    ///   pool has another connection to the new URL with the same identity, or for an option that cannot change, and
     ///   `wrongState` while it is being moved; nothing has changed then.
     @discardableResult
     public func move(

@@ -1,7 +1,7 @@
 internal import LinkspanRuntime
 
 extension ConnectionManager {
-    /// Tells the keeper what has happened around the connections.
+    /// Sends a signal to the keeper.
     ///
     /// It acts before this returns, unless it is busy with a former signal, on this thread or another; then it does so
     /// right afterwards. Only ``KeeperSignal/background`` takes effect later: after the idle timeout, unless the app

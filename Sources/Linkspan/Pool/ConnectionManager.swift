@@ -3,7 +3,7 @@ public import Logging
 
 /// The front door: hands out connections, one per URL and identity, and keeps them.
 ///
-/// The identity is the credential source and what else tells the server who connects, such as a client certificate:
+/// The identity is the credential source with other settings that identify the client, such as a client certificate:
 /// callers share a connection only when they share the value of the source. "No credentials" is an identity of its own.
 ///
 /// Apps use ``shared``; servers and tests make their own.
@@ -40,7 +40,7 @@ public final class ConnectionManager: Sendable {
         public var rules = ConnectionManager.standardRules
         /// The interval at which the keeper checks the pool.
         ///
-        /// Default 5 s. It also looks whenever a holder leaves, and at once when it hears a ``KeeperSignal``.
+        /// Default 5 s. It also checks whenever a holder leaves, and at once after a ``KeeperSignal``.
         public var keeperPeriod = Duration.seconds(5)
         /// The time connections stay up in the background.
         ///
@@ -52,7 +52,7 @@ public final class ConnectionManager: Sendable {
         ///
         /// Default nil.
         public var factory: (any ConnectionFactory)?
-        /// Gets state changes, at level debug, and what looks like a mistake, at level notice.
+        /// Gets state changes at level debug, and probable mistakes at level notice.
         public var logger = Logger(label: "linkspan")
 
         /// Makes the default options, changed by `configure`.
@@ -64,13 +64,13 @@ public final class ConnectionManager: Sendable {
         ReconnectRule(), DisconnectRule(), ReleaseRule(), SuspendRule(), ResumeRule(),
     ]
 
-    /// Gets the connection for a configuration's URL and identity, making and connecting it when there is none.
+    /// Returns the connection for a configuration's URL and identity; makes and connects it when there is none.
     ///
     /// Another credential source gets another connection. To connect without credentials where there is a connection
     /// with credentials is most likely a mistake, and is logged.
     ///
-    /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message names
-    ///   them. The same when its ``DeliveryStore`` serves the account's connection to another endpoint.
+    /// - Throws: ``LinkspanError`` with code `conflictingOptions` when there is one with other options; the message
+    ///   names them. The same when its ``DeliveryStore`` serves the account's connection to another endpoint.
     public func connect(_ configuration: ConnectionConfiguration) throws(LinkspanError) -> ConnectionHandler {
         let (handler, mustConnect) = try self.hold(configuration)
         if mustConnect { try self.open(handler) }
@@ -102,7 +102,7 @@ public final class ConnectionManager: Sendable {
         let (key, described) = (ConnectionPool.Key(configuration), configuration.described)
         if key.identity.isAnonymous, self.pool.withLock({ $0.hasAuthenticated(key.url) }) {
             self.options.logger.notice(
-                "Connecting without credentials where there is a connection with credentials",
+                "Connecting without credentials although another connection to the same URL has credentials",
                 metadata: ["url": "\(key.url)"])
         }
         while true {
@@ -130,7 +130,7 @@ public final class ConnectionManager: Sendable {
             .sorted { $0.status.url.text < $1.status.url.text }
     }
 
-    /// Ends every connection, held or not, and waits until the peers have been told.
+    /// Ends every connection, held or not, and waits until the peers have got the disconnect.
     ///
     /// For the end of a process or a test.
     ///

@@ -130,7 +130,7 @@ extension ConnectionPool {
         guard let other else { return }
         throw LinkspanError(
             .conflictingOptions,
-            "the store serves the connection to \(other.key.url) of the same account: give each its own")
+            "the connection to \(other.key.url) of the same account uses this store: give each its own")
     }
 
     /// One holder less.

@@ -24,7 +24,7 @@ public struct KeptConnection: Sendable {
     public internal(set) var isInBackground = false
     let leavePool: @Sendable () -> Bool
 
-    /// Takes the connection out of the pool, unless somebody has come to hold it since; false then.
+    /// Removes the connection from the pool, unless it has a holder since; false then.
     ///
     /// A rule that ends a connection does this first: later holders get a new connection, and none gets one
     /// that is about to end.

@@ -3,15 +3,15 @@
 /// Signals come from the events of a service registry, from event sources that a manager follows, or from the app
 /// itself; see ``ConnectionManager/signal(_:)``.
 public enum KeeperSignal: Sendable, Hashable, CaseIterable {
-    /// Traffic cannot flow any more: what is up is dropped now.
+    /// The network path was lost: open links are dropped now.
     case pathLost
-    /// Traffic can flow again, or another way: what waits is tried now.
+    /// A network path is available, or another one: waiting connections are tried now.
     case pathAvailable
-    /// The user sees the app: what was suspended comes back, and what waits is tried now.
+    /// The app is in the foreground: suspended and waiting connections are tried now.
     case foreground
     /// The user does not see the app any more: after a while connections are suspended.
     ///
-    /// Rules are told only then, and only if the app is still in the background.
+    /// Rules get the signal only then, and only if the app is still in the background.
     case background
 }
 

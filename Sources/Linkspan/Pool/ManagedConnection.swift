@@ -4,7 +4,7 @@
 /// its own through a ``ConnectionFactory``. For most a ``Transport`` is the better seam: the SDK's connection around it
 /// then buffers while it is down, reconnects and keeps listeners.
 public protocol ManagedConnection: Connection {
-    /// Finishes the connection for good.
+    /// Ends the connection permanently.
     ///
     /// - Throws: ``LinkspanError`` with code `wrongState` unless the state is `disconnected`.
     func release() throws(LinkspanError)
@@ -12,16 +12,16 @@ public protocol ManagedConnection: Connection {
     /// Ends the connection at once, from any state: every command without an outcome fails, its link is closed
     /// politely, its session is not resumed, and the state becomes `released`. Never refused.
     ///
-    /// - Parameter error: why, for its commands; nil when nobody uses the connection any more.
+    /// - Parameter error: the reason, for its commands; nil when the connection has no holder.
     func end(_ error: LinkspanError?)
 
-    /// Drops its link, because the path is gone or the app is out of sight; see ``KeeperSignal``.
+    /// Drops its link, because the path was lost or the app is in the background; see ``KeeperSignal``.
     ///
     /// Listeners and what waits are kept. Does nothing to a connection that is down already and stays so.
     ///
     /// - Parameters:
     ///   - reason: why, of code `pathLost` or `suspended`.
-    ///   - patience: the shortest time between attempts from now on; nil for none before ``resume(within:)``.
+    ///   - patience: the shortest time between attempts until ``resume(within:)``; nil for no attempts.
     func suspend(_ reason: LinkspanError, patience: Duration?)
 
     /// Ends a ``suspend(_:patience:)``, and tries soon where an attempt would follow later; see ``KeeperSignal``.
@@ -40,7 +40,7 @@ public protocol ManagedConnection: Connection {
     /// - Throws: ``LinkspanError`` with code `conflictingOptions`, `invalidConfiguration`, `released` or `unsupported`.
     func move(to configuration: ConnectionConfiguration) throws(LinkspanError)
 
-    /// Returns when commands have their outcomes and what was sent has left, or after `limit`; see
+    /// Returns when commands have their outcomes and sent messages have left, or after `limit`; see
     /// ``ConnectionHandler/drain(within:)``.
     ///
     /// By default it returns at once.
@@ -61,6 +61,6 @@ public protocol ManagedConnection: Connection {
         _ handler: @escaping @Sendable (Command) -> Void
     ) throws(LinkspanError) -> Subscription
 
-    /// Returns when the peer has been told of a former disconnect and nothing is left on the network, or after `limit`.
+    /// Returns when a former disconnect has reached the peer, or after `limit`.
     func settle(within limit: Duration) async
 }

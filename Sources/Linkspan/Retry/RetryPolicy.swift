@@ -22,27 +22,27 @@ public struct RetryPolicy: Sendable, CustomStringConvertible {
     /// The time after which to try again; nil not to.
     package func delay(for question: RetryQuestion) -> Duration? { self.decision(question) }
 
-    /// Never tries again by itself.
+    /// Never retries automatically.
     public static let never = Self("never") { _ in nil }
 
-    /// Tries again for ever, unless the cause is permanent: ``backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)``
-    /// with its defaults.
+    /// Tries again for ever, unless the cause is permanent:
+    /// ``backoff(firstSpread:initial:earlyCap:earlyPeriod:cap:retryAfterCap:limit:)`` with its defaults.
     public static let standard = Self.backoff(Backoff())
 
     /// Tries again, ever more seldom and at times that spread a herd of clients, unless the cause is permanent.
     ///
     /// The first attempt falls anywhere in `firstSpread`, so that clients that lost their server together do not return
-    /// together. Later ones wait `v/2 + U(0, v/2)`, where `v` doubles from `initial` up to a cap; the jitter stays at the
-    /// cap.
+    /// together. Later ones wait `v/2 + U(0, v/2)`, where `v` doubles from `initial` up to a cap; the jitter stays at
+    /// the cap.
     ///
     /// - Parameters:
     ///   - firstSpread: the span over which first attempts are spread.
-    ///   - initial: the longest second wait, which doubles from then on. Shorter ones than by default would fall among the
-    ///     first attempts of others, and double the load of a server that comes back.
+    ///   - initial: the longest second wait, which doubles from then on. Shorter ones than by default would fall among
+    ///     the first attempts of others, and double the load of a server that comes back.
     ///   - earlyCap: the cap while the outage is younger than `earlyPeriod`.
     ///   - earlyPeriod: how long an outage counts as young.
     ///   - cap: the cap afterwards.
-    ///   - retryAfterCap: the most of what a server asks for by `Retry-After` that is waited.
+    ///   - retryAfterCap: the longest `Retry-After` that is respected.
     ///   - limit: attempts in a row after which it stops; nil for no limit.
     /// - Returns: the policy.
     public static func backoff(
@@ -84,7 +84,7 @@ public struct RetryQuestion: Sendable {
     public var failures: Int
     /// The time the connection has been down.
     public var outage: Duration
-    /// Whether the server has sent something moments ago, over a link that did not last: it comes and goes.
+    /// Whether the server is flapping: its last link delivered messages and was lost soon after.
     public var isFlapping: Bool
     /// A random number from 0 up to 1, for jitter.
     public var random: Double

@@ -22,7 +22,7 @@ public struct ConnectionURL: Sendable, Hashable, CustomStringConvertible {
     /// Reads a URL.
     ///
     /// - Parameter text: an absolute URL, such as `https://chat.example/lobby`.
-    /// - Throws: ``LinkspanError`` with code `invalidURL` and a sentence that says which part is wrong.
+    /// - Throws: ``LinkspanError`` with code `invalidURL` and the invalid part.
     public init(_ text: String) throws(LinkspanError) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw Self.invalid("it has a space, a control character or a character outside ASCII")

@@ -17,8 +17,8 @@ public struct PluginOption: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - name: the name in configuration files: lower camel case.
-    ///   - kind: what values look like.
-    ///   - fallback: what happens without it, in words or as a value; nil when it must be given.
+    ///   - kind: the type of its values.
+    ///   - fallback: the default, as a value or a description; nil when a value is required.
     ///   - isSecret: whether it must be kept out of files and logs.
     ///   - isHot: whether a running service takes a change over; any other change restarts the service. A transport's
     ///     options always move the connection to a new link.
@@ -69,7 +69,7 @@ public struct OptionValues: Sendable, Hashable {
 
     package init(checked values: [String: OptionValue]) { self.values = values }
 
-    /// Wraps values: texts, whole numbers, flags, durations and lists of texts; none were given by default.
+    /// Wraps values: texts, whole numbers, flags, durations and lists of texts; empty by default.
     public init(_ values: [String: any Sendable] = [:]) {
         self.init(checked: values.mapValues { OptionValue($0) })
     }

@@ -1,20 +1,21 @@
 public import LinkspanRuntime
 
-/// The seam: what a plug-in implements to carry a connection's traffic.
+/// A plug-in that opens links, over which a connection's traffic is carried.
 ///
 /// A transport opens *links*. A link carries named events with arguments, replies to them, and its own end. It does not
 /// buffer while offline, retry, reconnect, or keep connection states: the core does that once for all transports. So a
 /// transport is small, and every transport behaves alike.
 ///
-/// Everything is callback-shaped and nothing here suspends. A link tells its ``LinkReceiver`` once for each read, on the
-/// transport's executor, and the receiver takes the events one by one; there is no task and no hop per message.
+/// Everything is callback-shaped and nothing here suspends. A link tells its ``LinkReceiver`` once for each read, on
+/// the transport's executor, and the receiver takes the events one by one; there is no task and no hop per message.
 public protocol Transport: Sendable {
     /// The name that configuration files use, such as `socketio`.
     var name: String { get }
 
     /// The executor of its links: they are called there, and call their receivers there.
     ///
-    /// An event loop of its own, that of the transport it wraps, or one of `SystemScheduler.makeExecutor(label:)`. Always the same one.
+    /// An event loop of its own, that of the transport it wraps, or one of `SystemScheduler.makeExecutor(label:)`.
+    /// Always the same one.
     var executor: any JobExecutor { get }
 
     /// The URL schemes it carries, lower case.
@@ -25,7 +26,7 @@ public protocol Transport: Sendable {
     /// Shown by `explain`, and compared when the pool is asked for the same URL twice.
     var options: [String: String] { get }
 
-    /// The settings that decide who we are to the server, besides the credentials: a client certificate, name and
+    /// The settings that identify the client besides the credentials: a client certificate, name and
     /// password for a proxy, header fields of one's own.
     ///
     /// Connections that differ in one of them are never shared, and share nothing below the pool. Empty by default.
@@ -72,7 +73,7 @@ public struct LinkRequest: Sendable {
     /// The token with which the server resumes the former link's session: ``Link/resumption``, in the transport's own
     /// format.
     public var resumption: Secret?
-    /// Whose link it is: a transport whose links share anything shares it only between links of one identity.
+    /// The identity of the link's owner: links share sockets, cookies and sessions only within one identity.
     ///
     /// The same for every attempt of a connection, whatever its credentials are at that moment.
     public let identity: ConnectionIdentity
@@ -81,10 +82,10 @@ public struct LinkRequest: Sendable {
     ///
     /// - Parameters:
     ///   - url: where to connect.
-    ///   - credentials: who we are.
+    ///   - credentials: the credentials for this attempt.
     ///   - attempt: the count of attempts, from 1.
     ///   - deadline: how long opening may take.
-    ///   - resumption: what the former link left.
+    ///   - resumption: the token of the former link.
     ///   - identity: the connection's; nil for that of these credentials alone.
     public init(
         url: ConnectionURL, credentials: Credentials = Credentials(), attempt: Int = 1,
@@ -119,11 +120,11 @@ public protocol Link: AnyObject {
     /// - Parameters:
     ///   - id: the ``InboundMessage/replyID`` of the message.
     ///   - payload: the arguments of the reply.
-    /// - Returns: what became of it, as for ``send(_:)``.
+    /// - Returns: the result, as for ``send(_:)``.
     @discardableResult
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance
 
-    /// Says goodbye: sends what was accepted, tells the peer, then ends. Bounded in time by the transport.
+    /// Closes the link: sends all accepted messages, informs the peer, then ends. The transport limits the time.
     func close()
 
     /// Ends at once, at any moment of the link's life.
@@ -138,16 +139,18 @@ public protocol Link: AnyObject {
     /// A peer that refuses them ends the link with code `credentialsRefused`.
     ///
     /// - Parameter credentials: the new ones.
-    /// - Returns: whether the peer is told; false when the transport has no way to, and they are for the next link.
+    /// - Returns: whether the peer gets them; false when the transport cannot send them, so that they are for the next
+    ///   link.
     func renewCredentials(_ credentials: Credentials) -> Bool
 
     /// The token with which the next link resumes the session where this link has left it.
     ///
-    /// Understood by this kind of transport alone. Asked for at any time, also after the end. Nil when there is no session
-    /// to resume: it was left on purpose, or the server does not offer it.
+    /// Understood by this kind of transport alone. Asked for at any time, also after the end. Nil when there is no
+    /// session to resume: it was left on purpose, or the server does not offer it.
     var resumption: Secret? { get }
 
-    /// Whether anything that was taken is still here: the system, or over long polling the server, does not have it yet.
+    /// Whether anything that was taken is still here: the system, or over long polling the server, does not have it
+    /// yet.
     ///
     /// Looked at again and again by ``ConnectionHandler/drain(within:)``, and by nothing else.
     var hasPendingBytes: Bool { get }
@@ -197,16 +200,16 @@ public enum SendAcceptance: Sendable, Equatable {
     }
 }
 
-/// Takes what links deliver.
+/// The receiver of a link's events.
 ///
 /// Implemented by the core.
 public protocol LinkReceiver: AnyObject, Sendable {
     /// Takes events of one link, in order: calls `next` until that returns nil.
     ///
-    /// A link calls this on the transport's executor, best once for each read: then one event is handled before the next
-    /// is decoded, and nothing is gathered in between. ``LinkEvent/opened(_:)`` comes at most once and before any message;
-    /// ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included. While `next` runs,
-    /// the link must not tell its receiver of anything else.
+    /// A link calls this on the transport's executor, best once for each read: then one event is handled before the
+    /// next is decoded, and nothing is gathered in between. ``LinkEvent/opened(_:)`` comes at most once and before any
+    /// message; ``LinkEvent/closed(_:)`` comes exactly once and last, whatever happens, ``Link/abort()`` included.
+    /// While `next` runs, the link must not tell its receiver of anything else.
     ///
     /// - Parameter next: the next event; nil when there is none for now.
     func receive(_ next: () -> LinkEvent?)
@@ -262,7 +265,7 @@ public struct InboundMessage: Sendable {
     public var event: String
     /// Its arguments.
     public var payload: Payload
-    /// Set when the peer wants a reply: what to give to ``Link/reply(to:with:)``.
+    /// The id for ``Link/reply(to:with:)`` when the peer wants a reply; nil otherwise.
     public var replyID: UInt64?
 
     /// Makes a message.

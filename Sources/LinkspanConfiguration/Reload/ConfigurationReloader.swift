@@ -49,8 +49,8 @@ public actor ConfigurationReloader {
     ///   - loader: reads the configuration.
     ///   - sources: where the running plan came from, and where changes are looked for.
     ///   - running: the plan that runs.
-    ///   - messaging: what runs it.
-    ///   - interval: the time between two looks at the file.
+    ///   - messaging: the facade that runs it.
+    ///   - interval: the time between two checks of the file.
     ///   - scheduler: the clock.
     ///   - prepare: changes every plan that was loaded, such as an app does in code before it starts one.
     public init(
@@ -70,7 +70,7 @@ public actor ConfigurationReloader {
         self.watch = FileWatch(known: running.content)
     }
 
-    /// Asks for a look at all sources now, which ends in an outcome whether or not anything has changed.
+    /// Checks all sources now, which ends in an outcome whether or not anything has changed.
     ///
     /// For a signal such as SIGHUP, or a button. The file is taken as it is.
     public nonisolated func reload() { self.occasion.yield(.requested) }
@@ -128,7 +128,8 @@ extension ConfigurationReloader {
         // Nobody empties a configuration to change it; what is empty is about to be written.
         if let file = self.sources.file, case .text(let text) = content, text.isEmpty, content != former.content {
             let problem = ConfigurationProblem(
-                .unreadableFile, Wording.shown(file, limit: 300), "is empty, so what runs was left as it is")
+                .unreadableFile, Wording.shown(file, limit: 300),
+                "is empty, so the former configuration is still in effect")
             throw ConfigurationError(problems: [problem])
         }
         return try self.loader.load(self.sources, content)
@@ -152,7 +153,7 @@ extension ConfigurationReloader.Outcome: CustomStringConvertible {
         case .applied(let difference) where difference.isEmpty: "configuration read: nothing changes"
         case .applied(let difference): "configuration changed:\n\(difference)"
         case .rejected(let error):
-            "configuration not changed, what runs goes on:" + error.problems.map { "\n \($0)" }.joined()
+            "configuration not changed, the former one is still in effect:" + error.problems.map { "\n \($0)" }.joined()
         case .failed(let error): "configuration not changed: \(error.message)"
         }
     }

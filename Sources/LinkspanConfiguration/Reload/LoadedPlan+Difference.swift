@@ -5,8 +5,7 @@ public import LinkspanMessaging
 extension LoadedPlan {
     /// The changes that turn this plan, which runs, into `next`.
     ///
-    /// Only what counts is compared: options of transports that are not chosen, and of services that are not enabled,
-    /// are nobody's business.
+    /// Options of transports that are not chosen, and of services that are not enabled, are not compared.
     public func difference(to next: LoadedPlan) -> PlanDifference {
         PlanDifference(to: next.plan, self.connectionChanges(next) + self.serviceChanges(next))
     }

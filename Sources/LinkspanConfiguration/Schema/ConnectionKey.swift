@@ -81,70 +81,80 @@ extension ConnectionKey {
     static let all: [Self] = [
         .seconds(
             "replyTimeout", 0.001...86_400, \.options.replyTimeout,
-            "How long a request may take that names no limit of its own."),
+            "The timeout of requests that name none."),
         .seconds(
             "openDeadline", 0.001...3_600, \.options.openDeadline,
-            "How long opening a link may take, from the look-up of the name to the server's consent."),
+            "The time limit for opening a link, from name resolution to the server's acceptance."),
         .seconds(
             "credentialDeadline", 0.001...3_600, \.options.credentialDeadline,
-            "How long the credential provider may take."),
+            "The time limit for one call of the credential provider."),
         .seconds(
             "healthyAfter", 0...86_400, \.options.healthyAfter,
-            "How long a link must have been up before its loss begins a new count of failures."),
+            "The time a link must have been up before its loss begins a new count of failures."),
         .seconds(
             "idleTimeout", 0...86_400, \.options.idleTimeout,
-            "How long a connection stays up when nobody holds it any more."),
+            "The time a connection stays up after its last holder released it."),
         .number(
             "bufferCommands", 1...10_000_000, \.options.buffer.commands,
-            "How many commands may wait while the connection is down."),
+            "The number of commands that may wait while the connection is down."),
         .number(
             "bufferBytes", 1...(1 << 40), \.options.buffer.bytes,
-            "How many bytes may wait while the connection is down."),
+            "The number of bytes that may wait while the connection is down."),
         .seconds(
             "bufferMaxAge", 0.01...31_536_000, limit: \.options.buffer.maxAge,
-            "How long a command may wait while the connection is down."),
+            "The longest time a command may wait while the connection is down."),
         .choice(
             "bufferOverflow", [.refuse, .dropOldest, .dropNewest], \.options.buffer.overflow,
-            "What happens to commands when there is no room."),
+            "The rule for a command that does not fit."),
         .number(
             "deliveryCommands", 1...10_000_000, \.options.deliveries.commands,
-            "How many deliveries may wait for their replies."),
+            "The number of deliveries that may wait for their replies."),
         .number(
             "deliveryBytes", 1...(1 << 40), \.options.deliveries.bytes,
-            "How many bytes of deliveries may wait for their replies."),
+            "The number of bytes of deliveries that may wait for their replies."),
         .seconds(
             "deliveryRepeatAfter", 0.01...86_400, \.options.deliveries.repeatAfter,
-            "How long a delivery waits for its reply before it is sent again."),
+            "The time a delivery waits for its reply before it is sent again."),
         .number(
             "deliveryAttempts", 1...1_000_000, limit: \.options.deliveries.attempts,
+<<<<<<< HEAD
             "How often a delivery is sent before it fails."),
         .deliveryKey,
         .deliveryKeyField,
+=======
+            "The number of times a delivery is sent before it fails."),
+        .flag(
+            "deliveryAppendsKey", \.options.deliveries.appendsKey, reload: .restart,
+            "Whether a delivery's idempotency key is sent as its last argument."),
+>>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
         .flag(
             "deliveryWaitsAfterFailure", \.options.deliveries.waitsAfterFailure,
-            "Whether deliveries wait for the app to connect again when the connection has failed for good."),
+            "Whether deliveries wait for connect() after a permanent failure."),
         .number(
             "flushCommands", 1...10_000_000, \.options.flush.commands,
-            "How many commands leave in one turn once the connection is up."),
-        .number("flushBytes", 1...(1 << 40), \.options.flush.bytes, "After how many bytes a turn ends."),
+            "The number of waiting commands that are sent in one turn once the connection is up."),
+        .number("flushBytes", 1...(1 << 40), \.options.flush.bytes, "The number of bytes after which a turn ends."),
         .seconds("flushPause", 0...60, \.options.flush.pause, "The time between two turns."),
         .retry,
         .seconds(
-            "retryFirstSpread", 0...86_400, \.backoff.firstSpread, "The span over which first attempts are spread."),
-        .seconds("retryInitial", 0.01...86_400, \.backoff.initial, "The wait that doubles."),
-        .seconds("retryEarlyCap", 0.01...86_400, \.backoff.earlyCap, "The longest wait while the outage is young."),
-        .seconds("retryEarlyPeriod", 0...86_400, \.backoff.earlyPeriod, "How long an outage counts as young."),
-        .seconds("retryCap", 0.01...86_400, \.backoff.cap, "The longest wait afterwards."),
+            "retryFirstSpread", 0...86_400, \.backoff.firstSpread, "The time over which first attempts are spread."),
+        .seconds("retryInitial", 0.01...86_400, \.backoff.initial, "The first wait, which doubles with each failure."),
+        .seconds("retryEarlyCap", 0.01...86_400, \.backoff.earlyCap, "The longest wait early in an outage."),
+        .seconds(
+            "retryEarlyPeriod", 0...86_400, \.backoff.earlyPeriod, "The time during which an outage counts as early."),
+        .seconds("retryCap", 0.01...86_400, \.backoff.cap, "The longest wait after that."),
         .seconds(
             "retryAfterCap", 0...31_536_000, \.backoff.retryAfterCap,
-            "The most of what a server asks for by Retry-After that is waited."),
-        .number("retryLimit", 1...1_000_000, limit: \.retryLimit, "After how many attempts in a row it gives up."),
+            "The longest Retry-After that is respected."),
+        .number(
+            "retryLimit", 1...1_000_000, limit: \.retryLimit,
+            "The number of failed attempts in a row after which the connection is not retried."),
         .seconds(
             "slowListener", 0.001...3_600, \.options.slowListener,
-            "How long listeners may hold up the transport's other connections before a warning is logged."),
+            "The time listeners may occupy the executor before a warning is logged."),
         .number(
             "trace", 0...65_536, \.options.trace,
-            "How many of the latest frames are remembered for a report, without their contents."),
+            "The number of latest frames remembered for a report, without their contents."),
     ]
 
     private static let deliveryKey = Self(

@@ -17,7 +17,7 @@ struct Schema: Sendable {
         self.transports = catalog.transports.keys.sorted()
         self.services = catalog.services.keys.sorted()
         self.declare(Self.adapter(self.transports), in: "transport")
-        self.declare(Self.url("The endpoint, whichever the transport."), in: "transport")
+        self.declare(Self.url("The endpoint, for any transport."), in: "transport")
         for name in self.transports {
             guard let factory = catalog.transports[name], self.accept(name, as: "transport") else { continue }
             self.declare(Self.url("The endpoint of this transport."), in: "transport.\(name)")
@@ -117,7 +117,7 @@ struct Schema: Sendable {
                 ConfigurationProblem(
                     .ambiguous, ConfigurationPath.full(path),
                     PlannedService.declared.contains { $0.name == option.name } && section.hasPrefix("services.")
-                        ? "every service has an option of this name already" : "the option is declared twice",
+                        ? "the name is reserved for an option of every service" : "the option is declared twice",
                     origin: "the catalog"))
             return
         }
@@ -145,6 +145,6 @@ struct Schema: Sendable {
     private static let lists = [
         PluginOption("enabled", .list, fallback: "none", "The services to run, in this order."),
         PluginOption("add", .list, fallback: "none", "Services to run besides the enabled ones."),
-        PluginOption("remove", .list, fallback: "none", "Services not to run though they are enabled or added."),
+        PluginOption("remove", .list, fallback: "none", "Services not to run, even if enabled or added."),
     ]
 }

@@ -7,16 +7,16 @@ extension PlannedService {
     public static let declared: [PluginOption] = [
         PluginOption(
             "importance", .choice([Importance.required.rawValue, Importance.optional.rawValue]),
-            fallback: "as the service says", "Whether nothing starts unless the service does."),
+            fallback: "the service's own", "Whether a start fails without the service."),
         PluginOption(
             "after", .list, fallback: "none",
             "Services that must be ready before this one starts, besides those it needs."),
         PluginOption(
-            "priority", .number(-1_000...1_000), fallback: "as the service says",
-            "Who is first among services that may start together; higher is earlier."),
+            "priority", .number(-1_000...1_000), fallback: "the service's own",
+            "The order among services that may start together; higher starts earlier."),
         PluginOption(
-            "handleLimit", .seconds(0.001...3_600), fallback: "as the service says",
-            "How long the service may take over one event."),
+            "handleLimit", .seconds(0.001...3_600), fallback: "the service's own",
+            "The time limit for handling one event."),
     ]
 }
 

@@ -10,7 +10,7 @@ enum Wording {
     static func unknown(_ noun: String, _ name: String, known: [String]) -> String {
         var hints: [String] = []
         if let guess = Suggestion.closest(to: name, among: known) { hints.append("did you mean '\(guess)'?") }
-        hints.append(known.isEmpty ? "none is known" : "known: \(known.sorted().joined(separator: ", "))")
+        hints.append(known.isEmpty ? "no name is known" : "known: \(known.sorted().joined(separator: ", "))")
         return "unknown \(noun) '\(Self.shown(name))' (\(hints.joined(separator: " ")))"
     }
 }

@@ -32,7 +32,7 @@ extension RegistryCore {
             let seq = self.post(Posting(event), cause: nil)
             self.fault(
                 "registry", .reentrantBarrier,
-                "an event of family \(Event.familyID) was awaited from inside the handling of another; it was not awaited"
+                "an event of family \(Event.familyID) was awaited inside an event handler, so it was emitted without waiting"
             )
             return BarrierReport(seq: seq, fates: [:])
         }

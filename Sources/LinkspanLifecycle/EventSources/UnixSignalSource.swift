@@ -41,7 +41,7 @@ public struct UnixSignalSource: EventSource {
     private let signals: Set<Signal>
     private let grace: Duration?
 
-    /// Makes a source for `signals`; `grace` is what the supervisor is known to wait before it kills.
+    /// Makes a source for `signals`; `grace` is the time the supervisor waits before it kills the process.
     public init(_ signals: Set<Signal> = [.terminate, .interrupt], grace: Duration? = nil) {
         self.signals = signals
         self.grace = grace
@@ -77,7 +77,7 @@ private actor SignalPipe {
 
     private init() {
         var ends: [Int32] = [-1, -1]
-        precondition(pipe(&ends) == 0, "no pipe to be had for signals")
+        precondition(pipe(&ends) == 0, "cannot create a pipe for signals")
         self.reading = ends[0]
         self.writing = ends[1]
         for end in ends {
@@ -139,7 +139,7 @@ private actor SignalPipe {
                 if read(reading, &byte, 1) == 1 { signal.yield(Int32(byte)) }
             }
         }
-        precondition(began, "the system has no thread left for signals")
+        precondition(began, "cannot start a thread for signals")
         // No parent can own this task: like the signals, it is there for the whole process.
         Task {
             for await number in signals { self.hear(number) }

@@ -1,6 +1,6 @@
 /// An event that a registry delivers; its type is its family.
 ///
-/// Any module can declare a family: an event type, and the protocol that a service adopts to hear of it.
+/// Any module can declare a family: an event type, and the protocol that a service adopts to receive it.
 ///
 /// ```swift
 /// struct UploadEvent: LifecycleEvent {
@@ -14,7 +14,7 @@
 /// }
 /// ```
 public protocol LifecycleEvent: Sendable, Hashable {
-    /// The protocol of the services that hear of these events, as an existential type such as `any UploadObserving`.
+    /// The protocol of the services that receive these events, as an existential type such as `any UploadObserving`.
     associatedtype Observer: Sendable
 
     /// The family's name, how its events reach services, and which method takes them.
@@ -46,7 +46,7 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     /// Events that are delivered one by one, to the services that are there; without any, events are not made.
     ///
     /// - Parameters:
-    ///   - name: what the family is called in logs, metrics and faults.
+    ///   - name: the name of the family in logs, metrics and faults.
     ///   - deliver: hands an event to an observer.
     /// - Returns: the family.
     public static func news(
@@ -58,8 +58,8 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     /// Events that are delivered one by one, and the latest of each state kept for services that start later.
     ///
     /// - Parameters:
-    ///   - name: what the family is called in logs, metrics and faults.
-    ///   - retention: what an event means for services that start later.
+    ///   - name: the name of the family in logs, metrics and faults.
+    ///   - retention: the part of an event that services get when they start later.
     ///   - deliver: hands an event to an observer.
     /// - Returns: the family.
     public static func states(
@@ -69,13 +69,13 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
         Self(name: name, delivery: .states, retention: retention, deliver: deliver)
     }
 
-    /// Events that are collected for ``ServiceRegistry/Options/batchDelay`` and then handed over together, to the services
-    /// that are there.
+    /// Events that are collected for ``ServiceRegistry/Options/batchDelay`` and then handed over together, to the
+    /// services that are there.
     ///
     /// For events on the path of every message: emitting one costs no more than appending it.
     ///
     /// - Parameters:
-    ///   - name: what the family is called in logs, metrics and faults.
+    ///   - name: the name of the family in logs, metrics and faults.
     ///   - deliver: hands an event to an observer.
     /// - Returns: the family.
     public static func batches(
@@ -105,7 +105,7 @@ struct FamilyID: Sendable, Hashable, CustomStringConvertible {
 
 /// The part of an event that a registry keeps for services that start later.
 ///
-/// A subject such as `connection 7` can have several states, which `aspect` tells apart.
+/// A subject such as `connection 7` can have several states, distinguished by `aspect`.
 public enum Retention: Sendable, Hashable {
     /// Nothing.
     case none

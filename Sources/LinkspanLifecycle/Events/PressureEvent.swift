@@ -5,13 +5,13 @@ public enum PressureEvent: Sendable, Hashable {
     public enum Level: Sendable, Hashable {
         /// The shortage is over.
         case normal
-        /// Free what is easily made again.
+        /// Free memory whose contents are easily recreated.
         case warning
         /// Free all that can be freed.
         case critical
     }
 
-    /// Memory is short; the bytes are what is left, if known.
+    /// Memory is short; the bytes are those left, if known.
     case memory(Level, available: UInt64?)
 }
 

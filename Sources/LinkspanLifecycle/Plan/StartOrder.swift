@@ -30,7 +30,7 @@ public struct StartOrder: Sendable, Hashable {
             let name = settings.name ?? service.name
             guard !nodes.contains(where: { $0.group == root.id && $0.name == name }) else {
                 throw RegistryError(
-                    code: .duplicateName, message: "\(name) is there twice", paths: [name.rawValue])
+                    code: .duplicateName, message: "\(name) is registered twice", paths: [name.rawValue])
             }
             let registry = service as? ServiceRegistry
             let own = ServicePlan.Node(

@@ -1,4 +1,4 @@
-/// The registration of a service, a nested registry or an observer; releasing it removes what was registered.
+/// The registration of a service, a nested registry or an observer; releasing it removes the registered object.
 public final class Registration: Sendable {
     enum Subject: Sendable {
         case service(ServiceID)
@@ -20,23 +20,23 @@ public final class Registration: Sendable {
         core.remove(self.subject)
     }
 
-    /// Removes what was registered: it gets no event after this, and is stopped in the background.
+    /// Removes the registered object: it gets no further event, and is stopped in the background.
     public func cancel() {
         self.core.object?.home.remove(self.subject)
     }
 
-    /// Removes what was registered, and waits until it has stopped or its budget has passed.
+    /// Removes the registered object, and waits until it has stopped or its budget has passed.
     public func cancelAndDrain() async {
         self.cancel()
         _ = await self.settled()
     }
 
-    /// Leaves what was registered in the registry for good, whatever becomes of this object.
+    /// Keeps the registered object in the registry, even when this registration is released.
     public func keep() {
         self.core.object?.home.keep(self.subject)
     }
 
-    /// Waits until the service is no longer being started or stopped; `nil` once it is gone.
+    /// Waits until the service is no longer being started or stopped; `nil` once it was removed.
     ///
     /// Before the registry is started this waits for the start.
     public func settled() async -> ServiceState? {

@@ -163,7 +163,7 @@ extension RegistryCore {
             abort.deadline.map { max(.zero, self.scheduler.now.duration(to: $0)) } ?? self.options.shutdownBudget
         let report = await self.shutDown(plan, within: budget)
         let reasons = culprits.map { "\($0.path): \($0.state.reason)" }.joined(separator: "; ")
-        let message = code == .startFailed ? "required service failed: \(reasons)" : "start was given up"
+        let message = code == .startFailed ? "required service failed: \(reasons)" : "the start was cancelled"
         let error = RegistryError(
             code: code, message: message, problems: culprits.map { "\($0.path): \($0.state.reason)" },
             paths: culprits.map { $0.path }, report: report)

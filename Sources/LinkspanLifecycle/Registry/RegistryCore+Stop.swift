@@ -86,7 +86,7 @@ extension RegistryCore {
             waiter(report)
         }
         if !waiters.start.isEmpty {
-            let error = RegistryError(code: .startCancelled, message: "start was given up", report: report)
+            let error = RegistryError(code: .startCancelled, message: "the start was cancelled", report: report)
             for waiter in waiters.start {
                 waiter(.failure(error))
             }

@@ -7,9 +7,9 @@ public struct RegistryError: Error, Sendable, CustomStringConvertible {
         case duplicateName
         /// Needs are missing, unclear or circular; ``RegistryError/problems`` names all of them.
         case invalidPlan
-        /// A required service did not start; what had started was stopped.
+        /// A required service did not start; the services that had started were stopped.
         case startFailed
-        /// The start was given up because a stop or a cancellation came; what had started was stopped.
+        /// The start was cancelled, or a stop came first; the services that had started were stopped.
         case startCancelled
         /// The registry has stopped and does not start again.
         case alreadyStopped

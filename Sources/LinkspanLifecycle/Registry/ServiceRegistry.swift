@@ -2,9 +2,9 @@ public import LinkspanRuntime
 
 /// A set of services that start, observe and stop together; itself a service, so that registries nest.
 ///
-/// A registry that is registered in another hands its services over: they are planned, started, told and stopped with
-/// all others, as if they had been registered there, and are named by paths such as `app.chat.presence`. The nested
-/// registry stays usable as an entry to the whole: the events that it emits reach all services.
+/// The services of a registry that is registered in another belong to that one: they are planned, started, informed and
+/// stopped with all others, as if they had been registered there, and are named by paths such as `app.chat.presence`.
+/// The nested registry stays usable as an entry to the whole: the events that it emits reach all services.
 ///
 /// Emitting never waits. Services run on threads of the registry, every call has a deadline, and ``FaultEvent`` and
 /// ``ShutdownReport`` report services that throw, block or ignore their cancellation.
@@ -49,7 +49,7 @@ extension ServiceRegistry {
         public var isSequential = false
         /// The longest start of the whole.
         public var startBudget: Duration = .seconds(30)
-        /// The longest stop of the whole, unless the stop says otherwise.
+        /// The default time limit for the whole stop.
         public var shutdownBudget: Duration = .seconds(8)
         /// The time a cancelled start may take to return before it is abandoned.
         public var grace: Duration = .seconds(1)
@@ -92,9 +92,9 @@ extension ServiceRegistry {
         return await core.stop(within: budget ?? core.options.shutdownBudget)
     }
 
-    /// Starts, stays until the task is cancelled, and stops in order; returns what became of every service.
+    /// Starts, runs until the task is cancelled, and stops in order; returns the fate of every service.
     ///
-    /// Throws what ``start()`` throws.
+    /// Throws the errors of ``start()``.
     public func run(onReady: @Sendable (StartReport) async -> Void = { _ in }) async throws(RegistryError)
         -> ShutdownReport
     {
@@ -132,9 +132,9 @@ extension ServiceRegistry {
 extension ServiceRegistry {
     /// Adds a service, or a registry with all its services, at any time before the stop.
     ///
-    /// Added to a running registry it is started at once, as soon as what it needs is ready. The service stays for as
-    /// long as the returned object is held; call ``Registration/keep()`` to leave it for good. Throws a
-    /// ``RegistryError``: `duplicateName`, `invalidPlan` (only while running), `notNestable`, `alreadyStopped`.
+    /// Added to a running registry it is started as soon as the services it needs are ready. The service stays for as
+    /// long as the returned object is held; call ``Registration/keep()`` to keep it for the registry's lifetime. Throws
+    /// a ``RegistryError``: `duplicateName`, `invalidPlan` (only while running), `notNestable`, `alreadyStopped`.
     public func register(
         _ service: any LifecycleService, settings: ServiceSettings = ServiceSettings()
     ) throws(RegistryError) -> Registration {
@@ -149,8 +149,8 @@ extension ServiceRegistry {
 
     /// Calls `handler` with every event of a family, one after the other, for as long as `object` lives.
     ///
-    /// The object is not kept; when it is gone, so is the observer. Current states come first, marked as replayed. A
-    /// value type does not compile, since nothing could tell when it goes away.
+    /// The object is held weakly; the observer ends with it. Current states come first, marked as replayed. A
+    /// value type does not compile, since its end could not be observed.
     public func observe<Object: AnyObject & Sendable, Event: LifecycleEvent>(
         weak object: Object, _ type: Event.Type = Event.self, mailbox: Int = 1024,
         _ handler: @escaping @Sendable (Object, Stamped<Event>) async -> Void

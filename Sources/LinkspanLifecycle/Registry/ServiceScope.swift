@@ -28,7 +28,7 @@ public struct ServiceScope: Sendable {
         return scope
     }
 
-    /// Whether the registry has given this call up; what it does no longer counts.
+    /// Whether the registry has abandoned this call; its result is ignored.
     public var isAbandoned: Bool { self.call.isAbandoned }
 
     /// Emits an event that names the one being handled as its cause.
@@ -66,7 +66,7 @@ public struct ServiceScope: Sendable {
 
     private func live() throws(RegistryError) -> RegistryCore {
         guard !self.isAbandoned, let core = self.core.object else {
-            throw RegistryError(code: .abandoned, message: "a call to \(self.path) was given up", paths: [self.path])
+            throw RegistryError(code: .abandoned, message: "a call to \(self.path) was abandoned", paths: [self.path])
         }
         return core
     }

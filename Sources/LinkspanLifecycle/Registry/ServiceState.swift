@@ -30,6 +30,6 @@ public enum LifecycleStep: Sendable, Hashable {
     case handle
     /// Flushing before the stop.
     case quiesce
-    /// Releasing what it holds.
+    /// Releasing its resources.
     case stop
 }

@@ -5,7 +5,7 @@ public struct BufferEvent: Sendable, Hashable {
     /// The kind of a buffer event.
     @nonexhaustive
     public enum Kind: Sendable, Hashable {
-        /// The queue has about doubled or halved since it was last told of.
+        /// The queue has about doubled or halved since its last report.
         case level
         /// The queue grew past its upper mark.
         case highWater

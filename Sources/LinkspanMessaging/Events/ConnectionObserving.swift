@@ -2,24 +2,24 @@ public import LinkspanLifecycle
 
 /// A service that follows the states of connections.
 public protocol ConnectionObserving: LifecycleService {
-    /// Handles one event; a throw becomes a fault and stops nobody else.
+    /// Handles one event; an error becomes a fault and does not affect other services.
     func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws
 }
 
 /// A service that follows messages; it is never on the path of sending.
 public protocol MessageObserving: LifecycleService {
-    /// Handles one event; a throw becomes a fault and stops nobody else.
+    /// Handles one event; an error becomes a fault and does not affect other services.
     func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws
 }
 
 /// A service that follows queues.
 public protocol BufferObserving: LifecycleService {
-    /// Handles one event; a throw becomes a fault and stops nobody else.
+    /// Handles one event; an error becomes a fault and does not affect other services.
     func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws
 }
 
 /// A service that follows credentials and users.
 public protocol AuthenticationObserving: LifecycleService {
-    /// Handles one event; a throw becomes a fault and stops nobody else.
+    /// Handles one event; an error becomes a fault and does not affect other services.
     func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws
 }

@@ -15,7 +15,7 @@ public struct MessageEvent: Sendable, Hashable {
         case timedOut(limit: Duration)
         /// It waited too long to be worth sending.
         case expired
-        /// It was given up; the text says by which rule.
+        /// It was dropped; the text names the rule.
         case dropped(reason: String)
     }
 

@@ -111,14 +111,14 @@ struct PlanTransaction {
         do {
             try await self.messaging.services.call(planned.name) { service in
                 guard let service = service as? any Reconfigurable else {
-                    throw LinkspanError(.unsupported, "it takes no options over while it runs")
+                    throw LinkspanError(.unsupported, "it cannot be reconfigured while it runs")
                 }
                 try await service.reconfigure(options)
             }
         } catch {
             let reason = (error as? LinkspanError)?.message ?? (error as? RegistryError)?.message ?? "\(error)"
             throw LinkspanError(
-                .invalidConfiguration, "service '\(planned.name)' did not take its options over: \(reason)",
+                .invalidConfiguration, "service '\(planned.name)' rejected its new options: \(reason)",
                 cause: error)
         }
     }
@@ -128,7 +128,7 @@ struct PlanTransaction {
         case .failed(let text): text
         case .skipped(let path): "it needs '\(path)', which is not ready"
         case .abandoned(let step): "\(step) took too long"
-        case nil: "it is gone"
+        case nil: "it was removed"
         case .registered, .starting, .ready, .quiescing, .stopping, .stopped: "the services are being stopped"
         }
     }

@@ -24,10 +24,10 @@ public struct PlannedService: Sendable {
     /// Makes a service by its factory, under the factory's name unless `settings` has another.
     ///
     /// - Parameters:
-    ///   - factory: makes the service, also once more when a change of the plan is rolled back.
+    ///   - factory: makes the service, and makes it again when a change of the plan is rolled back.
     ///   - options: the values, checked against the factory's declarations.
     ///   - settings: overrides of the service's defaults.
-    /// - Throws: what the factory throws.
+    /// - Throws: the error of the factory.
     public init(
         _ factory: ServiceFactory, options: OptionValues = OptionValues(), settings: ServiceSettings = ServiceSettings()
     ) throws(LinkspanError) {

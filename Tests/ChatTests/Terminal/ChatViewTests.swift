@@ -125,7 +125,7 @@ struct ChatViewTests {
         }
     }
 
-    @Test("what is typed goes out as lines and commands")
+    @Test("input becomes lines and commands")
     func submitting() {
         var view = Self.conversation()
         let size = Self.size(60, 12)
@@ -141,7 +141,7 @@ struct ChatViewTests {
         #expect(view.press(.control("d"), size: size, now: Self.now) == [])
     }
 
-    @Test("that somebody types is told every few seconds, and not of commands")
+    @Test("typing is signalled every few seconds, but not for commands")
     func tellingOfTyping() {
         var view = ChatView(name: "ann", room: "lobby")
         let size = Self.size(60, 12)
@@ -209,7 +209,7 @@ struct ChatViewTests {
                 """)
     }
 
-    @Test("who is here is known of each room, whatever comes first")
+    @Test("the members of each room are known, in any order of events")
     func people() {
         var view = ChatView(name: "ann", room: "lobby")
         let hint = { (view: ChatView) in view.frame(Self.size(60, 12), now: Self.now).panel[0].text }
@@ -280,7 +280,7 @@ struct ChatViewTests {
         #expect(view.frame(size, now: Self.now).list.last?.spans.text == "bob: line 12000")
     }
 
-    @Test("nobody's text has anything left that a terminal would obey")
+    @Test("text of others has no terminal control characters left")
     func harmless() {
         var view = ChatView(name: "ann", room: "lobby")
         let evil = "\u{1B}[2J\u{7}\u{9B}31m\r\n\u{202E}"
@@ -346,7 +346,7 @@ struct StatusLineTests {
     }
 
     @Test(
-        "round trips are told in few digits",
+        "round trips are shown in few digits",
         arguments: [
             (Duration.microseconds(12_400), "12 ms"), (.microseconds(300), "< 1 ms"), (.zero, "< 1 ms"),
             (.seconds(-1), "< 1 ms"), (.milliseconds(1_234), "1234 ms"), (.seconds(200), "200 s"),
@@ -370,10 +370,10 @@ struct ChatInputTests {
             ("/transport websocket", [.transport("websocket")]), ("/offline", [.offline]), ("/online", [.online]),
             ("/explain", [.explain]), ("/outbox", [.outbox]), ("/help", [.help]), ("/quit", [.quit]),
             ("one\ntwo\n\n", [.say("one"), .say("two")]), ("/quit\ntwo", [.say("/quit"), .say("two")]),
-            ("/join", [.mistake("/join ROOM needs a name")]),
-            ("/nick  ", [.mistake("/nick NAME needs a name")]),
-            ("/dance", [.mistake("there is no /dance; /help tells what there is")]),
-            ("/", [.mistake("there is no /; /help tells what there is")]),
+            ("/join", [.mistake("/join needs a room name")]),
+            ("/nick  ", [.mistake("/nick needs a name")]),
+            ("/dance", [.mistake("unknown command /dance; /help lists the commands")]),
+            ("/", [.mistake("unknown command /; /help lists the commands")]),
         ] as [(String, [ChatInput])])
     func reading(text: String, inputs: [ChatInput]) { #expect(ChatInput.read(text) == inputs) }
 }

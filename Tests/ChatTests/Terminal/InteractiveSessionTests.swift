@@ -42,7 +42,7 @@ struct InteractiveSessionTests {
         #expect(ending == .finished(undelivered: 0))
     }
 
-    @Test("what comes of commands is on the screen", .timeLimit(.minutes(1)))
+    @Test("results of commands are on the screen", .timeLimit(.minutes(1)))
     func answers() async throws {
         let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 20))
         let ending = try await Self.run(floor, terminal) {
@@ -97,7 +97,7 @@ struct InteractiveSessionTests {
         #expect(ending == .finished(undelivered: 3))
     }
 
-    @Test("nobody is waited for longer than the patience", .timeLimit(.minutes(1)))
+    @Test("leaving waits no longer than its limit", .timeLimit(.minutes(1)))
     func patience() async throws {
         let (floor, terminal) = (FakeFloor(isPatient: true), FakeTerminal(columns: 70, rows: 10))
         let ending = try await Self.run(floor, terminal, patience: .milliseconds(-900)) {
@@ -128,7 +128,7 @@ struct InteractiveSessionTests {
         }
     }
 
-    @Test("what others write to standard error is told in the conversation", .timeLimit(.minutes(1)))
+    @Test("output on standard error appears in the conversation", .timeLimit(.minutes(1)))
     func strayOutput() async throws {
         let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 10))
         _ = try await Self.run(floor, terminal) {

@@ -74,7 +74,7 @@ struct KeyDecoderTests {
         #expect(decoder.decode(Array("\u{1B}\u{3}".utf8)) == [.escape, .control("c")])
     }
 
-    @Test("what is not UTF-8 becomes U+FFFD and spoils nothing after it")
+    @Test("invalid UTF-8 becomes U+FFFD without affecting later input")
     func invalidText() {
         let cases: [([UInt8], String)] = [
             ([0xFF, 0x61], "\u{FFFD}a"), ([0xC3, 0x61], "\u{FFFD}a"), ([0xC0, 0x80, 0x61], "\u{FFFD}\u{FFFD}a"),

@@ -80,7 +80,7 @@ struct LineEditorTests {
         #expect(editor.press(.enter) == .submitted(""))
     }
 
-    @Test("what was entered comes back, and the new line after it")
+    @Test("the history returns earlier input, and the new line after it")
     func history() {
         var editor = LineEditor()
         for line in ["one", "two", "two", ""] {

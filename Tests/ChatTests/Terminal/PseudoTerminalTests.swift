@@ -125,7 +125,7 @@ extension Chat {
             }
         }
 
-        @Test("a refusal is told on a terminal that is as it was", .timeLimit(.minutes(2)))
+        @Test("a refusal is reported after the terminal is restored", .timeLimit(.minutes(2)))
         func refused() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
@@ -141,7 +141,7 @@ extension Chat {
             }
         }
 
-        @Test("what is typed while the server is away waits, and arrives", .timeLimit(.minutes(2)))
+        @Test("lines typed while the server is away wait, and arrive", .timeLimit(.minutes(2)))
         func outage() async throws {
             try await Self.meet { ann, bob, server in
                 await server.kill()
@@ -208,7 +208,7 @@ extension Chat {
             }
         }
 
-        @Test("who types is told to others at a terminal", .timeLimit(.minutes(2)))
+        @Test("typing is shown to others at a terminal", .timeLimit(.minutes(2)))
         func typingMarks() async throws {
             try await Self.meet { ann, _, server in
                 let url = await server.url(for: .websocket)
@@ -223,7 +223,7 @@ extension Chat {
             }
         }
 
-        @Test("nobody's line does anything to the terminal", .timeLimit(.minutes(2)))
+        @Test("a line cannot control the terminal", .timeLimit(.minutes(2)))
         func hostileText() async throws {
             try await Self.meet { ann, bob, _ in
                 try bob.type(raw: "\u{1B}]0;title\u{7}\u{1B}[2J\u{1B}[?1049h\u{9B}5n\r\u{8}\u{E}shifted\n")

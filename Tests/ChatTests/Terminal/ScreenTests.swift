@@ -113,7 +113,7 @@ struct ScreenTests {
         #expect(rig.conversation == (1...55).map { "bob: line \($0)" })
     }
 
-    @Test("what was on the screen before is in the scrollback")
+    @Test("the former screen is in the scrollback")
     func before() {
         var terminal = TerminalEmulator(columns: 20, rows: 5)
         terminal.feed("$ ls\r\nfile\r\n$ chat join\r\n".utf8)
@@ -151,7 +151,7 @@ struct ScreenTests {
         #expect(Style(environment: [:]).hasColours)
     }
 
-    @Test("what has not changed is not written")
+    @Test("unchanged rows are not written")
     func littleOutput() {
         var rig = Rig(80, 24)
         rig.hear(50)

@@ -39,7 +39,7 @@ struct TextWrapTests {
         #expect(letters(rows.joined()) == letters(text))
     }
 
-    @Test("what does not fit into one row ends in an ellipsis")
+    @Test("text that does not fit into one row ends in an ellipsis")
     func fitting() {
         #expect([Span("abc"), Span("def")].fitted(to: 6).text == "abcdef")
         #expect([Span("abc"), Span("def")].fitted(to: 5).text == "abcd…")

@@ -34,7 +34,7 @@ extension Interop {
             if case .closed(let error) = event { error } else { nil }
         }
 
-        @Test("a message whose attachment does not come ends the link, and the server is told why")
+        @Test("a missing attachment ends the link, with a reason for the server")
         func overdue() async throws {
             let server = PythonServer("hostile_server.py", ["--attack", "missing-attachment"])
             try await server.use {

@@ -50,7 +50,7 @@ extension Interop {
         /// An enumeration that a payload may fail to be.
         private enum Colour: String, Codable { case red, green }
 
-        @Test("no secret is told", arguments: Scenario.allCases)
+        @Test("no secret appears in errors, logs or descriptions", arguments: Scenario.allCases)
         func tellsNothing(_ scenario: Scenario) async throws {
             let canaries = Canaries()
             let evidence = Evidence()

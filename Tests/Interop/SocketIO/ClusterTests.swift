@@ -5,7 +5,7 @@ internal import Testing
 extension Interop {
     /// Servers that share what they know through Redis, and servers on green threads.
     @Suite(.overEachCarrier) struct ClusterTests {
-        @Test("what one server of a cluster says, clients of the other hear")
+        @Test("an event of one server reaches clients of the other")
         func cluster() async throws {
             try await RedisServer.use { redis in
                 try await withServer(.aiohttp, ["--redis", redis]) { first in

@@ -39,7 +39,7 @@ extension Interop {
             }
         }
 
-        @Test("a server with another codec is told from one that is lost")
+        @Test("a server with another codec differs from a lost one")
         func otherCodec() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in

@@ -5,7 +5,7 @@ internal import Testing
 extension Interop {
     /// Commands that end otherwise than by an answer.
     @Suite(.overEachWire) struct CommandTests {
-        @Test("a volatile event is sent when there is a connection, and left out when there is none")
+        @Test("a volatile event is sent while connected, and dropped otherwise")
         func sendsVolatile() async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in

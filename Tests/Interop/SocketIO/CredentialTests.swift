@@ -28,7 +28,7 @@ extension Interop {
             }
         }
 
-        @Test("a refusal with data is told, and after one renewal is final", arguments: ServerKind.socketIO)
+        @Test("a refusal carries its data, and is final after one renewal", arguments: ServerKind.socketIO)
         func givesUp(_ kind: ServerKind) async throws {
             struct Details: Decodable, Equatable {
                 struct Data: Decodable, Equatable {

@@ -19,7 +19,7 @@ extension Interop {
             }
         }
 
-        @Test("where no WebSocket can be had, polling carries, within one attempt")
+        @Test("without WebSocket support polling is used within the same attempt")
         func fallsBack() async throws {
             try await Self.use(.fallback) { client, _, server in
                 try await client.connected()
@@ -39,7 +39,7 @@ extension Interop {
             }
         }
 
-        @Test("without fallback the refusal is told")
+        @Test("without fallback the refusal is reported")
         func refused() async throws {
             try await Self.use(.webSocket) { client, _, _ in
                 let error = try await client.lost().error

@@ -21,7 +21,7 @@ extension Interop {
             }
         }
 
-        @Test("CONNECT to a namespace that does not exist is refused for good", arguments: ServerKind.socketIO)
+        @Test("CONNECT to an unknown namespace fails permanently", arguments: ServerKind.socketIO)
         func refusesNamespaces(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in

@@ -14,7 +14,7 @@ extension Interop {
             try await Bench.use { bench in try await body(server, bench) }
         }
 
-        @Test("what was missed comes, in order and once, and nothing else is told of the loss than that it is over")
+        @Test("missed messages arrive once, in order, and no gap is reported")
         func resumes() async throws {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)
@@ -51,7 +51,7 @@ extension Interop {
             }
         }
 
-        @Test("without an event there is nothing to resume from, and the loss is told (S43)")
+        @Test("without an event there is nothing to resume from, and a gap is reported (S43)")
         func nothingToResume() async throws {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)
@@ -148,7 +148,7 @@ extension Interop {
             }
         }
 
-        @Test("who leaves on purpose begins anew (S45)")
+        @Test("a deliberate disconnect starts a new session (S45)")
         func left() async throws {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)

@@ -7,7 +7,7 @@ internal import Testing
 extension Interop {
     /// Messages at the limit that the server names.
     @Suite(.overEachWire) struct SizeTests {
-        @Test("what fits only without base64 is refused over polling before it is sent, and delivered over a WebSocket")
+        @Test("a message too large in base64 is refused over polling before it is sent, and delivered over a WebSocket")
         func base64() async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in

@@ -44,7 +44,7 @@ extension Interop {
             }
         }
 
-        @Test("the server is told the code and reason with which we close")
+        @Test("the server gets our close code and reason")
         func closesWithCode() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in

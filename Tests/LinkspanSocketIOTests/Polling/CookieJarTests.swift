@@ -12,7 +12,7 @@ struct CookieJarTests {
         return jar
     }
 
-    @Test("what a server sets is sent back (E27)")
+    @Test("cookies of a server are sent back (E27)")
     func kept() {
         #expect(
             Self.jar("io=abc; Path=/; HttpOnly", "route=\"n,1\"").header(path: Self.path, isSecure: false)
@@ -35,7 +35,7 @@ struct CookieJarTests {
     }
 
     @Test(
-        "what could change a request is no cookie",
+        "a value that could change a request is no cookie",
         arguments: [
             "", "a", "=1", "a=1\r\nX: 2", "a b=1", "a=\u{7F}", "a=é", "a=" + String(repeating: "x", count: 5000),
         ])

@@ -58,7 +58,7 @@ struct PollingSessionTests {
         #expect(seen == [[Self.packet(1), Self.packet(2)], [Self.packet(3)], [long], [Self.packet(4)]])
     }
 
-    @Test("it is full above its mark, and says so when it is half empty")
+    @Test("it is full above its mark, and reports when it is half empty")
     func full() {
         var session = Self.session(mark: 100)
         _ = session.next()

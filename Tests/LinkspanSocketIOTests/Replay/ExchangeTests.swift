@@ -38,7 +38,7 @@ struct ExchangeTests {
         #expect(played.map(\.parts).reduce(0, +) == (exchange.name == "15: Accepted" ? 1 : 0))
     }
 
-    @Test("the official client told its user the same", arguments: Exchange.all.filter { !$0.reports.isEmpty })
+    @Test("the official client reported the same", arguments: Exchange.all.filter { !$0.reports.isEmpty })
     func reports(exchange: Exchange) throws {
         let deviation = Exchange.deviations[exchange.name]
         let reports = deviation?.eventsFollowOpened == true ? exchange.reportsWithOpenedFirst : exchange.reports
@@ -61,7 +61,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("clients that were driven by hand, or are of another version, told their users nothing")
+    @Test("clients driven by hand or of another version reported nothing")
     func withoutReports() {
         let names = Exchange.all.filter(\.reports.isEmpty).map { String($0.name.prefix(2)) }
         #expect(names == ["09", "09", "13", "13", "13", "13", "13", "13", "14", "14"])

@@ -52,7 +52,7 @@ struct BackpressureTests {
     }
 
     @Test
-    func `what was taken while the link had room is not refused when the link becomes full`() throws {
+    func `commands accepted while the link had room are not refused when it becomes full`() throws {
         let harness = try Harness(
             options: { $0.buffer = BufferLimits(commands: 5) }, script: { _ in .init { $0.capacity = 3 } })
         try harness.enter(.connected)

@@ -67,7 +67,7 @@ struct CommandBufferTests {
     }
 
     @Test
-    func `what is put back stands where it stood`() throws {
+    func `a command that is put back keeps its place`() throws {
         var buffer = CommandBuffer(limits: BufferLimits())
         for event in ["a", "b", "c", "d"] { _ = try buffer.append(self.command(event)) }
         for command in [buffer.popFirst(), buffer.popFirst()].compactMap(\.self).reversed() { buffer.restore(command) }

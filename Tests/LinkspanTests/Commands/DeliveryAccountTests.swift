@@ -57,7 +57,7 @@ struct DeliveryAccountTests {
     }
 
     @Test
-    func `what one account left is sent by no connection of another`() throws {
+    func `deliveries of one account are not sent by a connection of another`() throws {
         try self.leave(["of ann"], of: self.ann)
         try self.leave(["of nobody"], of: .none)
         let bob = try self.connect(self.bob)

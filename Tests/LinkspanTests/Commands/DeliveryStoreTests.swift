@@ -36,7 +36,7 @@ struct DeliveryStoreTests {
     }
 
     @Test
-    func `what one process leaves, the next one sends first, in order, with the same keys`() throws {
+    func `the next process sends the left deliveries first, in order, with the same keys`() throws {
         let store = MemoryDeliveryStore(executor: InlineExecutor())
         let first = try self.harness(store)
         for event in ["a", "b"] { try first.perform(.deliver(orderingKey: "room"), event) }
@@ -275,7 +275,7 @@ extension DeliveryStoreTests {
     }
 
     @Test
-    func `what is left of a timeout goes on`() throws {
+    func `the remaining timeout continues`() throws {
         let store = MemoryDeliveryStore(executor: InlineExecutor())
         let first = try self.harness(store)
         try first.perform(.deliver(orderingKey: "room"), "a", timeout: .seconds(5))

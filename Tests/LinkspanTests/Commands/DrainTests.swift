@@ -52,7 +52,7 @@ struct DrainTests {
     }
 
     @Test
-    func `what was sent is waited for until it has left`() async throws {
+    func `draining waits until sent commands have left`() async throws {
         let harness = PoolHarness { _ in
             var script = LinkScript.perfect
             script.capacity = 10
@@ -112,7 +112,7 @@ struct AgeTests {
     }
 
     @Test
-    func `what was sent is not aged by its former wait`() throws {
+    func `a sent command is not aged by its former wait`() throws {
         let harness = try Harness(options: { $0.buffer.maxAge = .seconds(10) }, script: { _ in .perfect })
         try harness.perform(.request, "request", timeout: .seconds(60))
         try harness.enter(.connected)

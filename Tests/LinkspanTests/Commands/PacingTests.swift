@@ -33,7 +33,7 @@ struct PacingTests {
     }
 
     @Test
-    func `what is sent in a pause comes behind what waits, and the pause ends with the backlog`() throws {
+    func `commands sent in a pause follow the backlog, and the pause ends with it`() throws {
         let harness = try Self.harness(FlushPacing(commands: 2))
         for number in 0..<3 { try harness.perform(.send, "\(number)") }
         try harness.enter(.connected)

@@ -2,7 +2,7 @@
 internal import LinkspanTesting
 internal import Testing
 
-@Suite("What replies say of deliveries")
+@Suite("Reply policies of deliveries")
 struct ReplyPolicyTests {
     /// To a server that answers each message with its own name.
     private func harness(_ options: (inout ConnectionOptions) -> Void = { _ in }) throws -> Harness {

@@ -16,7 +16,7 @@ struct SendTests {
     }
 
     @Test
-    func `what is sent from inside the flush comes behind what waited`() throws {
+    func `commands sent inside the flush follow those that waited`() throws {
         let harness = try Harness()
         let connection = harness.connection
         for number in 0..<600 {

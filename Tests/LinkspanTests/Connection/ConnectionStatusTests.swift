@@ -9,8 +9,8 @@ struct DiagnosisTests {
         let harness = try Harness()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ has not been asked to connect. "
-                + "It will be tried when connect() is called.")
+                == "The connection to scripted://server/ has not been started. "
+                + "connect() starts an attempt.")
     }
 
     @Test
@@ -22,7 +22,7 @@ struct DiagnosisTests {
         let error = try #require(harness.connection.status.lastError)
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ is down and being brought back. "
+                == "The connection to scripted://server/ is down and is being restored. "
                 + "The reason: \(error.message) (connectionLost). Attempt 2 begins in 0.6 s. 1 command waits.")
     }
 
@@ -33,9 +33,9 @@ struct DiagnosisTests {
         harness.scheduler.settle()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ is down and stays so. "
+                == "The connection to scripted://server/ is down and is not retried. "
                 + "The reason: the certificate has expired (tlsFailed). "
-                + "Trying again with the same settings would not help; connect() tries all the same.")
+                + "Another attempt with the same settings cannot succeed; connect() makes one.")
     }
 
     @Test
@@ -45,12 +45,12 @@ struct DiagnosisTests {
         try harness.connection.disconnect()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ is down and stays so. The app asked for it. "
-                + "It will be tried when connect() is called.")
+                == "The connection to scripted://server/ is down and is not retried. The app disconnected it. "
+                + "connect() starts an attempt.")
         try harness.connection.release()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ was released and cannot be used any more.")
+                == "The connection to scripted://server/ was released and cannot be used again.")
     }
 
     @Test
@@ -94,8 +94,8 @@ struct DiagnosisTests {
         try harness.connection.disconnect()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ is down and stays so. The app asked for it. "
-                + "It will be tried when connect() is called.")
+                == "The connection to scripted://server/ is down and is not retried. The app disconnected it. "
+                + "connect() starts an attempt.")
         try harness.connection.connect()
         #expect(harness.connection.explain().contains("The reason: lost in a test (connectionLost)."))
     }
@@ -106,26 +106,26 @@ struct DiagnosisTests {
         try harness.connection.disconnect()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ is down and stays so. The app asked for it. "
-                + "It will be tried when connect() is called.")
+                == "The connection to scripted://server/ is down and is not retried. The app disconnected it. "
+                + "connect() starts an attempt.")
         try harness.connection.connect()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ is down and being brought back. "
-                + "The app asked for another try. Attempt 1 is under way.")
+                == "The connection to scripted://server/ is down and is being restored. "
+                + "The app called connect(). Attempt 1 is under way.")
     }
 
     /// Every state with every progress that it can have.
     @Test(
         arguments: [
-            (ConnectionState.created, ConnectionProgress.idle, "It will be tried when connect() is called."),
+            (ConnectionState.created, ConnectionProgress.idle, "connect() starts an attempt."),
             (.created, .obtainingCredentials(attempt: 1), "Attempt 1 waits for credentials."),
             (.created, .opening(attempt: 1), "Attempt 1 is under way."),
             (.connected, .open, "is up."),
-            (.disconnected, .idle, "It will be tried when connect() is called."),
+            (.disconnected, .idle, "connect() starts an attempt."),
             (.reconnecting, .obtainingCredentials(attempt: 2), "Attempt 2 waits for credentials."),
             (.reconnecting, .opening(attempt: 2), "Attempt 2 is under way."),
-            (.released, .idle, "cannot be used any more."),
+            (.released, .idle, "cannot be used again."),
         ])
     func `it ends with what happens next`(
         state: ConnectionState, progress: ConnectionProgress, end: String
@@ -177,7 +177,7 @@ struct TraceTests {
     }
 
     @Test
-    func `what the link does not take is told`() throws {
+    func `messages that the link does not take are traced`() throws {
         let harness = try self.traced { _ in
             .init { $0.rejects = { _ in LinkspanError(.messageTooLarge, "too large") } }
         }
@@ -186,7 +186,7 @@ struct TraceTests {
     }
 
     @Test
-    func `what waited is told when it is sent`() throws {
+    func `waiting commands are traced when they are sent`() throws {
         let harness = try Harness(options: { $0.trace = 8 }, script: { _ in .perfect })
         for event in ["a", "b"] { try harness.perform(.send, event) }
         #expect(self.lines(harness) == [])
@@ -203,7 +203,7 @@ struct TraceTests {
     }
 
     @Test
-    func `the report holds no payload, credential or query, and nobody can forge a line of it`() async throws {
+    func `the report has no payload, credential or query, and no line can be forged`() async throws {
         let secret = "canary-4711"
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler) { number in

@@ -14,7 +14,7 @@ struct StateMachineTests {
     }
 
     @Test(arguments: 0..<200)
-    func `random events lead to nothing but legal states`(seed: Int) throws {
+    func `random events lead to legal states only`(seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
         var walk = RandomWalk(machine: self.makeMachine(canRenew: seed.isMultiple(of: 2)), now: self.start)
         for _ in 0..<500 { try walk.step(using: &generator) }

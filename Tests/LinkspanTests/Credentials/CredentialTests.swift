@@ -50,7 +50,7 @@ struct CredentialTests {
     }
 
     @Test
-    func `the provider is asked before each attempt, and told why`() async throws {
+    func `the provider is asked before each attempt, with the reason`() async throws {
         let provider = ScriptedProvider()
         let harness = try Harness(credentials: .provider { try await provider.credentials(for: $0) }) { number in
             number == 1 ? .refusing(.lost) : .init { $0.dropsAfter = .seconds(1) }

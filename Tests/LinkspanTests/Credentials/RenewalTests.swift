@@ -46,7 +46,7 @@ struct RenewalTests {
     }
 
     @Test
-    func `refused twice, it says so and what to do`() async throws {
+    func `refused twice, it reports that and the remedy`() async throws {
         let provider = GatedProvider()
         let fleet = try Fleet(1, .provider { try await provider.credentials(for: $0) }, accepts: { _ in false })
         let connection = fleet.connections[0]
@@ -61,10 +61,10 @@ struct RenewalTests {
         #expect(connection.status.refusals == 2)
         #expect(
             connection.explain()
-                == "The connection to scripted://server/1 is down and stays so. "
+                == "The connection to scripted://server/1 is down and is not retried. "
                 + "The reason: refused in a test (credentialsRefused). "
-                + "The server refused the credentials, and then the renewed ones too, so they are not renewed again by "
-                + "themselves. Sign in anew or mend the provider, then call connect(): it asks for a renewal once more."
+                + "The server refused the credentials and the renewed ones, so they are not renewed automatically again. "
+                + "Sign in again or correct the provider, then call connect(), which asks for a renewal."
         )
         fleet.scheduler.advance(by: .seconds(3_600))
         #expect(fleet.transport.peers.count == 2)
@@ -83,7 +83,7 @@ struct RenewalTests {
         try await fleet.open()
         try fleet.connections[0].disconnect()
         #expect(
-            fleet.connections[0].explain().hasSuffix("The provider is asked for others when connect() is called."))
+            fleet.connections[0].explain().hasSuffix("connect() asks the provider for new ones."))
     }
 
     @Test
@@ -93,8 +93,8 @@ struct RenewalTests {
         harness.scheduler.settle()
         #expect(
             harness.connection.explain()
-                == "The connection to scripted://server/ is down and stays so. "
-                + "The reason: not you (credentialsRefused). There is no provider to renew them: "
-                + "connect with others, because connect() would show the same again.")
+                == "The connection to scripted://server/ is down and is not retried. "
+                + "The reason: not you (credentialsRefused). They are fixed, so connect() "
+                + "would send the same again: connect with other credentials.")
     }
 }

@@ -9,7 +9,7 @@ struct SharedCredentialsTests {
     private static let two = "wss://server/two"
 
     @Test
-    func `who asks while a call is under way gets its answer`() throws {
+    func `requests during a call share its answer`() throws {
         var desk = Run()
         let waiters = try [Self.one, Self.two, Self.one].map { try desk.ask($0, .first) }
         #expect(desk.calls.map(\.reason) == [.first])
@@ -54,7 +54,7 @@ struct SharedCredentialsTests {
     }
 
     @Test
-    func `connections that were refused together are renewed once, and so are those that hear of it later`() throws {
+    func `connections refused together share one renewal, and so do later ones`() throws {
         var desk = Run()
         for _ in 1...3 { try desk.ask(Self.one, .first) }
         desk.answer(1)
@@ -81,7 +81,7 @@ struct SharedCredentialsTests {
     }
 
     @Test
-    func `what a provider gave without having been told of the refusal is no renewal`() throws {
+    func `an answer given before the refusal was known is no renewal`() throws {
         var desk = Run()
         try desk.ask(Self.one, .first)
         desk.answer(1, Credentials(validFor: .seconds(100)))
@@ -123,7 +123,7 @@ struct SharedCredentialsTests {
     }
 
     @Test
-    func `a call is cancelled when the last who waits for it has gone, and its answer is nobody's`() throws {
+    func `a call is cancelled when its last waiter has left, and its answer is dropped`() throws {
         var desk = Run()
         let waiters = try (1...3).map { _ in try desk.ask(Self.one, .first) }
         desk.leave(waiters[0])
@@ -140,7 +140,7 @@ struct SharedCredentialsTests {
     }
 
     @Test
-    func `who waits behind a call is asked for when that is given up, unless it has left, too`() throws {
+    func `a waiter behind a cancelled call gets a call of its own, unless it has left`() throws {
         var desk = Run()
         let first = try desk.ask(Self.one, .first)
         let gone = try desk.ask(Self.one, .refused, held: 0)

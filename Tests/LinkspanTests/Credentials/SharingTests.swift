@@ -34,7 +34,7 @@ struct SharingTests {
     }
 
     @Test
-    func `who is refused after another's renewal uses what that brought`() async throws {
+    func `a connection refused after another's renewal uses its result`() async throws {
         let provider = GatedProvider()
         let fleet = try Fleet(2, .provider { try await provider.credentials(for: $0) })
         try fleet.connect()

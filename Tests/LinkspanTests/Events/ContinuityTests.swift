@@ -81,7 +81,7 @@ struct ContinuityTests {
     }
 
     @Test
-    func `what a dead link still says is not heard behind the mark`() throws {
+    func `messages of a dead link are not delivered after the mark`() throws {
         let harness = try Harness.connected(script: { _ in .init { $0.speaksAfterDrop = true } })
         try harness.connection.onItems("event") { self.note($0, harness) }
         let former = try #require(harness.peers.first)
@@ -93,7 +93,7 @@ struct ContinuityTests {
     }
 
     @Test
-    func `what was held has its marks as well`() throws {
+    func `held messages have their marks, too`() throws {
         let harness = try Harness.connected()
         self.emit(harness, 1)
         self.reconnect(harness)

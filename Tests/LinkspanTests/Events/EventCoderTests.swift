@@ -19,7 +19,7 @@ extension Event where Value == Moment, Reply == Moment {
 @Suite("Events with a coder of their own", .timeLimit(.minutes(1)))
 struct EventCoderTests {
     @Test
-    func `what is sent is written by the coder of the event`() throws {
+    func `a sent value is written by the coder of the event`() throws {
         let harness = try Harness.connected()
         harness.transport.onMessage { harness.recorder.note($0.payload.text) }
         try harness.connection.send(.moved, Moment(seenAt: Date(timeIntervalSince1970: 1)))
@@ -28,7 +28,7 @@ struct EventCoderTests {
     }
 
     @Test
-    func `what comes is read by the coder of the event, and the answer is written by it`() throws {
+    func `a received value is read by the coder of the event, and the answer written by it`() throws {
         let harness = try Harness.connected()
         try harness.connection.on(.moved) { moment in
             harness.recorder.note("\((try? moment.get())?.seenAt.timeIntervalSince1970 ?? 0)")

@@ -24,7 +24,7 @@ struct EventRouterTests {
     }
 
     @Test
-    func `what arrives while held messages are handed over comes behind them`() {
+    func `messages that arrive while held ones are delivered follow them`() {
         for number in 1...2 { self.route("event", number) }
         _ = self.router.add(event: "event") { [router, recorder] message in
             recorder.note(message.payload.text)

@@ -15,7 +15,7 @@ struct EventStreamTests {
     }
 
     @Test
-    func `a slow reader loses the oldest and is told how many`() async {
+    func `a slow reader loses the oldest messages and gets their number`() async {
         let queue = EventQueue(capacity: 3)
         for number in 1...10 { queue.push(self.message(number)) }
         queue.finish()

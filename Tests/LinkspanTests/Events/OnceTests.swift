@@ -56,7 +56,7 @@ struct OnceTests {
     }
 
     @Test
-    func `what comes behind it is held whether or not it came before the call`() throws {
+    func `later messages are held, whether they arrived before or after the call`() throws {
         for early in 0...2 {
             let harness = try Harness.connected()
             self.emit(harness, (0..<early).map { $0 })
@@ -163,7 +163,7 @@ struct OnceTests {
     }
 
     @Test
-    func `what one listener took and what was held make up what was sent`() async throws {
+    func `the message of one listener and the held ones are all that were sent`() async throws {
         for _ in 0..<40 {
             let manager = ConnectionManager()
             let (hub, handler) = try await self.live(manager)

@@ -25,7 +25,7 @@ struct OutgoingTests {
     }
 
     @Test
-    func `what waits is heard when it is flushed, not before, and a delivery each time`() throws {
+    func `waiting commands are heard when flushed, and a delivery each time`() throws {
         let harness = try Harness { number in .init { $0.dropsAfterMessages = number == 1 ? 3 : nil } }
         try harness.connection.onAnyOutgoing { harness.recorder.note($0.event) }
         for event in ["a", "b"] { try harness.perform(.send, event) }
@@ -108,7 +108,7 @@ struct OutgoingTests {
     }
 
     @Test
-    func `while nobody listens commands do not wait in line`() throws {
+    func `without listeners commands do not queue`() throws {
         let harness = try Harness.connected()
         // From inside an announcement, which is when others would have to wait.
         _ = harness.connection.onStateChange { _ in

@@ -35,7 +35,7 @@ struct SlowListenerTests {
     }
 
     @Test
-    func `one that holds its executor for longer than the limit is told, with event and time, once`() throws {
+    func `one that blocks its executor beyond the limit is logged once, with event and time`() throws {
         let stage = try Stage()
         stage.hear("quick", milliseconds: 100)
         #expect(stage.log.warnings.isEmpty)

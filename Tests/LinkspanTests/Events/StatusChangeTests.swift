@@ -6,7 +6,7 @@ internal import Testing
 @Suite("Changes of the status", .timeLimit(.minutes(1)))
 struct StatusChangeTests {
     @Test
-    func `each attempt is told, and the change to released is the last`() throws {
+    func `each attempt is reported, and the change to released is the last`() throws {
         let harness = PoolHarness(script: { _ in .refusing(.lost) })
         let handler = try harness.connect()
         let told = Lock<[String]>([])

@@ -19,7 +19,7 @@ struct StreamOverflowTests {
             (.dropNewest, ["1", "2", "3", "gap 7"]),
             (.end, ["1", "2", "3", "gap 1"]),
         ])
-    func `what is dropped is a gap at its place`(overflow: StreamOverflow, expected: [String]) async {
+    func `dropped messages are a gap in their place`(overflow: StreamOverflow, expected: [String]) async {
         let queue = EventQueue(capacity: 3, overflow: overflow)
         for number in 1...10 { queue.push(self.message(number)) }
         queue.finish()

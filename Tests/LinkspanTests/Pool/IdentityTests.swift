@@ -76,7 +76,7 @@ struct IdentityTests {
     }
 
     @Test
-    func `what identifies a transport's user tells connections apart, and prints nothing`() throws {
+    func `identifying settings of a transport separate connections, and print nothing`() throws {
         let transports = ["ann", "bob"].map { IdentifiedTransport(base: self.harness.transport, key: Secret($0)) }
         let handlers = try transports.map {
             try ConnectionBuilder("scripted://server").transport($0).connect(by: self.harness.manager)
@@ -170,7 +170,7 @@ struct IdentityTests {
     }
 
     @Test
-    func `what waits fails when its connection moves to another source, and goes along otherwise`() async throws {
+    func `waiting commands fail when the connection moves to another source, and move along otherwise`() async throws {
         let source = CredentialSource.user("ann")
         let recorder = EventRecorder()
         let handler = try await self.connect(source)

@@ -52,7 +52,7 @@ struct LogOutTests {
     }
 
     @Test
-    func `what waits or is under way fails, with its certainty, and the store erases it`() async throws {
+    func `commands that wait or are under way fail with their certainty, and the store erases them`() async throws {
         let store = MemoryDeliveryStore(executor: self.harness.scheduler.executor)
         let source = CredentialSource.fixed(.auth("ann"), account: "ann")
         let handler = try self.connect(source) { $0.store = store }

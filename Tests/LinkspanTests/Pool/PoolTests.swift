@@ -184,7 +184,7 @@ struct PoolTests {
     }
 
     @Test
-    func `what has been released is freed, with its links, timers and listeners`() throws {
+    func `a released connection is freed, with its links, timers and listeners`() throws {
         let harness = PoolHarness()
         let witness = Witness()
         weak var connection: (any ManagedConnection)?

@@ -103,7 +103,7 @@ struct SignalTests {
     }
 
     @Test
-    func `that the path was away is no failure of the server, and connect ends the rare attempts`() throws {
+    func `a lost path is no failure of the server, and connect ends the slow attempts`() throws {
         let harness = PoolHarness { (2...5).contains($0) ? .refusing(.lost) : .perfect }
         let handler = try self.connected(harness)
         harness.manager.signal(.pathLost)
@@ -157,7 +157,7 @@ struct SignalTests {
     }
 
     @Test
-    func `who never wants to be brought back stays down when the path goes`() throws {
+    func `a connection that is never retried stays down when the path goes`() throws {
         let harness = PoolHarness()
         let handler = try harness.connect("scripted://server") {
             $0.retry = .never
@@ -196,7 +196,7 @@ struct SignalTests {
         #expect(
             handler.explain()
                 == "The connection to scripted://server/ is suspended. The reason: the app is in the background "
-                + "(suspended). It will be tried when the app comes to the foreground, or connect() is called. "
+                + "(suspended). An attempt starts when the app comes to the foreground, or with connect(). "
                 + "1 command waits.")
         harness.manager.signal(.foreground)
         #expect(handler.state == .reconnecting)
@@ -284,7 +284,7 @@ struct SignalTests {
     }
 
     @Test
-    func `a suspended connection that nobody holds is released`() throws {
+    func `a suspended connection without a holder is released`() throws {
         let harness = PoolHarness()
         let handler = try self.connected(harness)
         harness.manager.signal(.background)
@@ -310,7 +310,7 @@ struct SignalTests {
     }
 
     @Test
-    func `a signal from within a rule comes after the one it is told of`() throws {
+    func `a signal sent by a rule follows the one being handled`() throws {
         let rule = EchoingRule()
         let harness = PoolHarness(rules: [rule] + ConnectionManager.standardRules)
         rule.manager.withLock { $0 = harness.manager }

@@ -23,7 +23,7 @@ struct AttemptBudgetTests {
     }
 
     @Test
-    func `what the app asks for is counted, but leaves no debt`() {
+    func `attempts by the app are counted without a debt`() {
         var budget = AttemptBudget(AttemptLimits())
         for _ in 0..<7 { budget.spend(now: self.start) }
         #expect((0..<3).allSatisfy { _ in budget.reserve(now: self.start) == self.start })
@@ -34,7 +34,7 @@ struct AttemptBudgetTests {
     }
 
     @Test
-    func `what is given back goes to those who come later`() {
+    func `returned turns go to later attempts`() {
         var budget = AttemptBudget(AttemptLimits(perSecond: 1, burst: 1))
         _ = budget.reserve(now: self.start)
         for _ in 0..<100 { _ = budget.reserve(now: self.start) }
@@ -138,7 +138,7 @@ struct AttemptBudgetTests {
     }
 
     @Test
-    func `who waits for a turn waits as for any attempt, and those who leave give their turns back`() throws {
+    func `waiting for a turn is like waiting for an attempt, and leaving returns the turn`() throws {
         let (harness, handlers) = try self.lost(40)
         harness.scheduler.advance(by: .seconds(1))
         let waiting = handlers.filter { $0.state == .reconnecting }
@@ -175,7 +175,7 @@ struct AttemptBudgetTests {
     }
 
     @Test
-    func `the budget grows with the connections that share it, unless told otherwise`() {
+    func `the budget grows with the number of connections by default`() {
         var budget = AttemptBudget(AttemptLimits())
         budget.fit(connections: 1_000)
         let turns = self.seconds((0..<350).map { _ in budget.reserve(now: self.start) })

@@ -49,7 +49,7 @@ struct RetryPolicyTests {
     }
 
     @Test
-    func `what the server asks for is a lower bound, with the spread on top`() {
+    func `Retry-After is a lower bound, with the spread on top`() {
         let busy = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(20))
         #expect(RetryPolicy.standard.delay(for: self.question(1, error: busy)) == .seconds(20))
         let spread = self.question(1, random: 0.5, error: busy)
@@ -59,7 +59,7 @@ struct RetryPolicyTests {
     }
 
     @Test
-    func `what the server asks for is waited for five minutes at most, or as the app says`() {
+    func `Retry-After is respected up to five minutes, or as configured`() {
         let year = LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(31_536_000))
         #expect(RetryPolicy.standard.delay(for: self.question(1, error: year)) == .seconds(300))
         let patient = RetryPolicy.backoff(retryAfterCap: .seconds(3_600))

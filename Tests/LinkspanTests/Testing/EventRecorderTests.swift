@@ -14,7 +14,7 @@ struct EventRecorderTests {
     }
 
     @Test
-    func `what does not happen is named, with what happened instead`() async {
+    func `a missed event is named, with the recorded ones`() async {
         let recorder = EventRecorder()
         recorder.note("something else")
         let missed = await #expect(throws: EventRecorder.Missed.self) {

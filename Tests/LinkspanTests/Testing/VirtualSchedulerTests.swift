@@ -20,7 +20,7 @@ struct VirtualSchedulerTests {
     }
 
     @Test
-    func `nothing runs before its time, and the clock stands where it was told to go`() {
+    func `no work runs early, and the clock ends where it was advanced to`() {
         self.note("a", after: 2)
         self.scheduler.advance(by: .milliseconds(1_999))
         #expect(self.recorder.notes.isEmpty)

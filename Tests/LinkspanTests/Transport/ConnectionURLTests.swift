@@ -73,7 +73,7 @@ struct ConnectionURLTests {
     }
 
     @Test(
-        "what is no URL, or hides credentials or control characters, is refused",
+        "an invalid URL, or one with credentials or control characters, is refused",
         arguments: [
             "", "chat.example", "https:/a", "://a", "1a://b", "h_t://a", "https://", "https:///x", "https://:443",
             "https://a:0",
@@ -91,7 +91,7 @@ struct ConnectionURLTests {
         #expect(error?.message.contains("secret") == false)
     }
 
-    @Test("what is printed has no query")
+    @Test("a description has no query")
     func redacted() throws {
         let url = try ConnectionURL("https://a/x?token=hunter2")
         #expect(url.description == "https://a/x")

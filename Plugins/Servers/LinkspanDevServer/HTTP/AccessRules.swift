@@ -35,7 +35,7 @@ struct AccessRules: Sendable {
     func origin(of request: HTTPRequest) throws(HTTPRequestError) -> String? {
         let names = request.values("host")
         guard names.count == 1, let host = Authority(names[0]) else {
-            throw HTTPRequestError(status: 400, message: "the request needs one Host field")
+            throw HTTPRequestError(status: 400, message: "the request needs exactly one Host field")
         }
         // An address was not looked up, so that no name can have been bound to it.
         guard host.isNumeric || host.isLoopback || self.hosts.contains(host.host) else {

@@ -37,7 +37,7 @@ enum HTTPRequestHead {
         else { throw Self.malformed }
         let version = String(decoding: parts[2], as: UTF8.self)
         guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
-            throw HTTPRequestError(status: 505, message: "only HTTP/1.1 is spoken here")
+            throw HTTPRequestError(status: 505, message: "only HTTP/1.1 is supported")
         }
         let target = parts[1].split(separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
         return HTTPRequest(

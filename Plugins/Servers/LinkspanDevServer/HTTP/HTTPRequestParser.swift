@@ -100,7 +100,7 @@ struct HTTPRequestParser: Sendable {
         guard let text = lengths.first else { return 0 }
         let isNumber = (1...18).contains(text.utf8.count) && text.utf8.allSatisfy { (48...57).contains($0) }
         guard lengths.count == 1, isNumber, let length = Int(text) else {
-            throw HTTPRequestError(status: 400, message: "the length of the body is not one number")
+            throw HTTPRequestError(status: 400, message: "Content-Length is not one number")
         }
         guard length <= self.limits.bodyBytes else {
             throw HTTPRequestError(status: 413, message: "the body is larger than the limit")

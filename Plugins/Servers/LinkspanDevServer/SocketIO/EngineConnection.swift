@@ -171,7 +171,7 @@ final class EngineConnection: ConnectionOwner {
         self.run.remove(self)
         switch ending {
         case .closedByClient: webSocket?.close(.normal, reason: "")
-        case .violation: webSocket?.close(.policyViolation, reason: "the protocol was broken")
+        case .violation: webSocket?.close(.policyViolation, reason: "the client violated the protocol")
         case .heartbeatMissed, .overflow: webSocket?.abort()
         }
         for relay in relays { relay.leave() }

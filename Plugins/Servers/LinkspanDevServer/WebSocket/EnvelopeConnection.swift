@@ -74,7 +74,7 @@ final class EnvelopeConnection: ConnectionOwner {
 
     private func say(_ saying: HubRelay.Saying) {
         guard let relay = self.withState({ $0.relay }), !relay.say(saying) else { return }
-        self.close(.policyViolation, "too much was said before the answer to the credentials")
+        self.close(.policyViolation, "too many messages before the answer to the credentials")
     }
 
     private func heard(_ event: LinkEvent) {

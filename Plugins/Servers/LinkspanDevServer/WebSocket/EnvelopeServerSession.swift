@@ -42,7 +42,7 @@ struct EnvelopeServerSession: Sendable {
     mutating func credentialsOverdue(isRequired: Bool) -> [Event] {
         guard !self.hasEntered else { return [] }
         guard isRequired else { return self.enterUnnamed() }
-        return [.violation(.policyViolation, "no credentials came")]
+        return [.violation(.policyViolation, "no credentials in time")]
     }
 
     private mutating func enterUnnamed() -> [Event] {

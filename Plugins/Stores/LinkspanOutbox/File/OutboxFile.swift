@@ -111,7 +111,7 @@ extension OutboxFile {
             self.hasReserve = FileSystem.fill(self.names.reserve, size: Self.reserveSize)
         }
         return self.hasReserve
-            ? nil : OutboxError(.diskFull, "'\(self.names.path)': no room for the reserve beside it")
+            ? nil : OutboxError(.diskFull, "'\(self.names.path)': no disk space for its reserve file")
     }
 
     /// Makes room for outcomes on a full disk: gives up the reserve, and has the log begin anew, whose room is then free.

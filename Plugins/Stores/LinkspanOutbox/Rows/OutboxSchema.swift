@@ -104,11 +104,11 @@ enum OutboxSchema {
         let id = try Int.fetchOne(database, sql: "PRAGMA application_id") ?? 0
         let isEmpty = try Bool.fetchOne(database, sql: "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)") ?? true
         guard id == self.applicationID || isEmpty && id == 0 && version == 0 else {
-            throw OutboxError(.notAnOutbox, "'\(path)' is a database of something else")
+            throw OutboxError(.notAnOutbox, "'\(path)' is not an outbox")
         }
         guard version <= self.steps.count else {
             throw OutboxError(
-                .newerSchema, "'\(path)' has version \(version), and this SDK knows \(self.steps.count): update the app"
+                .newerSchema, "'\(path)' has version \(version), this SDK supports \(self.steps.count): update the app"
             )
         }
     }

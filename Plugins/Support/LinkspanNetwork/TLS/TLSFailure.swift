@@ -19,8 +19,8 @@ public struct TLSFailure: Error, RawRepresentable, Sendable, Hashable {
     public static let notYetValid = Self(rawValue: "notYetValid")
     /// The certificate is for another host.
     public static let wrongHost = Self(rawValue: "wrongHost")
-    /// The certificate names no host by a subjectAltName, perhaps one by its common name, which does not count (RFC 9525
-    /// section 2).
+    /// The certificate names no host by a subjectAltName, perhaps one by its common name, which does not count (RFC
+    /// 9525 section 2).
     public static let noSubjectAltName = Self(rawValue: "noSubjectAltName")
     /// The certificate has a wildcard that looks like the host but does not cover it (RFC 6125 section 6.4.3).
     public static let wildcardMisuse = Self(rawValue: "wildcardMisuse")
@@ -46,7 +46,7 @@ public struct TLSFailure: Error, RawRepresentable, Sendable, Hashable {
     public static let handshakeCut = Self(rawValue: "handshakeCut")
     /// The server does not accept ``TLSPolicy/clientCertificate``, or wants one.
     public static let clientCertificateRefused = Self(rawValue: "clientCertificateRefused")
-    /// Another reason; the error's message says more.
+    /// Another reason; see the error's message.
     public static let other = Self(rawValue: "other")
 }
 
@@ -56,6 +56,6 @@ extension TLSFailure: CustomStringConvertible {
 }
 
 extension LinkspanError {
-    /// Why TLS did not come about, when that is what went wrong.
+    /// The reason TLS was not established; nil for other errors.
     public var tlsFailure: TLSFailure? { self.cause as? TLSFailure }
 }

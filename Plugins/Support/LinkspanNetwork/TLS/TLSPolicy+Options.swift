@@ -9,9 +9,10 @@ extension TLSPolicy {
             "pins", .list, fallback: "none", "Digests of keys (sha256/…), one of which the server's chain must have."),
         PluginOption(
             "revokedPins", .list, fallback: "none", "Digests of keys (sha256/…) that are never accepted."),
-        PluginOption("certificate", .text, fallback: "none", "A PEM file with a certificate to show to the server."),
-        PluginOption("key", .text, fallback: "none", "A PEM file with the certificate's key, without a password."),
-        PluginOption("minimumTLS", .choice(["1.2", "1.3"]), fallback: "1.2", "The oldest version of TLS to speak."),
+        PluginOption("certificate", .text, fallback: "none", "A PEM file with the client certificate."),
+        PluginOption(
+            "key", .text, fallback: "none", "A PEM file with the client certificate's key, without a password."),
+        PluginOption("minimumTLS", .choice(["1.2", "1.3"]), fallback: "1.2", "The oldest TLS version to accept."),
     ]
 
     /// Makes a policy of a configuration's values.

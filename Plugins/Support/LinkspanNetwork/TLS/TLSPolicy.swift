@@ -16,10 +16,10 @@ public struct TLSPolicy: Sendable, Hashable {
     public var addsSystemRoots: Bool
     /// The keys of which the server's verified chain must have at least one: its own, or that of an authority above it.
     ///
-    /// Default none, which is to say any. Pins add to the other checks and replace none of them. Pin a spare key, too,
+    /// Default none: any key is accepted. Pins add to the other checks and replace none of them. Pin a spare key, too,
     /// or the loss of the server's key is the loss of every client.
     public var pins: Set<PublicKeyPin>
-    /// The keys of which the server's verified chain must have none, such as one that was stolen.
+    /// Pins of revoked keys, such as a stolen one: a chain with any of them is rejected.
     ///
     /// Default none.
     public var revokedPins: Set<PublicKeyPin>

@@ -111,7 +111,7 @@ public final class WebSocketChannel {
     ///   - attachments: the binary messages that follow.
     ///   - isCompressible: whether they may be compressed, where that was agreed on.
     ///   - write: appends the payload to the buffer it gets, and does nothing else to it.
-    /// - Returns: what became of the message.
+    /// - Returns: the result.
     public func send(
         _ opcode: Opcode, expectedLength: Int, attachments: [ArraySlice<UInt8>] = [], isCompressible: Bool = true,
         write: (inout [UInt8]) -> Void
@@ -291,7 +291,7 @@ extension WebSocketChannel {
         else { return nil }
         return .stream(
             ByteStreamError(
-                .refusedAfterUpgrade, "the server answered with status \(status) behind its agreement to the upgrade",
+                .refusedAfterUpgrade, "the server answered with status \(status) after it accepted the upgrade",
                 status: status))
     }
 

@@ -1,10 +1,10 @@
-/// Hears what happens on a WebSocket channel.
+/// The receiver of a WebSocket channel's events.
 ///
 /// All calls come on the channel's loop, one at a time and in order, and never from inside a call of the channel.
 public protocol WebSocketChannelHandler: AnyObject {
     /// The handshake is done; messages may be sent.
     ///
-    /// - Parameter subprotocol: what the server chose of the offered ones, or nil.
+    /// - Parameter subprotocol: the server's choice of the offered ones, or nil.
     func opened(subprotocol: String?)
 
     /// Messages have arrived: all of one read, of which each is decoded when it is asked for.

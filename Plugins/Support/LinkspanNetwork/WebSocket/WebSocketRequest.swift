@@ -6,13 +6,13 @@ public struct WebSocketRequest: Sendable {
     public var upgrade: UpgradeRequest
     /// The sub-protocols to offer, the preferred first.
     public var subprotocols: [String]
-    /// Bounds of what the server may send.
+    /// Limits for the server's messages.
     public var limits: WebSocketLimits
     /// The compression to offer; nil for none.
     public var compression: WebSocketCompression?
     /// When to ping a silent server; nil to leave that to a protocol above.
     public var keepAlive: KeepAlive?
-    /// Unsent bytes above which the channel says it is full.
+    /// The number of unsent bytes above which the channel reports that it is full.
     public var highWaterMark: Int
     /// The time limit for closing, from our Close frame to the end of the stream.
     public var closeDeadline: Duration

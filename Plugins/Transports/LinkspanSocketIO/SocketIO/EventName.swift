@@ -13,7 +13,7 @@ enum EventName {
                 : String(decoding: inside, as: UTF8.self)
         }
         guard !ReservedEvent.contains(name) else {
-            throw SocketIOProtocolError(.reservedEvent, "an event has a name that the protocol keeps for itself")
+            throw SocketIOProtocolError(.reservedEvent, "an event has a reserved name")
         }
         return name
     }

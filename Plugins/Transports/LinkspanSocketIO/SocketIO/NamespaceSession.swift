@@ -151,7 +151,7 @@ struct NamespaceSession: Sendable {
             guard let answer = payload[0], let sid = answer["sid"]?.string else {
                 let error = LinkspanError(
                     .unsupportedVersion,
-                    "the server is of Socket.IO 2.x, its answer to CONNECT has no sid: \(PollingAnswer.advice)")
+                    "the server speaks Socket.IO 2.x, as its answer to CONNECT has no sid: \(PollingAnswer.advice)")
                 return self.end(error, output: &output)
             }
             guard Self.isSID(sid) else {
@@ -269,7 +269,7 @@ extension NamespaceSession {
             early.messages.count > self.limits.maximumEarlyEvents || early.byteCount > self.limits.maximumEarlyBytes
         guard isTooMuch else { return }
         let violation = SocketIOProtocolError(
-            .tooManyEarlyEvents, "the server sends more events before its answer to CONNECT than are held")
+            .tooManyEarlyEvents, "the server sends too many events before its answer to CONNECT")
         self.end(LinkspanError(violation), output: &output)
         self.state = .abandoned
     }
@@ -292,7 +292,7 @@ extension NamespaceSession {
         let text = payload[0]?["message"]?.string ?? payload[0]?.string ?? payload[0]?[0]?.string
         let details = payload.isEmpty ? nil : payload
         if text == "Invalid namespace" || text == "Unable to connect" {
-            return LinkspanError(.refused, "the server does not have the namespace", details: details)
+            return LinkspanError(.refused, "the server has no such namespace", details: details)
         }
         return LinkspanError(
             .credentialsRefused, "the server refuses the connection to the namespace\(self.reason(text))",

@@ -59,7 +59,7 @@ public struct SocketIOCodecPacket: Sendable {
         case event = 2
         /// The answer to an event, with its arguments.
         case acknowledgement = 3
-        /// The server refuses a namespace. The payload says why.
+        /// The server refuses a namespace. The payload has the reason.
         case connectError = 4
     }
 

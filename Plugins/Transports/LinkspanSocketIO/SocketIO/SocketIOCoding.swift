@@ -41,12 +41,12 @@ enum SocketIOCoding: Sendable {
             switch message {
             case .text(let text) where messages.isEmpty: messages.append(.text([UInt8(ascii: "4")] + text))
             case .text:
-                throw LinkspanError(.encodingFailed, "the codec \(codec.name) has a text behind another message")
+                throw LinkspanError(.encodingFailed, "the codec \(codec.name) put a text after another message")
             case .binary(let bytes): messages.append(.binary(bytes))
             }
         }
         guard !messages.isEmpty else {
-            throw LinkspanError(.encodingFailed, "the codec \(codec.name) makes nothing of a packet")
+            throw LinkspanError(.encodingFailed, "the codec \(codec.name) encoded a packet as nothing")
         }
         return messages
     }
@@ -74,7 +74,7 @@ extension SocketIOPacket {
         case .acknowledgement: self = .ack(namespace: namespace, id: packet.id, payload: packet.payload)
         case .event:
             guard !ReservedEvent.contains(packet.event) else {
-                throw SocketIOProtocolError(.reservedEvent, "an event has a name that the protocol keeps for itself")
+                throw SocketIOProtocolError(.reservedEvent, "an event has a reserved name")
             }
             let message = InboundMessage(event: packet.event, payload: packet.payload, replyID: packet.id)
             self = .event(namespace: namespace, message: message)

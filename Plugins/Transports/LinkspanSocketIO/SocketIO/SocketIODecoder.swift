@@ -38,7 +38,7 @@ package struct SocketIODecoder: Sendable {
     mutating func check(text: ArraySlice<UInt8>, behind type: Int) throws(SocketIOProtocolError) -> SocketIOBody {
         guard case .idle = self.state else {
             self.state = .idle
-            throw SocketIOProtocolError(.outOfTurn, "a text packet came while attachments were due")
+            throw SocketIOProtocolError(.outOfTurn, "a text packet where an attachment is expected")
         }
         guard text.count - type <= self.limits.maximumMessageBytes else { throw self.tooLarge }
         return try text.withUnsafeBufferPointer { frame throws(SocketIOProtocolError) in
@@ -65,7 +65,7 @@ package struct SocketIODecoder: Sendable {
     /// - Returns: the packet when it is complete.
     package mutating func receive(binary: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> SocketIOPacket? {
         guard case .collecting(var half) = self.state else {
-            throw SocketIOProtocolError(.outOfTurn, "a binary frame came while no attachment was due")
+            throw SocketIOProtocolError(.outOfTurn, "a binary frame where no attachment is expected")
         }
         // Taken out of the state, so that appending does not copy; and so that an error below leaves nothing behind.
         self.state = .idle

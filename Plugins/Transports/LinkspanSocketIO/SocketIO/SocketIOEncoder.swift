@@ -100,7 +100,7 @@ package enum SocketIOEncoder {
     /// Why an event may not be sent, or nil when it may: the server would close the connection over it.
     static func problem(event name: String, _ payload: Payload, limits: SocketIOLimits) -> LinkspanError? {
         if ReservedEvent.contains(name) {
-            return LinkspanError(.encodingFailed, "the event name \(name) is kept for the protocol itself")
+            return LinkspanError(.encodingFailed, "the event name \(name) is reserved")
         }
         return Self.problem(payload, limits: limits)
     }
@@ -109,7 +109,7 @@ package enum SocketIOEncoder {
     static func problem(_ payload: Payload, limits: SocketIOLimits) -> LinkspanError? {
         guard payload.attachments.count > limits.maximumAttachments else { return nil }
         return LinkspanError(
-            .messageTooLarge, "a message has more attachments than the \(limits.maximumAttachments) servers take")
+            .messageTooLarge, "a message has more than \(limits.maximumAttachments) attachments")
     }
 }
 

@@ -169,7 +169,7 @@ struct SocketIOSession: Sendable {
         }
         if let deadline = self.attachmentsDeadline, now >= deadline {
             let violation = SocketIOProtocolError(
-                .attachmentsOverdue, "the attachments of a packet did not come in time")
+                .attachmentsOverdue, "the attachments of a packet did not arrive in time")
             return self.close(LinkspanError(violation), output: &output)
         }
         for index in self.namespaces.indices { self.namespaces[index].timer(now: now, output: &output) }

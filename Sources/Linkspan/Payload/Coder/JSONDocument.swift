@@ -164,7 +164,7 @@ extension JSONDocument {
         let token = self.tokens[index]
         guard token.kind == .number else { throw self.mismatch(type, at: index) }
         if let value = NumberText.integer(self.bytes(of: token), as: type) { return value }
-        throw self.corrupted("the number is not one of \(type)", at: index)
+        throw self.corrupted("the number does not fit \(type)", at: index)
     }
 
     @inline(__always)
@@ -172,14 +172,14 @@ extension JSONDocument {
         let token = self.tokens[index]
         guard token.kind == .number else { return try self.nonConforming(Double.self, at: index) }
         if let value = NumberText.double(self.bytes(of: token)) { return value }
-        throw self.corrupted("the number is not one of Double", at: index)
+        throw self.corrupted("the number does not fit Double", at: index)
     }
 
     func float(at index: Int) throws -> Float {
         let token = self.tokens[index]
         guard token.kind == .number else { return try self.nonConforming(Float.self, at: index) }
         if let value = NumberText.nearest(self.bytes(of: token), as: Float.self) { return value }
-        throw self.corrupted("the number is not one of Float", at: index)
+        throw self.corrupted("the number does not fit Float", at: index)
     }
 
     private func nonConforming<Number: BinaryFloatingPoint>(_ type: Number.Type, at index: Int) throws -> Number {
@@ -199,7 +199,7 @@ extension JSONDocument {
         guard token.kind == .number else { throw self.mismatch(Decimal.self, at: index) }
         let text = String(decoding: self.bytes(of: token), as: UTF8.self)
         if let value = Decimal(string: text), value.isFinite { return value }
-        throw self.corrupted("the number is not one of Decimal", at: index)
+        throw self.corrupted("the number does not fit Decimal", at: index)
     }
 
     func url(at index: Int) throws -> URL {

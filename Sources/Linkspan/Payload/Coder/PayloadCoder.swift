@@ -7,10 +7,10 @@
 /// let answer = try message.payload.decode(Move.self, coder: coder)
 /// ```
 ///
-/// A value, made once and used everywhere. Where none is named, ``standard`` is used.
+/// A value, made once and used everywhere. The default is ``standard``.
 public struct PayloadCoder: Sendable {
-    /// Kept behind one reference, because a coder is passed along with every value; nil for the standard, which then costs
-    /// nothing where nothing is coded.
+    /// Kept behind one reference, because a coder is passed along with every value; nil for the standard, which then
+    /// costs nothing where nothing is coded.
     private let ownRules: CodingRules?
 
     var rules: CodingRules { self.ownRules ?? .standard }
@@ -23,7 +23,7 @@ public struct PayloadCoder: Sendable {
     ///   - dates: the form of `Date`.
     ///   - keys: the form of the keys of objects; the keys of a `Dictionary` stay as they are.
     ///   - blobs: the form of `Data`.
-    ///   - nonConformingFloats: what happens to infinity and NaN, which JSON cannot express.
+    ///   - nonConformingFloats: the form of infinity and NaN, which JSON cannot express.
     ///   - userInfo: values for `init(from:)` and `encode(to:)` of your types.
     ///   - usesFoundation: whether `JSONEncoder` and `JSONDecoder` do the work, under the same rules.
     public init(
@@ -48,8 +48,8 @@ public struct PayloadCoder: Sendable {
     public enum Dates: Sendable {
         /// `"2026-01-31T12:00:00.000Z"`: as JavaScript writes a date.
         ///
-        /// Read with any number of digits behind the second or none, with an offset, `Z` or neither, which means UTC, and
-        /// without a time of day.
+        /// Read with any number of digits behind the second or none, with an offset, `Z` or neither, which means UTC,
+        /// and without a time of day.
         case iso8601
         /// The number of seconds since 1970.
         case secondsSince1970

@@ -60,7 +60,7 @@ struct CoderCorpusTests {
         "-00", "1e",
     ]
 
-    @Test("what is allowed is read as by Foundation, in an array and in an object too", arguments: Self.validTexts)
+    @Test("valid JSON is read as by Foundation, in an array and in an object, too", arguments: Self.validTexts)
     func allowed(json: String) throws {
         for text in [json, "[\(json),\(json)]", "{\"a\":\(json)}"] {
             let payload = try Payload(checking: Array(text.utf8)[...])

@@ -49,7 +49,7 @@ struct CoderDifferenceTests {
         #expect(own == [0] && foundation == nil)
     }
 
-    @Test("an integer is read by its exact value: 1.0000000000000001 is none")
+    @Test("an integer is read by its exact value, so 1.0000000000000001 is an error")
     func nearlyInteger() throws {
         let (own, foundation) = try Self.both([Int].self, "[1.0000000000000001]")
         #expect(own == nil && foundation == [1])

@@ -84,7 +84,7 @@ struct CoderMemberTests {
         }
     }
 
-    @Test("what has encoded nothing is an empty object, and an error at the top")
+    @Test("a type that encodes nothing is an empty object, and an error at the top")
     func nothingEncoded() throws {
         let payload = try Payload(Nesting(witness: EncodesNothing()))
         #expect(Self.text(payload) == #"{"a":[{}],"super":{}}"#)

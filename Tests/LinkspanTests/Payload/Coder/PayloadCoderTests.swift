@@ -55,7 +55,7 @@ struct PayloadCoderTests {
     }
 
     @Test(
-        "what is no date is refused",
+        "an invalid date is refused",
         arguments: [
             "", "2026", "2026-13-01", "2026-02-29", "2026-00-01", "2026-01-00", "2026-1-31", "2026-01-31T",
             "2026-01-31T24:00:00Z",

@@ -20,7 +20,7 @@ enum PollingAnswer {
             throw Self.error(answer, isFirst: isFirst)
         case .failure(let error) where error.code == .answerTooLong:
             throw LinkspanError(
-                .protocolViolation, "the answer to a poll is larger than is accepted here", cause: error)
+                .protocolViolation, "the answer to a poll is larger than allowed", cause: error)
         case .failure(let error):
             throw LinkspanError(WebSocketEnd.stream(error))
         }
@@ -44,13 +44,13 @@ enum PollingAnswer {
             return LinkspanError(.refused, "the server does not offer long polling", cause: refusal)
         case (400, _) where !isFirst:
             // Unknown session, or two requests at once: gone is this session, not the server.
-            return LinkspanError(.connectionLost, "the server does not know the session any more", cause: refusal)
+            return LinkspanError(.connectionLost, "the server no longer knows the session", cause: refusal)
         case (404, _) where !isFirst:
             // Another server may have taken its place; whether there is one shows at the next handshake.
             return LinkspanError(
-                .connectionLost, "the server does not have the session's path any more", cause: refusal)
+                .connectionLost, "the server no longer has the session's path", cause: refusal)
         case (413, _):
-            return LinkspanError(.messageRefused, "the server refuses the size of a message", cause: refusal)
+            return LinkspanError(.messageRefused, "the server rejects a message for its size", cause: refusal)
         default:
             return LinkspanError(WebSocketEnd.stream(refusal))
         }
