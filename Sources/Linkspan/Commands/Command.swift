@@ -58,11 +58,8 @@ public struct Command: Sendable {
         var hasMadeKey = false
         var stage = Stage.waiting
         var isRestored = false
-<<<<<<< HEAD
         var refusals = 0
-=======
         var replacing: String?
->>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
         var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
         var accepted: (@Sendable (DeliveryReceipt) -> Void)?
     }

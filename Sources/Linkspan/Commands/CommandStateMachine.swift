@@ -488,17 +488,12 @@ extension CommandStateMachine {
         case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
         case .later:
             // Until then it counts as unanswered.
-<<<<<<< HEAD
             guard let refused = self.queues.noteRefusal(orderingKey: orderingKey) else { return nil }
             guard refused.refusals >= self.delivery.refusals else {
                 if let call = self.postponed(refused, orderingKey: orderingKey) { effects.append(.callStore(call)) }
                 return nil
             }
-            let fate = "was set aside: the server has asked \(self.delivery.refusals) times for it to come later"
-=======
-            guard self.queues.noteRefusal(orderingKey: orderingKey) >= self.delivery.refusals else { return nil }
             let fate = "was set aside: the server postponed it \(self.delivery.refusals) times"
->>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
             return .failure(command.failure(.setAside, fate, details: reply))
         }
     }

@@ -27,15 +27,9 @@ public struct DeliveryOptions: Sendable, Hashable {
     public var refusals = 20
     /// The place of a delivery's key in what is sent, for a server that recognises by it a delivery that it has had before.
     ///
-<<<<<<< HEAD
     /// Default ``KeyPlacement/none``.
     public var keyPlacement = KeyPlacement.none
-    /// Whether deliveries wait for the app to connect again when the connection has failed for good, for instance because
-=======
-    /// Default false: the payload has a key of the app's own, or the server does not mind.
-    public var appendsKey = false
     /// Whether deliveries wait for `connect()` when the connection has failed permanently, for instance because
->>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
     /// the credentials were refused.
     ///
     /// Default false: they end at once, with code `disconnected` and the failure as the cause. With a ``DeliveryStore``

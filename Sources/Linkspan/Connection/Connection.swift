@@ -141,15 +141,9 @@ extension Connection {
     /// - Parameters:
     ///   - event: the name of the event.
     ///   - arguments: its arguments.
-<<<<<<< HEAD
-    ///   - orderingKey: what is kept in order with what; the event's name when nil.
-    ///   - key: what the server recognises the event by that it has had before; nil for one that the SDK makes. See
-    ///     ``DeliveryOptions/keyPlacement``. A call with the key of a delivery that waits is a wait for that one.
-=======
     ///   - orderingKey: deliveries with the same ordering key arrive in order; the event's name when nil.
     ///   - key: the idempotency key by which the server recognises a repetition; nil for a generated one. See
-    ///     ``DeliveryOptions/appendsKey``. A call with the key of a delivery that waits is a wait for that one.
->>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
+    ///     ``DeliveryOptions/keyPlacement``. A call with the key of a delivery that waits is a wait for that one.
     ///   - timeout: how long it may take altogether; nil for as long as the process lives.
     ///   - compress: whether it may be compressed, where client and server have agreed on compression.
     /// - Returns: the arguments of the reply.

@@ -208,22 +208,13 @@ extension ConnectionOptions {
 
 extension PooledConnection {
     func perform(_ command: consuming Command) throws(LinkspanError) {
-<<<<<<< HEAD
-        if let field = self.keyField, command.isDelivery, !command.payload.hasRoom(for: field) {
-            throw LinkspanError(
-                .encodingFailed,
-                "'\(command.event)' has no room for its key: its first argument must be an object without '\(field)'",
-                certainty: .notSent)
-        }
-        guard command.isDelivery, command.key == nil, self.keyPrefix != nil || command.wantsReceipt else {
-            return try self.submit(consume command)
-        }
-=======
+        try self.checkRoomForKey(of: command)
         guard self.mustName(command) else { return try self.submit(consume command) }
         try self.submit(self.named(consume command))
     }
 
     func perform(batch: [Command]) throws(LinkspanError) {
+        for command in batch { try self.checkRoomForKey(of: command) }
         var batch = batch.map { self.mustName($0) ? self.named($0) : $0 }
         for index in batch.indices.dropFirst() { batch[index].continuesBatch = true }
         if self.core.isReachable { return try self.core.onExecutor.accept(batch) }
@@ -235,8 +226,16 @@ extension PooledConnection {
         command.isDelivery && command.key == nil && (self.keyPrefix != nil || command.wantsReceipt)
     }
 
+    /// Refuses a delivery that cannot carry its key where the server expects it.
+    private func checkRoomForKey(of command: borrowing Command) throws(LinkspanError) {
+        guard let field = self.keyField, command.isDelivery, !command.payload.hasRoom(for: field) else { return }
+        throw LinkspanError(
+            .encodingFailed,
+            "'\(command.event)' has no room for its key: its first argument must be an object without '\(field)'",
+            certainty: .notSent)
+    }
+
     private func named(_ command: consuming Command) -> Command {
->>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
         var named = consume command
         named.makeKey(self.keyPrefix ?? String(UInt64.random(in: 0...UInt64.max), radix: 36))
         return named

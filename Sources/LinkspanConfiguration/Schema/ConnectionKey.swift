@@ -117,16 +117,9 @@ extension ConnectionKey {
             "The time a delivery waits for its reply before it is sent again."),
         .number(
             "deliveryAttempts", 1...1_000_000, limit: \.options.deliveries.attempts,
-<<<<<<< HEAD
-            "How often a delivery is sent before it fails."),
+            "The number of times a delivery is sent before it fails."),
         .deliveryKey,
         .deliveryKeyField,
-=======
-            "The number of times a delivery is sent before it fails."),
-        .flag(
-            "deliveryAppendsKey", \.options.deliveries.appendsKey, reload: .restart,
-            "Whether a delivery's idempotency key is sent as its last argument."),
->>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
         .flag(
             "deliveryWaitsAfterFailure", \.options.deliveries.waitsAfterFailure,
             "Whether deliveries wait for connect() after a permanent failure."),

@@ -52,7 +52,6 @@ struct StoredSessionTests {
     }
 
     @Test
-<<<<<<< HEAD
     func `the first listener of an event is told of the former session, also when the link was up before`() throws {
         let store = MemoryDeliveryStore(executor: InlineExecutor())
         try self.harness(store).enter(.connected)
@@ -77,10 +76,7 @@ struct StoredSessionTests {
     }
 
     @Test
-    func `the store is told at once, then once a second, and behind the listeners`() throws {
-=======
     func `the store is updated at once, then once a second, after the listeners`() throws {
->>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
         let store = CountingStore()
         let harness = try self.harness(store)
         try harness.enter(.connected)

@@ -96,11 +96,7 @@ struct MoveTests {
             let next = try self.harness.configuration("scripted://new") { $0.deliveries.keyPlacement = .lastArgument }
             try self.harness.manager.move(handler, to: next)
         }
-<<<<<<< HEAD
-        #expect(fixed?.message == "a connection keeps for life: deliveries.keyPlacement")
-=======
-        #expect(fixed?.message == "these options of a connection cannot change: deliveries.appendsKey")
->>>>>>> 9fbe01e3ab5aebd0792e91b23b21d991413c7695
+        #expect(fixed?.message == "these options of a connection cannot change: deliveries.keyPlacement")
         #expect(
             self.harness.manager.statistics.map { $0.status.url.text } == ["scripted://other/", "scripted://server/"])
         #expect(self.harness.transport.peers.count == 2)
