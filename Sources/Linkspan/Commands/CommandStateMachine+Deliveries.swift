@@ -247,6 +247,29 @@ extension CommandStateMachine {
 // MARK: - Ends of deliveries
 
 extension CommandStateMachine {
+    /// What a reply makes of the command that it answers; nil for a delivery that is to be sent again.
+    mutating func outcome(
+        ofReply reply: consuming Payload, to requestID: UInt64, effects: inout Deque<Effect>
+    ) -> Result<Payload, LinkspanError>? {
+        let reply = reply.detached()
+        guard let policy = self.delivery.replies, let command = self.awaited[requestID],
+            case .deliver(let orderingKey) = command.kind
+        else { return .success(reply) }
+        switch policy.verdict(of: reply) {
+        case .taken: return .success(reply)
+        case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
+        case .later:
+            // Until then it counts as unanswered.
+            guard let refused = self.queues.noteRefusal(orderingKey: orderingKey) else { return nil }
+            guard refused.refusals >= self.delivery.refusals else {
+                if let call = self.postponed(refused, orderingKey: orderingKey) { effects.append(.callStore(call)) }
+                return nil
+            }
+            let fate = "was set aside: the server postponed it \(self.delivery.refusals) times"
+            return .failure(command.failure(.setAside, fate, details: reply))
+        }
+    }
+
     /// A command has its outcome: if it stands for a delivery, what waits for that ends with it.
     ///
     /// - Returns: what the store is to be told.

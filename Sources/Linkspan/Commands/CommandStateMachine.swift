@@ -56,7 +56,7 @@ struct CommandStateMachine: ~Copyable {
     private(set) var buffer: CommandBuffer
     var queues: DeliveryQueues
     var ledger: DeliveryLedger
-    private var awaited: [UInt64: Command] = [:]
+    private(set) var awaited: [UInt64: Command] = [:]
     /// When commands have waited for too long.
     private var ages = DeadlineQueue()
     private var maxAge: Duration?
@@ -475,29 +475,6 @@ extension CommandStateMachine {
 // MARK: - Ends of commands
 
 extension CommandStateMachine {
-    /// What a reply makes of the command that it answers; nil for a delivery that is to be sent again.
-    mutating func outcome(
-        ofReply reply: consuming Payload, to requestID: UInt64, effects: inout Deque<Effect>
-    ) -> Result<Payload, LinkspanError>? {
-        let reply = reply.detached()
-        guard let policy = self.delivery.replies, let command = self.awaited[requestID],
-            case .deliver(let orderingKey) = command.kind
-        else { return .success(reply) }
-        switch policy.verdict(of: reply) {
-        case .taken: return .success(reply)
-        case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
-        case .later:
-            // Until then it counts as unanswered.
-            guard let refused = self.queues.noteRefusal(orderingKey: orderingKey) else { return nil }
-            guard refused.refusals >= self.delivery.refusals else {
-                if let call = self.postponed(refused, orderingKey: orderingKey) { effects.append(.callStore(call)) }
-                return nil
-            }
-            let fate = "was set aside: the server postponed it \(self.delivery.refusals) times"
-            return .failure(command.failure(.setAside, fate, details: reply))
-        }
-    }
-
     /// The command that a reply answers; nil for late and unknown replies, which are counted.
     mutating func takeAwaited(_ requestID: UInt64, effects: inout Deque<Effect>) -> Command? {
         guard let command = self.awaited.removeValue(forKey: requestID) else {
