@@ -35,9 +35,9 @@ struct OutboxTable {
 extension OutboxTable {
     /// Adds a delivery, or answers with the row of the same key.
     mutating func keep(_ delivery: StoredDelivery) throws -> Result<StoredDelivery, any Error> {
-        if let former = try self.find(key: delivery.key, account: delivery.account) { return .success(former) }
         let size = delivery.event.utf8.count + delivery.key.utf8.count + delivery.payload.byteCount
         guard self.totals.waiting < self.options.rows, self.totals.waitingBytes + size <= self.options.bytes else {
+            if let former = try self.find(key: delivery.key, account: delivery.account) { return .success(former) }
             return .failure(
                 OutboxError(.full, "\(self.totals.waiting) deliveries of \(self.totals.waitingBytes) bytes are waiting")
             )
@@ -54,6 +54,7 @@ extension OutboxTable {
                 (number, account, key, ordering_key, event, content, compressible, size, timeout, session,
                 kept_wall, kept_start)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (account, key) DO NOTHING
             """,
             [
                 Int64(row.number), Self.column(row.account), row.key, row.orderingKey, row.event,
@@ -62,6 +63,10 @@ extension OutboxTable {
                 row.isCompressible, size, row.timeout?.milliseconds, self.session.number, now.wall,
                 now.sinceStart,
             ])
+        // Most keys are new, so that asking for the former row before would be one search too many.
+        if self.database.changesCount == 0, let former = try self.find(key: row.key, account: row.account) {
+            return .success(former)
+        }
         self.totals.lastNumber = row.number
         self.totals.waiting += 1
         self.totals.writtenBytes += size + Self.rowSize
