@@ -105,6 +105,10 @@ extension SocketIOTransport {
         ///
         /// Default nil: none.
         public var proxy: HTTPProxy?
+        /// The library that carries bytes; of no account for a transport that is given a loop.
+        ///
+        /// Default ``NetworkBackEnd/standard``.
+        public var network = NetworkBackEnd.standard
         /// Whether namespaces of one server share a socket.
         ///
         /// Default true.

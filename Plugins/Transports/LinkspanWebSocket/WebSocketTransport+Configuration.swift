@@ -38,6 +38,10 @@ extension WebSocketTransport {
         ///
         /// Default nil: none.
         public var proxy: HTTPProxy?
+        /// The library that carries bytes; of no account for a transport that is given a loop.
+        ///
+        /// Default ``NetworkBackEnd/standard``.
+        public var network = NetworkBackEnd.standard
         /// When a silent server is pinged.
         ///
         /// Default: every 15 s, 10 s to answer. Nil for never.
