@@ -385,7 +385,7 @@ let tests: [Target] = [
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
             "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
-            "LinkspanOutboxCrypto", crypto, logging, openCombine, serviceLifecycle,
+            "LinkspanKit", "LinkspanOutboxCrypto", crypto, logging, openCombine, serviceLifecycle,
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
