@@ -59,7 +59,8 @@ struct ArticleTests {
 
     @Test("the page of errors has each code")
     func codes() throws {
-        let source = try String(contentsOf: Self.sources.appending(path: "Linkspan/LinkspanError.swift"), encoding: .utf8)
+        let source = try String(
+            contentsOf: Self.sources.appending(path: "Linkspan/LinkspanError.swift"), encoding: .utf8)
         let page = try String(
             contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Errors.md"), encoding: .utf8)
         let codes = source.matches(of: /Self\(rawValue: "(\w+)"\)/).map { String($0.1) }
