@@ -57,17 +57,6 @@ struct ArticleTests {
         }
     }
 
-    @Test("the page of errors has each code")
-    func codes() throws {
-        let source = try String(
-            contentsOf: Self.sources.appending(path: "Linkspan/LinkspanError.swift"), encoding: .utf8)
-        let page = try String(
-            contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Errors.md"), encoding: .utf8)
-        let codes = source.matches(of: /Self\(rawValue: "(\w+)"\)/).map { String($0.1) }
-        #expect(codes.count > 30)
-        for code in codes { #expect(page.contains("\n| `\(code)`"), "\(code)") }
-    }
-
     @Test("each file and folder that the design page names exists")
     func namedFiles() throws {
         let root = Self.sources.deletingLastPathComponent()
