@@ -97,7 +97,7 @@ public final class Messaging: Sendable {
         self.state.withLock { $0.configuration = next }
     }
 
-    /// Lets the services flush and the connections say goodbye, each in its turn, and stops the services.
+    /// Quiesces the services, disconnects the connections, and stops the services, in this order.
     ///
     /// - Parameter budget: how long that may take.
     /// - Returns: the fate of every service.

@@ -20,7 +20,7 @@ internal import Linkspan
 /// A subscription keeps the channel. It ends by being cancelled, by the release of the connection, or by that of the
 /// `ConnectionHandler` it was made from.
 public struct ConnectionPublisher<Output: Sendable>: Publisher, Sendable {
-    /// It never fails.
+    /// The type of its failures: none.
     public typealias Failure = Never
 
     let channel: any Connection

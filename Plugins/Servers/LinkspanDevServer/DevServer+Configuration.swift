@@ -91,7 +91,7 @@ extension DevServer {
         public static let all: Self = [.polling, .webSocket]
     }
 
-    /// When a client of a raw WebSocket has to show its credentials.
+    /// The rule for the credentials of raw WebSocket clients.
     ///
     /// Clients without credentials send none, so that the server does not wait.
     public struct Introduction: Sendable, Hashable {
