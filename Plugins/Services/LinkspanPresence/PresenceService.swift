@@ -108,7 +108,7 @@ public final class PresenceService: ConnectionUsing {
     /// The user did something, such as typing or scrolling: is online again, and not idle before `awayAfter`.
     public func noteActivity() { self.change { $0.machine.active(now: $1) } }
 
-    /// Announces the status over this channel from now on.
+    /// Announces the status over this connection.
     ///
     /// - Parameter channel: the service's own handler of the connection.
     /// - Throws: nothing.
