@@ -41,7 +41,7 @@ public struct NetworkBackEnd: RawRepresentable, Sendable, Hashable {
     /// The package's trait that builds it, nil for an unknown name.
     package var trait: String? { [.libwebsockets: "LWS", .nio: "NIO"][self] }
 
-    /// Why it cannot be used; nil when it is built in.
+    /// The reason it cannot be used; nil when it is built in.
     public var absence: String? {
         if Self.builtIn.contains(self) { return nil }
         guard let trait = self.trait else { return "there is no back end \(self.rawValue)" }
