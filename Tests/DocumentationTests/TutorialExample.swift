@@ -31,7 +31,7 @@ struct TutorialExample {
         try await connection.deliver("say", "hello")
 
         hub.cut()
-        try connection.send("say", "typed during an outage")
+        try await connection.enqueue("say", "typed during an outage")
         print(connection.explain())
 
         hub.restore()

@@ -11,7 +11,7 @@ extension DevServer {
         public var port = 0
         /// The library that carries bytes.
         ///
-        /// Default ``NetworkBackEnd/standard``.
+        /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
         public var network = NetworkBackEnd.standard
         /// The time after a sign of life before a client is pinged.
         ///

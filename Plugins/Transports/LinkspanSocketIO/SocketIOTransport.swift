@@ -107,7 +107,7 @@ extension SocketIOTransport {
         public var proxy: HTTPProxy?
         /// The library that carries bytes; of no account for a transport that is given a loop.
         ///
-        /// Default ``NetworkBackEnd/standard``.
+        /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
         public var network = NetworkBackEnd.standard
         /// Whether namespaces of one server share a socket.
         ///

@@ -40,7 +40,7 @@ extension WebSocketTransport {
         public var proxy: HTTPProxy?
         /// The library that carries bytes; ignored by a transport that is given a loop.
         ///
-        /// Default ``NetworkBackEnd/standard``.
+        /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
         public var network = NetworkBackEnd.standard
         /// The rule for pinging a silent server.
         ///

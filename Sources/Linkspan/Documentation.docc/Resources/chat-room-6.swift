@@ -18,5 +18,5 @@ try connection.on("line", as: String.self) { line in
 try await connection.deliver("say", "hello")
 
 hub.cut()
-try connection.send("say", "typed during an outage")
+try await connection.enqueue("say", "typed during an outage")
 print(connection.explain())
