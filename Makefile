@@ -18,6 +18,9 @@ SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
+# The package's traits: both back ends of byte streams, so that the tests run over each. The demo is built as an app would be.
+export LINKSPAN_TRAITS ?= LWS,NIO
+
 .PHONY: help demo docs test test-all prerequisites venv sanitize conformance fuzz attacks exits kills power benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
@@ -25,8 +28,8 @@ help:  ## Lists the targets.
 
 demo: prerequisites  ## Builds the chat and runs its demo.
 	@echo "Building the chat; the first time takes some minutes …"
-	@swift build --quiet --product chat
-	@swift run --quiet --skip-build chat demo
+	@env -u LINKSPAN_TRAITS swift build --quiet --product chat
+	@env -u LINKSPAN_TRAITS swift run --quiet --skip-build chat demo
 	@echo
 	@echo "To chat for real, start a server:"
 	@echo "  swift run chat serve --port 3000"

@@ -13,6 +13,26 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// The byte-stream back ends that are built when nobody asks for others.
+///
+/// Default traits are the same for every platform that is built for, so the manifest's host decides: libwebsockets is a
+/// package of Linux distributions, and has no build for iOS. `LINKSPAN_TRAITS=LWS,NIO` gives the package's own builds and
+/// tests others, because the package manager knows no other way to test more than one choice.
+let defaultTraits: Set<String> = {
+    let names = Context.environment["LINKSPAN_TRAITS"] ?? ""
+    if !names.isEmpty { return Set(names.split(separator: ",").map(String.init)) }
+    #if os(Linux)
+    return ["LWS"]
+    #else
+    return ["NIO"]
+    #endif
+}()
+let traits: Set<Trait> = [
+    .trait(name: "LWS", description: "The byte-stream back end over libwebsockets, which the machine has to have."),
+    .trait(name: "NIO", description: "The byte-stream back end over SwiftNIO."),
+    .default(enabledTraits: defaultTraits),
+]
+
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
@@ -24,6 +44,11 @@ let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distr
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let nio: [Target.Dependency] =
+    ["NIOCore", "NIOPosix", "NIOTLS"].map { name in
+        .product(name: name, package: "swift-nio", condition: .when(traits: ["NIO"]))
+    }
+    + [.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["NIO"]))]
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 /// A target of `Sources/`: the SDK without any network.
@@ -80,6 +105,7 @@ let products: [Product] = [
     .library(name: "LinkspanNetwork", targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     // For apps that run sockets on loops of their own.
     .library(name: "LinkspanLWS", targets: ["LinkspanLWS"]),
+    .library(name: "LinkspanNIO", targets: ["LinkspanNIO"]),
 ]
 
 let sources: [Target] = [
@@ -96,11 +122,11 @@ let plugins: [Target] = [
     plugin("Transports", "LinkspanInMemory", ["Linkspan", "LinkspanRuntime", deque]),
     plugin(
         "Transports", "LinkspanWebSocket",
-        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS"],
+        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds"],
         packageAccess: true),
     plugin(
         "Transports", "LinkspanSocketIO",
-        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS", deque],
+        ["Linkspan", "LinkspanRuntime", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds", deque],
         packageAccess: true),
     plugin(
         "Kit", "LinkspanKit",
@@ -112,7 +138,7 @@ let plugins: [Target] = [
         "Servers", "LinkspanDevServer",
         [
             "Linkspan", "LinkspanRuntime", "LinkspanInMemory", "LinkspanSocketIO", "LinkspanWebSocket",
-            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLWS",
+            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds",
         ],
         packageAccess: true),
     plugin(
@@ -146,11 +172,20 @@ let plugins: [Target] = [
         name: "CZlib", path: "Plugins/Support/CZlib", pkgConfig: "zlib",
         providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     plugin(
-        "Support", "LinkspanLWS", ["CLibwebsockets", "LinkspanNetwork", "LinkspanRuntime", "CLinkspanRuntime"],
+        "Support", "LinkspanLWS",
+        [
+            .target(name: "CLibwebsockets", condition: .when(traits: ["LWS"])), "LinkspanNetwork", "LinkspanRuntime",
+            "CLinkspanRuntime",
+        ],
+        packageAccess: true),
+    plugin("Support", "LinkspanNIO", ["LinkspanNetwork", "LinkspanRuntime"] + nio, packageAccess: true),
+    plugin(
+        "Support", "LinkspanBackEnds", ["LinkspanNetwork", "LinkspanRuntime", "LinkspanLWS", "LinkspanNIO"],
         packageAccess: true),
     plugin("Support", "LinkspanWebSocketProtocol", ["CZlib"]),
     plugin(
-        "Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime", "CLinkspanRuntime"]),
+        "Support", "LinkspanNetwork", ["Linkspan", "LinkspanWebSocketProtocol", "LinkspanRuntime", "CLinkspanRuntime"],
+        packageAccess: true),
 ]
 
 /// The README's first program; its top level needs macOS 15, which a package of one's own would say.
@@ -173,7 +208,8 @@ let samples: [Target] = [
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
             "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanLogging", "LinkspanOutbox", logging, argumentParser,
+            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanNetwork", "LinkspanLogging", "LinkspanOutbox", logging,
+            argumentParser,
         ],
         path: "Samples/Chat",
         exclude: [
@@ -205,7 +241,7 @@ let tests: [Target] = [
     // What `make conformance` has judged by the Autobahn test suite.
     .executableTarget(
         name: "conformance-client",
-        dependencies: ["LinkspanRuntime", "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
+        dependencies: ["LinkspanRuntime", "LinkspanBackEnds", "LinkspanNetwork", "LinkspanWebSocketProtocol"],
         path: "Tests/Conformance/Client", swiftSettings: settings),
     // A process that is over soon.
     .executableTarget(
@@ -318,7 +354,17 @@ let tests: [Target] = [
             "outbox-client", "OutboxFixtures", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanDevServer",
             "LinkspanInMemory", "EventJournal", grdb,
         ]),
-    test("LinkspanLWS", ["LinkspanLWS", "LinkspanNetwork", "LinkspanRuntime", "Linkspan"]),
+    // Which back ends of byte streams a test runs over.
+    .target(
+        name: "TestedBackEnds", dependencies: ["LinkspanBackEnds", "LinkspanNetwork", "LinkspanRuntime"],
+        path: "Tests/TestedBackEnds", swiftSettings: settings),
+    // What every byte-stream back end has to do.
+    test(
+        "ByteStream",
+        [
+            "LinkspanBackEnds", "LinkspanLWS", "LinkspanNIO", "LinkspanNetwork", "LinkspanRuntime", "Linkspan",
+            "TestedBackEnds",
+        ]),
     test("LinkspanWebSocketProtocol", ["LinkspanWebSocketProtocol", "LinkspanTesting"]),
     test("LinkspanNetwork", ["LinkspanNetwork", "Linkspan", "LinkspanWebSocketProtocol"]),
     test("LinkspanWebSocket", ["LinkspanWebSocket", "Linkspan", "LinkspanNetwork", "LinkspanWebSocketProtocol"]),
@@ -326,8 +372,8 @@ let tests: [Target] = [
         "LinkspanDevServer",
         [
             "LinkspanDevServer", "Linkspan", "LinkspanMessaging", "LinkspanInMemory", "LinkspanSocketIO",
-            "LinkspanWebSocket", "LinkspanRuntime", "LinkspanLWS", "LinkspanTesting", "LinkspanWebSocketProtocol",
-            "LinkspanNetwork", "EventJournal",
+            "LinkspanWebSocket", "LinkspanRuntime", "LinkspanBackEnds", "LinkspanTesting", "LinkspanWebSocketProtocol",
+            "LinkspanNetwork", "EventJournal", "TestedBackEnds",
         ]),
     test(
         "LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork", "LinkspanTesting"],
@@ -340,7 +386,7 @@ let tests: [Target] = [
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
             "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
             "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
-            "LinkspanOutboxCrypto", crypto, logging, openCombine, serviceLifecycle,
+            "LinkspanKit", "LinkspanOutboxCrypto", crypto, logging, openCombine, serviceLifecycle,
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ],
         path: "Tests/DocumentationTests", swiftSettings: settings),
@@ -355,8 +401,8 @@ let tests: [Target] = [
         name: "InteropTests",
         dependencies: [
             "quick-exit", "Linkspan", "LinkspanRuntime", "LinkspanTesting", "LinkspanWebSocket", "LinkspanSocketIO",
-            "LinkspanLWS", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle", "LinkspanMessaging",
-            "LinkspanLogging", logging,
+            "LinkspanBackEnds", "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanLifecycle",
+            "LinkspanMessaging", "LinkspanLogging", logging,
             "LinkspanDevServer", "LinkspanInMemory", "EventJournal", "LinkspanOutbox", "OutboxFixtures",
         ],
         path: "Tests/Interop", exclude: ["servers"], swiftSettings: settings),
@@ -368,7 +414,6 @@ let tests: [Target] = [
 let fuzzing: [Target]
 let oracles: [Target.Dependency] = [
     "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanNetwork",
-    "LinkspanLWS",
 ]
 if Context.environment["LINKSPAN_FUZZ"] == nil {
     fuzzing = [
@@ -395,6 +440,7 @@ let package = Package(
     name: "linkspan",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
     products: products,
+    traits: traits,
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -406,6 +452,8 @@ let package = Package(
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
     targets: sources + plugins + samples + firstSteps + benchmarks + tests + fuzzing
 )

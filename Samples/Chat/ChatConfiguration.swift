@@ -19,6 +19,8 @@ struct ChatConfiguration {
     var transport: String?
     /// What `--url` says.
     var url: String?
+    /// What `--network` says.
+    var network: String?
     /// What `--outbox` says.
     var outbox: String?
     /// The chat inside this process, which is one however often the configuration is read.
@@ -26,10 +28,11 @@ struct ChatConfiguration {
     /// Knows the outbox that it has made, for each further reading of the configuration.
     private let outboxFactory = OutboxFactory.outbox
 
-    init(file: String? = nil, transport: String? = nil, url: String? = nil) {
+    init(file: String? = nil, transport: String? = nil, url: String? = nil, network: String? = nil) {
         self.file = file
         self.transport = transport
         self.url = url
+        self.network = network
     }
 
     /// The same with the file that `--outbox` names.
@@ -104,7 +107,8 @@ struct ChatConfiguration {
     private var overrides: [Override] {
         let flags = [
             ("transport.adapter", self.transport, "--transport"), ("transport.url", self.url, "--url"),
-            ("outbox.path", self.outbox, "--outbox"),
+            ("transport.socketio.network", self.network, "--network"),
+            ("transport.websocket.network", self.network, "--network"), ("outbox.path", self.outbox, "--outbox"),
         ]
         return flags.compactMap { path, value, origin in value.map { Override(path: path, value: $0, origin: origin) } }
     }

@@ -18,9 +18,12 @@ struct DemoCommand: AsyncParsableCommand {
     /// The whole tour is over within this time, or it has failed.
     private static let limit = Duration.seconds(40)
 
+    @OptionGroup var network: NetworkFlag
+
     func run() async throws {
+        let network = self.network.backEnd
         let isComplete = await withTaskGroup(of: Bool.self) { group in
-            group.addTask { (try? await DemoTour().run()) ?? false }
+            group.addTask { (try? await DemoTour(network).run()) ?? false }
             group.addTask {
                 try? await Task.sleep(for: Self.limit)
                 return false

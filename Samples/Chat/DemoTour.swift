@@ -3,6 +3,7 @@ import Linkspan
 import LinkspanMessaging
 import LinkspanDevServer
 import LinkspanInMemory
+import LinkspanNetwork
 import LinkspanSocketIO
 import LinkspanWebSocket
 
@@ -15,9 +16,13 @@ struct DemoTour {
     private let chat: ChatHub
     private let server: DevServer
 
-    init() {
+    /// The library under both sides.
+    private let network: NetworkBackEnd
+
+    init(_ network: NetworkBackEnd) {
+        self.network = network
         self.chat = ChatHub()
-        self.server = DevServer(hub: self.chat.hub)
+        self.server = DevServer(hub: self.chat.hub, configuration: .init { $0.network = network })
     }
 
     /// Gives the tour.
@@ -92,7 +97,10 @@ struct DemoTour {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("outbox.sqlite").path
-        let join = ["join", "--name", "ann", "--room", wire.room, "--transport", "socketio", "--url", url]
+        let join = [
+            "join", "--name", "ann", "--room", wire.room, "--transport", "socketio", "--url", url, "--network",
+            self.network.rawValue,
+        ]
         let bob = try await DemoGuest.enter("bob", self.plan(wire), wire)
         LineOutput.show("")
         LineOutput.show("The server is gone. Ann starts her chat all the same, and types:")
@@ -119,12 +127,15 @@ struct DemoTour {
     }
 
     private func plan(_ wire: DemoWire) -> MessagingPlan {
-        switch wire {
+        let socketIO = SocketIOTransport.Configuration {
+            $0.network = self.network
+            if wire == .polling { $0.carriers = .polling }
+        }
+        return switch wire {
         case .memory: MessagingPlan(url: "memory://lobby", transport: .inMemory(self.chat.hub))
-        case .socketIO: MessagingPlan(url: self.server.socketIOURL, transport: .socketIO)
-        case .polling:
-            MessagingPlan(url: self.server.socketIOURL, transport: .socketIO(.init { $0.carriers = .polling }))
-        case .webSocket: MessagingPlan(url: self.server.webSocketURL, transport: .webSocket)
+        case .socketIO, .polling: MessagingPlan(url: self.server.socketIOURL, transport: .socketIO(socketIO))
+        case .webSocket:
+            MessagingPlan(url: self.server.webSocketURL, transport: .webSocket(.init { $0.network = self.network }))
         }
     }
 

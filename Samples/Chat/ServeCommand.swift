@@ -21,6 +21,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The numeric address to listen at.")
     var host = "127.0.0.1"
 
+    @OptionGroup var network: NetworkFlag
+
     @Option(
         name: .customLong("allow-origin"),
         help: "A web page's origin, such as https://app.example, that may chat besides the pages of this machine.")
@@ -41,6 +43,7 @@ struct ServeCommand: AsyncParsableCommand {
             configuration: .init {
                 $0.address = self.host
                 $0.port = self.port
+                $0.network = self.network.backEnd
                 $0.allowedOrigins = Set(self.allowedOrigins)
                 $0.allowedHosts = Set(self.allowedHosts)
                 $0.introduction = .required(within: .seconds(10))

@@ -36,7 +36,7 @@ public struct LinkspanError: Error, Sendable {
     public enum Certainty: Sendable, Hashable {
         /// No byte of it was given to the transport: repeating it is safe.
         case notSent
-        /// It was given to the transport: the server may have acted on it.
+        /// Given to the transport: the server may have acted on it.
         case unknown
     }
 

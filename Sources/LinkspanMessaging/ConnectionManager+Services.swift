@@ -13,7 +13,7 @@ extension ConnectionManager {
         self.listen(to: services)
     }
 
-    /// Lets the keeper follow a source of the network path, until the task is cancelled.
+    /// Follows a source of the network path until the task is cancelled; the keeper reacts to its events.
     ///
     /// For a manager without a registry: one with a registry follows the registry's sources.
     ///
@@ -23,7 +23,7 @@ extension ConnectionManager {
         try await source.run { [weak self] event in self?.hear(event, translation) }
     }
 
-    /// Lets the keeper follow a source of the app's phases, until the task is cancelled.
+    /// Follows a source of the app's phases until the task is cancelled; the keeper reacts to its events.
     ///
     /// For a manager without a registry: one with a registry follows the registry's sources.
     ///

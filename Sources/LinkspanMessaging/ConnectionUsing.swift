@@ -7,8 +7,8 @@ public import LinkspanLifecycle
 /// final class Presence: ConnectionUsing {
 ///     let name: ServiceName = "presence"
 ///
-///     func use(_ channel: any Connection) throws(LinkspanError) {
-///         try channel.on("joined", as: String.self) { member in print(member) }
+///     func use(_ connection: any Connection) throws(LinkspanError) {
+///         try connection.on("joined", as: String.self) { member in print(member) }
 ///     }
 /// }
 /// ```
@@ -19,7 +19,7 @@ public protocol ConnectionUsing: LifecycleService {
     /// missed; for a service that is added to a connected plan, before the service starts. The connection stays open
     /// while the service stops.
     ///
-    /// - Parameter channel: the handler; it ends with the connection, or when the service releases it.
+    /// - Parameter connection: the handler; it ends with the connection, or when the service releases it.
     /// - Throws: ``/Linkspan/LinkspanError``, which fails the connect.
-    func use(_ channel: any Connection) throws(LinkspanError)
+    func use(_ connection: any Connection) throws(LinkspanError)
 }

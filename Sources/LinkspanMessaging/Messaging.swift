@@ -14,7 +14,7 @@ public final class Messaging: Sendable {
     private struct State: Sendable {
         /// What ``connect()`` connects to.
         var configuration: ConnectionConfiguration
-        /// The services that have not got their channel yet; nil before anybody asked for the connection.
+        /// The services without their connection yet; nil before the first call of `connect()`.
         var waiting: [any ConnectionUsing]?
         /// The services of the plan; nil while they are being changed.
         var running: RunningServices?
@@ -97,7 +97,7 @@ public final class Messaging: Sendable {
         self.state.withLock { $0.configuration = next }
     }
 
-    /// Lets the services flush and the connections say goodbye, each in its turn, and stops the services.
+    /// Quiesces the services, disconnects the connections, and stops the services, in this order.
     ///
     /// - Parameter budget: how long that may take.
     /// - Returns: the fate of every service.
@@ -113,7 +113,7 @@ extension Messaging {
     /// What ``connect()`` connects to.
     private var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
 
-    /// Gives each service that wants one a channel, if that has not been done.
+    /// Gives each service that wants one its connection, once.
     ///
     /// - Returns: whether it was done now.
     private func introduceServices() throws(LinkspanError) -> Bool {
@@ -134,7 +134,7 @@ extension Messaging {
         try service.use(try self.manager.hold(self.configuration).handler)
     }
 
-    /// Gives a service that is about to be added its channel, unless ``connect()`` will.
+    /// Gives a service that is about to be added its connection, unless ``connect()`` will.
     func introduce(added service: any LifecycleService) throws(LinkspanError) {
         guard let service = service as? any ConnectionUsing, self.state.withLock({ $0.waiting != nil }) else { return }
         try self.introduce(service)

@@ -40,19 +40,19 @@ public final class EventRecorder: Sendable {
 
     // MARK: What to record
 
-    /// Records the state changes and messages of a channel from now on.
+    /// Records the state changes and messages of a connection.
     ///
     /// - Parameters:
-    ///   - channel: the channel.
+    ///   - connection: the connection.
     ///   - events: the events to record; nil for every message.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `released`.
-    public func watch(_ channel: any Connection, events: [String]? = nil) throws(LinkspanError) {
-        _ = channel.onStateChange { self.record(.state($0)) }
+    public func watch(_ connection: any Connection, events: [String]? = nil) throws(LinkspanError) {
+        _ = connection.onStateChange { self.record(.state($0)) }
         guard let events else {
-            try channel.onAny { self.record(.message($0)) }
+            try connection.onAny { self.record(.message($0)) }
             return
         }
-        for event in events { try channel.on(event) { self.record(.message($0)) } }
+        for event in events { try connection.on(event) { self.record(.message($0)) } }
     }
 
     /// A completion for a command, which records its outcome under a label.

@@ -134,7 +134,7 @@ extension LinkEvent {
     }
 }
 
-/// Why a transport does not conform.
+/// A failure of a conformance check.
 public struct ConformanceFailure: Error, Sendable, CustomStringConvertible {
     /// One sentence.
     public let description: String

@@ -16,11 +16,11 @@ public import Linkspan
 public struct LinkScript: Sendable {
     /// The server's answer to a link that opens.
     public enum Opening: Sendable {
-        /// It accepts.
+        /// Accepts the link.
         case accepts
-        /// It refuses with this error.
+        /// Refuses the link with this error.
         case refuses(LinkspanError)
-        /// It never answers.
+        /// Never answers.
         case hangs
     }
 
@@ -38,7 +38,7 @@ public struct LinkScript: Sendable {
     /// Whether the link tells what a later one resumes from: `session:count`, the number of the link and that of the
     /// messages that have come from the server; default: false.
     public var tellsResumption = false
-    /// When the link is lost, counted from its opening; default: never.
+    /// The time after opening at which the link is lost; default: never.
     public var dropsAfter: Duration?
     /// With how many messages from the client the link is lost, the last of them included; default: never.
     public var dropsAfterMessages: Int?

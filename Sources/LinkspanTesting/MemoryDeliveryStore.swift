@@ -68,7 +68,7 @@ public final class MemoryDeliveryStore: DeliveryStore {
     /// The last session of each account.
     public var sessions: [String?: StoredSession] { self.wait { self.state.value.sessions } }
 
-    /// Has a handler decide about each row from now on; it is called on the executor.
+    /// Sets a handler that decides about each commit; it is called on the executor.
     public func onCommit(_ handler: @escaping CommitHandler) { self.wait { self.state.value.onCommit = handler } }
 
     /// Runs `body` on the executor.

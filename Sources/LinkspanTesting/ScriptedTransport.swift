@@ -13,9 +13,9 @@ public final class ScriptedTransport: Transport {
 
     /// A message on its way, as it was recorded.
     public struct Record: Sendable {
-        /// Which link it was on, counted from 1.
+        /// The number of its link, counted from 1.
         public let link: Int
-        /// When, on the virtual clock, counted from its start.
+        /// The time on the virtual clock, counted from its start.
         public let time: Duration
         /// The name of the event.
         public let event: String

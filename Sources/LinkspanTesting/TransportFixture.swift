@@ -33,7 +33,7 @@ public protocol TransportFixture: Sendable {
     /// Whether `kick` differs from a loss: the link then ends with code `closedByServer`.
     var tellsKicks: Bool { get }
 
-    /// Lets virtual time pass. Called while a check waits.
+    /// Advances virtual time; called while a check waits.
     func passTime()
 }
 

@@ -8,7 +8,7 @@ public final class VirtualScheduler: Scheduler {
     /// An executor for the transports of a test that is driven by this clock; it keeps the time.
     public let executor = InlineExecutor()
 
-    /// When the clock began.
+    /// The time at which the clock began.
     public let start: ContinuousClock.Instant
 
     /// Makes a clock that begins at an arbitrary instant.

@@ -108,7 +108,7 @@ extension Chat {
                 #expect(
                     key.output == [
                         "linkspan.connection.idleTimeout = 7",
-                        "  How long a connection stays up when nobody holds it any more.",
+                        "  The time a connection stays up after its last holder released it.",
                         "  from: LINKSPAN_CONNECTION_IDLE_TIMEOUT", "  hides: 6 from \(path):5",
                         "  takes: seconds (a number from 0 to 86400)", "  default: 5",
                         "  a change while running: hot", "  variable: LINKSPAN_CONNECTION_IDLE_TIMEOUT",

@@ -48,11 +48,11 @@ extension Chat {
                 let (server, place) = try await Self.serve(on: bench)
                 let ann = try await Self.join("ann", .socketio, place, bench)
                 try server.type(["nonsense"])
-                try await server.errors.wait(forLine: "chat: there are: ")
+                try await server.errors.wait(forLine: "chat: unknown fault")
                 try server.type(["kick ann"])
                 #expect(try await ann.exit() == 1)
                 try server.type(["refuse on", "nonsense"])
-                try await server.errors.wait(forLine: "chat: there are: ", times: 2)
+                try await server.errors.wait(forLine: "chat: unknown fault", times: 2)
                 let bob = try await bench.chat([
                     "join", "--name", "bob", "--transport", "socketio", "--url", "http://\(place)",
                 ])

@@ -363,8 +363,8 @@ private enum CommentExamples {
 private final class Presence: ConnectionUsing {
     let name: ServiceName = "presence"
 
-    func use(_ channel: any Connection) throws(LinkspanError) {
-        try channel.on("joined", as: String.self) { member in print(member) }
+    func use(_ connection: any Connection) throws(LinkspanError) {
+        try connection.on("joined", as: String.self) { member in print(member) }
     }
 }
 

@@ -1,7 +1,7 @@
+internal import LinkspanBackEnds
 internal import Dispatch
 internal import EventJournal
 internal import Linkspan
-@testable internal import LinkspanLWS
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
@@ -92,7 +92,7 @@ extension Interop {
         @Test("a timeout behind a silent proxy names the stage", .overEveryWire)
         func proxy() async throws {
             let wire = Wire.current
-            try await Wire.$current.withValue(Wire()) {
+            try await Wire.$current.withValue(Wire(network: Wire.current.network)) {
                 try await withSilentServer(["--at", "request"]) { server in
                     try await Bench.use { bench in
                         let configuration = SocketIOTransport.Configuration {
@@ -109,7 +109,7 @@ extension Interop {
         }
 
         /// A loop for which names that begin with `hang` are never resolved, and all others are the loopback's.
-        private static func withHangingNames(_ body: (EventLoop) async throws -> Void) async throws {
+        private static func withHangingNames(_ body: (any NetworkLoop) async throws -> Void) async throws {
             let gate = DispatchSemaphore(value: 0)
             let resolver = Resolver { name in
                 guard name.hasPrefix("hang") else { return .success(["127.0.0.1"]) }
@@ -118,7 +118,7 @@ extension Interop {
                 return .success([])
             }
             defer { gate.signal() }
-            let loop = EventLoop(name: "hanging", resolver: resolver)
+            let loop = Wire.current.network.makeLoop(name: "hanging", resolver: resolver)
             defer { loop.shutdown() }
             try await body(loop)
         }

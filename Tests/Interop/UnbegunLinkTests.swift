@@ -1,6 +1,6 @@
 internal import EventJournal
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket

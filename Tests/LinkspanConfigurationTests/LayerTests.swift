@@ -20,7 +20,10 @@ struct LayerTests {
             logging: { level: debug }
         """
 
-    private let environment = ["LINKSPAN_TRANSPORT_SOCKETIO_PATH": "/environment/", "HOME": "/root"]
+    // The last one is of the package manifest.
+    private let environment = [
+        "LINKSPAN_TRANSPORT_SOCKETIO_PATH": "/environment/", "HOME": "/root", "LINKSPAN_TRAITS": "NIO",
+    ]
     private let arguments = ["chat", "--linkspan-transport-socketio-path=/arguments/", "--other", "x"]
     private let override = Override(path: "transport.socketio.path", value: "/override/", origin: "--path")
 

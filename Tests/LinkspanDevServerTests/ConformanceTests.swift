@@ -1,14 +1,15 @@
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
-internal import LinkspanLWS
 internal import LinkspanSocketIO
 internal import LinkspanTesting
 internal import LinkspanWebSocket
+internal import TestedBackEnds
+internal import LinkspanNetwork
 internal import Testing
 
 /// What every transport promises, with this server at the other end.
-@Suite(.serialized)
+@Suite(.serialized, .overSomeBackEnd)
 struct ConformanceTests {
     private struct Fixture: TransportFixture {
         let request: LinkRequest

@@ -1,8 +1,9 @@
 internal import LinkspanDevServer
+internal import TestedBackEnds
 internal import Testing
 
 /// What the official suite of the Engine.IO protocol, revision 4, asks of a server, at the echo, and some more.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct EngineProtocolTests {
     private let bench = EngineBench.echo
 

@@ -1,12 +1,14 @@
 internal import Foundation
 internal import Linkspan
 internal import LinkspanInMemory
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanTesting
+internal import TestedBackEnds
 internal import Testing
 
 /// A connection calls back on its transport's executor and never inside a caller's call, on every wire and in memory.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct ExecutorTests {
     typealias Place = IdentityTests.Place
 

@@ -2,12 +2,13 @@ internal import EventJournal
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
-internal import LinkspanLWS
 internal import LinkspanSocketIO
+internal import TestedBackEnds
+internal import LinkspanNetwork
 internal import Testing
 
 /// What has been sent is with the server when a shutdown returns, and the server knows that the client has left.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct FarewellTests {
     private static func listening() -> (hub: InMemoryHub, said: Journal<String>) {
         let (hub, said) = (InMemoryHub(), Journal<String>("what was said"))

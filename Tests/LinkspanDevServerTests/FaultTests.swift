@@ -3,10 +3,11 @@ internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanSocketIO
 internal import LinkspanInMemory
+internal import TestedBackEnds
 internal import Testing
 
 /// What can be made to go wrong.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct FaultTests {
     @Test("a drop ends all links, and clients reconnect", arguments: Way.allCases)
     func drop(_ way: Way) async throws {

@@ -4,10 +4,11 @@ internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanSocketIO
+internal import TestedBackEnds
 internal import Testing
 
 /// Clients that break every rule: they are answered, put out, and do no harm.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct HostileTests {
     private static let upgrade =
         "Host: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

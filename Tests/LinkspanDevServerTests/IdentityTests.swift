@@ -4,10 +4,12 @@ internal import LinkspanInMemory
 internal import LinkspanMessaging
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
+internal import TestedBackEnds
+internal import LinkspanNetwork
 internal import Testing
 
 /// Users who share a process and a server, on every wire and within the process.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct IdentityTests {
     /// A wire, or none.
     enum Place: Sendable, CaseIterable, CustomTestStringConvertible {

@@ -1,15 +1,15 @@
 internal import EventJournal
 internal import Linkspan
-internal import LinkspanLWS
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
+internal import TestedBackEnds
 internal import Testing
 
 @testable import LinkspanDevServer
 
 /// A server whose compressed messages are a thousand times as large as what it sends.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(1)), .overSomeBackEnd)
 struct InflationTests {
     /// What one connection hrecorder, by the turns in which it does.
     private final class Recorder: WebSocketChannelHandler {
@@ -32,7 +32,7 @@ struct InflationTests {
 
     @Test("messages of one read are delivered in turns of a megabyte, whole and in order, then the end")
     func turns() async throws {
-        let loop = EventLoop(name: "inflation")
+        let loop = makeLoop(name: "inflation")
         defer { loop.shutdown() }
         let port = await loop.perform {
             (try? loop.listen(ListenRequest()) { Compressing($0) })?.port ?? 0

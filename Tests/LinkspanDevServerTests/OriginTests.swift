@@ -2,10 +2,11 @@ internal import EventJournal
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
+internal import TestedBackEnds
 internal import Testing
 
 /// Which web pages may use the server, and under which names it answers.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct OriginTests {
     /// A request that a page can have a browser send.
     private enum Kind: String, CaseIterable {

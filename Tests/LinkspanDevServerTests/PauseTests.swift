@@ -4,10 +4,11 @@ internal import LinkspanInMemory
 internal import LinkspanTesting
 internal import LinkspanWebSocket
 internal import LinkspanNetwork
+internal import TestedBackEnds
 internal import Testing
 
 /// Sequences that are read more slowly than the server sends, on every wire and in memory.
-@Suite("A sequence that is full", .timeLimit(.minutes(2)))
+@Suite("A sequence that is full", .timeLimit(.minutes(2)), .overSomeBackEnd)
 struct PauseTests {
     typealias Place = IdentityTests.Place
 

@@ -1,14 +1,16 @@
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanTesting
 internal import LinkspanWebSocket
+internal import TestedBackEnds
 internal import Testing
 
 /// Credentials that are renewed while a connection is up, on real sockets and a clock of the test.
-@Suite("Renewed credentials", .timeLimit(.minutes(2)))
+@Suite("Renewed credentials", .timeLimit(.minutes(2)), .overSomeBackEnd)
 struct RenewalTests {
     private func transport(_ way: Way, _ bench: Bench, renewalEvent: String?) -> (url: String, transport: any Transport)
     {

@@ -1,16 +1,16 @@
 internal import EventJournal
 internal import Linkspan
 internal import LinkspanInMemory
-internal import LinkspanLWS
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
+internal import TestedBackEnds
 internal import Testing
 
 @testable import LinkspanDevServer
 
 /// What clients that take and give nothing cost the server and the others.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct ResourceTests {
     private static let poll = "GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: localhost\r\n\r\n"
     private static let upgrade =
@@ -195,7 +195,7 @@ private final class CountingLoop: NetworkLoop {
     let timers = Journal<Int>("the timers to end")
     private let pending = Lock<Set<Int>>([])
     private let last = Lock(0)
-    private let loop = EventLoop(name: "counted")
+    private let loop = makeLoop(name: "counted")
 
     var isCurrent: Bool { self.loop.isCurrent }
 

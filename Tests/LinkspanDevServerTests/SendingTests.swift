@@ -5,10 +5,11 @@ internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import LinkspanWebSocketProtocol
+internal import TestedBackEnds
 internal import Testing
 
 /// What a link does with a message, down to the bytes.
-@Suite("Sending over a link", .timeLimit(.minutes(1)))
+@Suite("Sending over a link", .timeLimit(.minutes(1)), .overSomeBackEnd)
 struct SendingTests {
     @Test(arguments: [true, false])
     func `a message that must not be compressed is not, and those around it are`(isSocketIO: Bool) throws {

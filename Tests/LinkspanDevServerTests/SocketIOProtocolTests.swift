@@ -1,10 +1,11 @@
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
+internal import TestedBackEnds
 internal import Testing
 
 /// What the official suite of the Socket.IO protocol, revision 5, asks of a server.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct SocketIOProtocolTests {
     private static let target = "/socket.io/?EIO=4&transport=websocket"
 

@@ -1,23 +1,24 @@
 internal import EventJournal
 internal import Linkspan
-internal import LinkspanLWS
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
 internal import LinkspanWebSocketProtocol
+internal import TestedBackEnds
 internal import Testing
 
 @testable import LinkspanDevServer
 
 /// Our clients at servers that do what none should: they are understood, or given up.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(1)), .overSomeBackEnd)
 struct StrangeServerTests {
     /// Runs a server that answers each request head with these bytes, behind `{accept}` the key's answer, and never closes.
     private func withServer(
-        _ answer: String, open: Journal<Int> = Journal("open streams"), _ body: (Int, EventLoop) async throws -> Void
+        _ answer: String, open: Journal<Int> = Journal("open streams"),
+        _ body: (Int, any NetworkLoop) async throws -> Void
     ) async throws {
-        let loop = EventLoop(name: "strange")
+        let loop = makeLoop(name: "strange")
         defer { loop.shutdown() }
         let port = await loop.perform {
             (try? loop.listen(ListenRequest()) { StrangeHandler($0, answer: answer, open: open) })?.port ?? 0
@@ -25,7 +26,7 @@ struct StrangeServerTests {
         try await body(port, loop)
     }
 
-    private func client(_ url: String, _ transport: any Transport, _ loop: EventLoop) async throws -> Client {
+    private func client(_ url: String, _ transport: any Transport, _ loop: any NetworkLoop) async throws -> Client {
         let configuration = try ConnectionBuilder(url).transport(transport).build()
         return try await Client(configuration, by: ConnectionManager(), on: loop)
     }

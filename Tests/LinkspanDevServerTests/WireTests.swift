@@ -4,11 +4,13 @@ internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanSocketIO
 internal import LinkspanInMemory
+internal import LinkspanNetwork
 internal import LinkspanRuntime
+internal import TestedBackEnds
 internal import Testing
 
 /// What a hub does for its clients, on every wire.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct WireTests {
     @Test("events, replies, questions and binary go both ways", arguments: Way.allCases)
     func messages(_ way: Way) async throws {

@@ -6,6 +6,7 @@ internal import Testing
 @Suite("Identity of network settings")
 struct IdentitySettingsTests {
     private struct Settings: NetworkConfiguration {
+        var network = NetworkBackEnd.standard
         var tls = TLSPolicy.system
         var proxy: HTTPProxy?
         var compression: WebSocketCompression?

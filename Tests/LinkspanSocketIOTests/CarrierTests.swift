@@ -146,7 +146,7 @@ struct CarrierMemoryTests {
         func key(_ credentials: Credentials) throws -> SocketIOEngines.Key {
             let request = LinkRequest(url: try ConnectionURL("http://h/"), credentials: credentials)
             return SocketIOLink(
-                request: request, configuration: .init(), engines: .shared, receiver: NobodyListens()
+                request: request, configuration: .init(), engines: .shared(.standard), receiver: NobodyListens()
             ).key
         }
         let (ann, bob) = (try key(Credentials(auth: ["name": "ann"])), try key(Credentials(auth: ["name": "bob"])))

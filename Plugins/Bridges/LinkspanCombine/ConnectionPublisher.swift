@@ -17,10 +17,10 @@ internal import Linkspan
 /// has not asked for yet waits in a queue; when that is full, the oldest goes. It never fails: a lost connection comes
 /// back, and says so by its state.
 ///
-/// A subscription keeps the channel. It ends by being cancelled, by the release of the connection, or by that of the
+/// A subscription keeps the connection. It ends by being cancelled, by the release of the connection, or by that of the
 /// `ConnectionHandler` it was made from.
 public struct ConnectionPublisher<Output: Sendable>: Publisher, Sendable {
-    /// It never fails.
+    /// The type of its failures: none.
     public typealias Failure = Never
 
     let channel: any Connection

@@ -1,3 +1,5 @@
+public import LinkspanNetwork
+
 extension DevServer {
     /// Settings of a server: address, heartbeat and limits.
     public struct Configuration: Sendable, Hashable {
@@ -7,6 +9,10 @@ extension DevServer {
         public var address = "127.0.0.1"
         /// The port; 0, the default, for any that is free.
         public var port = 0
+        /// The library that carries bytes.
+        ///
+        /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
+        public var network = NetworkBackEnd.standard
         /// The time after a sign of life before a client is pinged.
         ///
         /// Default 25 seconds, as in Socket.IO.
@@ -85,7 +91,7 @@ extension DevServer {
         public static let all: Self = [.polling, .webSocket]
     }
 
-    /// When a client of a raw WebSocket has to show its credentials.
+    /// The rule for the credentials of raw WebSocket clients.
     ///
     /// Clients without credentials send none, so that the server does not wait.
     public struct Introduction: Sendable, Hashable {

@@ -45,7 +45,7 @@ extension DevServer {
         self.condition.set(refusal: LinkspanError(.credentialsRefused, message, details: details))
     }
 
-    /// Lets the hub decide again, after ``refuseCredentials(code:message:)``.
+    /// Ends ``refuseCredentials(code:message:)``: the hub decides again.
     public func acceptCredentials() { self.condition.set(refusal: nil) }
 
     /// Delays the handling of received messages; zero for no delay.

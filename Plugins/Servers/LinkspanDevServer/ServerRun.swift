@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanBackEnds
 internal import LinkspanInMemory
 internal import LinkspanNetwork
 internal import LinkspanRuntime
@@ -39,9 +40,9 @@ final class ServerRun: Sendable {
 
     init(
         _ configuration: DevServer.Configuration, rules: AccessRules, hubs: [String: InMemoryHub],
-        condition: ServerCondition, loop: any NetworkLoop = ServerLoop.make()
+        condition: ServerCondition, loop: (any NetworkLoop)? = nil
     ) {
-        self.loop = loop
+        self.loop = loop ?? configuration.network.makeLoop(name: "linkspan-dev-server")
         self.configuration = configuration
         self.hubs = hubs
         self.condition = condition

@@ -49,7 +49,7 @@ public final class JournalService: LifecycleService {
     public struct Entry: Sendable, Hashable {
         /// The place of the event in the order of the registry.
         public var seq: UInt64
-        /// When it happened.
+        /// The time of the event.
         public var time: ContinuousClock.Instant
         /// The number of the event that caused it, if known.
         public var cause: UInt64?

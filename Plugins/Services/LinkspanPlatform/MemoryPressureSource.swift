@@ -27,7 +27,7 @@ public struct MemoryPressureSource: EventSource {
 #else
 private import Foundation
 
-/// Tells when memory is short: how long tasks have stalled for want of memory, as the kernel counts it
+/// A source of memory pressure, from the time that tasks have stalled for memory, as the kernel counts it
 /// ([Documentation/accounting/psi.rst](https://docs.kernel.org/accounting/psi.html)).
 ///
 /// The figures of the process's own control group count where there are any, those of the machine otherwise. They are
@@ -53,7 +53,7 @@ public struct MemoryPressureSource: EventSource {
         self.period = period
     }
 
-    /// Tells of each change of the level until the task is cancelled.
+    /// Emits each change of the level until the task is cancelled.
     ///
     /// - Parameter emit: gets `memory` events; the first only when memory is short.
     /// - Throws: `CocoaError` when the kernel does not count stalls (built or booted without PSI); `CancellationError`.

@@ -5,7 +5,7 @@ private import Dispatch
 private import Network
 #endif
 
-/// Tells how traffic can leave the machine: by Network.framework on Apple's platforms, by rtnetlink on Linux.
+/// A source of the network path: Network.framework on Apple platforms, rtnetlink on Linux.
 ///
 /// On Linux the path counts as there when an interface other than the loopback is up and running and has an address
 /// that reaches further than its link. That does not prove that a server can be reached, nor does its lack prove the

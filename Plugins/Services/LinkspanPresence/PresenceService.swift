@@ -3,7 +3,7 @@ public import LinkspanLifecycle
 public import LinkspanMessaging
 internal import LinkspanRuntime
 
-/// Tells the server whether the user of this client is there.
+/// A service that announces to the server whether its user is online, away or offline.
 ///
 /// It sends one event, `presence` by default, whose argument is `{"status":"online"}`, `away` or `offline`:
 ///
@@ -108,7 +108,7 @@ public final class PresenceService: ConnectionUsing {
     /// The user did something, such as typing or scrolling: is online again, and not idle before `awayAfter`.
     public func noteActivity() { self.change { $0.machine.active(now: $1) } }
 
-    /// Announces the status over this channel from now on.
+    /// Announces the status over this connection.
     ///
     /// - Parameter channel: the service's own handler of the connection.
     /// - Throws: nothing.
@@ -133,7 +133,7 @@ public final class PresenceService: ConnectionUsing {
         for await _ in wait {}
     }
 
-    /// Lets go of the connection.
+    /// Releases the connection.
     public func stop(_ scope: ServiceScope) async throws {
         let (channel, subscription, timer) = self.state.withLock { state in
             defer { (state.channel, state.subscription, state.timer, state.armed) = (nil, nil, nil, nil) }

@@ -105,7 +105,7 @@ extension TracedConnection {
         try self.base.subscribe(to: event, once: once, onMark: onMark, handler)
     }
 
-    /// Hears of each change of the status, in order.
+    /// Calls a closure with each change of the status, in order.
     public func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         self.base.onStatusChange(handler)
     }

@@ -4,7 +4,7 @@ public import Linkspan
 public struct ReceivedEntry: Sendable {
     /// A message, which cannot be replied to any more, or the mark of a gap.
     public var item: EventItem
-    /// Whose connection received it.
+    /// The account whose connection received it.
     public var account: String?
     /// Its place among the entries.
     var number: Int64

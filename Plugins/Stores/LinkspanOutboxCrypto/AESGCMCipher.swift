@@ -13,8 +13,8 @@ public import LinkspanOutbox
 /// }
 /// ```
 ///
-/// Each sealed text begins with the number of its key. To change keys, give another one when asked for the present key, call
-/// ``/LinkspanOutbox/Outbox/reseal()``, and forget the former key when that has returned.
+/// Each sealed text begins with the number of its key. To change keys, give another one when asked for the present key,
+/// call ``/LinkspanOutbox/Outbox/reseal()``, and forget the former key when that has returned.
 public struct AESGCMCipher: OutboxCipher {
     /// A key and the number by which it is found again.
     public struct Key: Sendable {
@@ -30,9 +30,9 @@ public struct AESGCMCipher: OutboxCipher {
         }
     }
 
-    /// Why a text cannot be opened.
+    /// The reason a text cannot be opened.
     public enum Failure: Error, Sendable, Hashable {
-        /// It is too short to have been sealed.
+        /// Too short to have been sealed.
         case malformed
         /// The provider gave a key with another number.
         case unknownKey(UInt32)
@@ -42,8 +42,8 @@ public struct AESGCMCipher: OutboxCipher {
 
     /// Makes a cipher.
     ///
-    /// - Parameter provide: gives the key of a number, or the present one for nil; called for each payload, on the outbox's
-    ///   executor.
+    /// - Parameter provide: gives the key of a number, or the present one for nil; called for each payload, on the
+    ///   outbox's executor.
     public init(_ provide: @escaping @Sendable (UInt32?) throws -> Key) { self.provide = provide }
 
     /// Seals bytes with the present key.

@@ -1,3 +1,4 @@
+#if LWS
 /// One connection of the library's, to one address, from the call that made it to its destruction.
 ///
 /// It is the library's user data: retained once when it is made, released once when the library says that it destroyed
@@ -45,3 +46,4 @@ final class Dial {
         self.connection = nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if LWS
 internal import LinkspanNetwork
 
 extension HTTPProxy {
@@ -7,3 +8,4 @@ extension HTTPProxy {
         return "\(self.credentials.map { "\($0)@" } ?? "")\(place):\(self.port)"
     }
 }
+#endif

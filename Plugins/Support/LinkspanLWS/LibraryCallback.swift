@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
@@ -65,3 +66,4 @@ private func takenCallback(
     }
     return 0
 }
+#endif

@@ -1,4 +1,6 @@
+#if LWS
 private import CLibwebsockets
+internal import LinkspanNetwork
 
 /// Log lines of libwebsockets itself: dropped, unless a loop was made with a handler for those of its thread.
 public enum LibraryLog {
@@ -11,6 +13,9 @@ public enum LibraryLog {
         /// Something worth knowing.
         case notice
     }
+
+    /// What a loop of whose lines somebody wants to hear carries with it.
+    struct Listener: Sendable { let hear: Handler }
 
     /// A receiver of lines, called on the loop's thread.
     ///
@@ -28,13 +33,13 @@ public enum LibraryLog {
     }
 
     private static func emit(_ level: CInt, _ line: UnsafePointer<CChar>?) {
-        guard let handler = LoopIdentity.current?.log, let line else { return }
+        guard let listener = LoopIdentity.current?.attachment as? Listener, let line else { return }
         var text = String(cString: line)
         if text.last?.isNewline == true { text.removeLast() }
         switch level {
-        case CInt(LLL_ERR): handler(.error, text)
-        case CInt(LLL_WARN): handler(.warning, text)
-        default: handler(.notice, text)
+        case CInt(LLL_ERR): listener.hear(.error, text)
+        case CInt(LLL_WARN): listener.hear(.warning, text)
+        default: listener.hear(.notice, text)
         }
     }
 
@@ -43,3 +48,4 @@ public enum LibraryLog {
         lws_set_log_level(levels) { LibraryLog.emit($0, $1) }
     }
 }
+#endif

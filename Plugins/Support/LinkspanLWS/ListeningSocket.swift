@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
@@ -92,3 +93,4 @@ final class ListeningSocket: Watched, ByteListener {
         return true
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
@@ -32,7 +33,7 @@ final class LoopCore {
     private var unread: [LoopStream] = []
     /// The owners of sockets that were closed in this turn, of which the poller may yet tell.
     private var departed: [Watched] = []
-    private var work = EventLoop.Mailbox.Work()
+    private var work = LoopMailbox.Work()
     /// Whether the loop is shutting down; no new connection is opened then.
     private(set) var isStopping = false
     private var armed: ContinuousClock.Instant?
@@ -50,7 +51,7 @@ final class LoopCore {
     private var flushing: [LoopStream] = []
 
     init?(loop: EventLoop) {
-        LibraryLog.prepare(isWanted: loop.identity.log != nil)
+        LibraryLog.prepare(isWanted: loop.thread.identity.attachment is LibraryLog.Listener)
         guard let poller = Poller() else { return nil }
         var decoys: [CInt] = [-1, -1]
         guard clws_decoy_open(&decoys) else {
@@ -70,7 +71,7 @@ final class LoopCore {
     }
 
     /// Returns when the loop is to stop, or has been of no use for long enough.
-    func run(_ mailbox: borrowing Lock<EventLoop.Mailbox>) {
+    func run(_ mailbox: borrowing Lock<LoopMailbox>) {
         var turns = 0
         while true {
             let isUsed = !self.streams.isEmpty || !self.listeners.isEmpty
@@ -146,7 +147,7 @@ final class LoopCore {
 
     func flushLater(_ stream: LoopStream) { self.unflushed.append(stream) }
 
-    private func performWork(_ mailbox: borrowing Lock<EventLoop.Mailbox>) {
+    private func performWork(_ mailbox: borrowing Lock<LoopMailbox>) {
         for job in self.work.jobs { job() }
         // Taken one by one, because each may cancel the next; no more than there were, because each may add another.
         if let (now, count) = self.work.timers {
@@ -254,3 +255,4 @@ extension LoopCore {
     /// The number of vhosts that are kept, for tests.
     var hostCount: Int { self.hosts.count }
 }
+#endif

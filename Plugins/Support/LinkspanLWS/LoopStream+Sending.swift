@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 // MARK: - Calls of its owner
@@ -93,3 +94,4 @@ extension LoopStream {
         return self.send(over: connection, of: dial)
     }
 }
+#endif

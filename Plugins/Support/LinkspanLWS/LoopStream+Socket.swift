@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
@@ -25,7 +26,7 @@ extension LoopStream {
         self.early = takeover.early
         guard self.use(socket) else { return }
         if takeover.answer.isInterim {
-            self.late = LateAnswer(isExchange: false)
+            self.late = AnswerReader(isExchange: false, interim: 1)
         } else {
             guard self.judge(takeover.answer) else { return }
         }
@@ -133,3 +134,4 @@ extension LoopStream {
         socket.close()
     }
 }
+#endif

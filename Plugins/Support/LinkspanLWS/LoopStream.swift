@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
@@ -17,7 +18,7 @@ final class LoopStream: Watched, ByteStream {
 
     let core: LoopCore
     let request: UpgradeRequest
-    var machine: StateMachine
+    var machine: StreamStateMachine
     /// The library's connection, while it has one.
     var dial: Dial?
     /// The connection on its way from the library.
@@ -43,7 +44,7 @@ final class LoopStream: Watched, ByteStream {
     var isPaused = false
     private var isChunked = false
     /// Reads the answer, when interim ones came before it.
-    var late: LateAnswer?
+    var late: AnswerReader?
     private var probe: (any ByteStream)?
     /// The look-up of the host's name, while it is under way.
     private var lookup: Resolver.Request?
@@ -54,7 +55,7 @@ final class LoopStream: Watched, ByteStream {
 
     init(_ request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
         self.request = request
-        self.machine = StateMachine(isExchange: request.isExchange)
+        self.machine = StreamStateMachine(isExchange: request.isExchange)
         self.handler = handler
         self.core = core
         self.peerAddress = nil
@@ -178,7 +179,7 @@ extension LoopStream {
         }
         clws_clear_timeout(connection)
         guard !answer.isInterim else {
-            self.late = LateAnswer(isExchange: self.request.isExchange)
+            self.late = AnswerReader(isExchange: self.request.isExchange, interim: 1)
             return true
         }
         return self.judge(answer)
@@ -263,7 +264,7 @@ extension LoopStream {
 // MARK: - Actions
 
 extension LoopStream {
-    func act(_ action: StateMachine.OnDial) {
+    func act(_ action: StreamStateMachine.OnDial) {
         switch action {
         case .dial(let address, let others):
             // As a job, because the library must not be entered again from within its own callbacks.
@@ -385,3 +386,4 @@ extension LoopStream {
         self.isChanceDue = false
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 
 /// The socket of an open stream with its TLS session, if it has one.
@@ -24,3 +25,4 @@ struct OpenSocket {
 
     func close() { clws_close(self.descriptor, self.tls) }
 }
+#endif

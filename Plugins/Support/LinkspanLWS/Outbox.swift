@@ -1,3 +1,4 @@
+#if LWS
 private import CLibwebsockets
 
 /// The bytes of a stream that wait to be sent.
@@ -94,3 +95,4 @@ struct Outbox {
         self.next = min(self.leaving.count, Self.headRoom)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 
 /// An object that owns a descriptor which the loop watches.
@@ -64,3 +65,4 @@ final class Poller {
         return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }
+#endif

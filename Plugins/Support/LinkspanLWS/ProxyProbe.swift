@@ -1,3 +1,4 @@
+#if LWS
 internal import LinkspanNetwork
 
 /// Asks a proxy once more that did not let a connection through, as a plain request whose answer can be read.
@@ -24,27 +25,8 @@ final class ProxyProbe: ByteStreamHandler {
     func drained() {}
 
     func closed(_ reason: ByteStreamError) {
-        switch reason.status {
-        case 407:
-            self.report(
-                ByteStreamError(.proxyUnauthorized, "the proxy does not accept name and password", status: 407))
-        case let status? where !(200...299).contains(status):
-            self.report(
-                ByteStreamError(
-                    .proxyRefused, "the proxy answered with status \(status)", status: status,
-                    retryAfter: reason.retryAfter))
-        default: self.report(ByteStreamError(.proxyRefused, "the proxy refused the connection"))
-        }
+        let error = reason.status.flatMap { ByteStreamError(proxyStatus: $0, retryAfter: reason.retryAfter) }
+        self.report(error ?? ByteStreamError(.proxyRefused, "the proxy refused the connection"))
     }
 }
-
-extension ByteStreamError {
-    /// The same, of an attempt in which it is the proxy that is looked up and reached.
-    var ofProxy: Self {
-        switch self.code {
-        case .nameNotResolved: Self(.proxyUnreachable, "the proxy's name has no address")
-        case .unreachable: Self(.proxyUnreachable, "no address of the proxy accepted the connection")
-        default: self
-        }
-    }
-}
+#endif

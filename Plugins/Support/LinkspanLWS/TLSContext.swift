@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
@@ -66,3 +67,4 @@ enum TLSContext {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
@@ -35,3 +36,4 @@ final class Takeover {
         return OpenSocket(self.taken.descriptor, tls: self.taken.tls)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
@@ -25,17 +26,6 @@ extension UpgradeAnswer {
         self.complete(cookies: Self.cookies(connection), length: header(.content_length))
     }
 
-    /// Adds what is derived from other fields.
-    mutating func complete(cookies: [String], length: String?) {
-        self.head.cookies = cookies
-        self.head.retryAfter = self.delay
-        self.head.hasBody = self.hasBody
-        self.head.length = length.map { text in
-            let isNumber = !text.isEmpty && text.utf8.allSatisfy { 0x30...0x39 ~= $0 }
-            return isNumber ? Int(text) ?? .max : .max
-        }
-    }
-
     private static let mostCookies = 64
 
     /// The values of `Set-Cookie`: a field each, because a value may have a comma (RFC 6265 section 3).
@@ -58,3 +48,4 @@ extension UpgradeAnswer {
         return cookies
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if LWS
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
@@ -36,3 +37,4 @@ final class VirtualHost {
     /// Gives back what the library leaves to us; called once, at the end of either.
     func freeContext() { SSL_CTX_free(self.tls) }
 }
+#endif

@@ -2,7 +2,7 @@
 ///
 /// It lives on its loop: its methods are called there, also from inside its handler, which none of them calls.
 public protocol ByteStream: AnyObject {
-    /// Has `fill` append bytes to what waits to be sent; it must not do anything else to the buffer.
+    /// Sends the bytes that `fill` appends to the buffer; it must not change the buffer in any other way.
     ///
     /// What a turn of the loop has written leaves together at its end.
     ///

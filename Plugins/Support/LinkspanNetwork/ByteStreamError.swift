@@ -1,4 +1,4 @@
-/// Why a byte stream ended or could not be opened.
+/// The error with which a byte stream ended or could not be opened.
 ///
 /// The message is fit for a log: it never holds a query, a header's value or any other part of a request that may be
 /// secret.

@@ -24,7 +24,7 @@ public final class HTTPExchange {
         }
     }
 
-    /// Hears the outcome, once, on the loop.
+    /// A closure that gets the outcome, once, on the loop.
     public typealias Completion = (Result<Answer, ByteStreamError>) -> Void
 
     private let stream: any ByteStream

@@ -7,6 +7,8 @@ public protocol NetworkConfiguration {
     var tls: TLSPolicy { get set }
     /// The HTTP proxy; nil for none.
     var proxy: HTTPProxy? { get set }
+    /// The library that carries bytes.
+    var network: NetworkBackEnd { get set }
     /// Whether and how messages are compressed; nil for not at all.
     var compression: WebSocketCompression? { get set }
     /// The event that shows renewed credentials to the server; nil for none.
@@ -29,6 +31,7 @@ extension NetworkConfiguration {
             PluginOption(
                 "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                 "The largest size of a received message, in bytes."),
+            NetworkBackEnd.option,
         ] + TLSPolicy.options + HTTPProxy.options
     }
 
@@ -38,6 +41,10 @@ extension NetworkConfiguration {
     public mutating func take(_ values: OptionValues) throws(LinkspanError) {
         self.tls = try TLSPolicy(values)
         self.proxy = try HTTPProxy.make(values)
+        if let network: NetworkBackEnd = values["network"] {
+            if let absence = network.absence { throw LinkspanError(.invalidConfiguration, absence) }
+            self.network = network
+        }
         if values["compression"] == true { self.compression = .init() }
         self.renewalEvent = values["renewalEvent"] as String?
         if let bytes: Int = values["maximumMessageBytes"] { self.maximumMessageBytes = bytes }
@@ -47,6 +54,7 @@ extension NetworkConfiguration {
     public func described(with others: [String: String]) -> [String: String] {
         let settings = [
             "tls": self.tls.description,
+            "network": self.network.rawValue,
             "proxy": self.proxy?.description ?? "none",
             "compression": self.compression?.description ?? "none",
             "renewalEvent": self.renewalEvent ?? "none",

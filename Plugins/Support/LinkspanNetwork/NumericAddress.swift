@@ -1,6 +1,6 @@
 private import CLinkspanRuntime
 
-/// Tells addresses in numbers from names.
+/// Recognition of numeric addresses.
 public enum NumericAddress {
     /// Whether a text is an IPv4 address.
     public static func isIPv4(_ text: String) -> Bool {

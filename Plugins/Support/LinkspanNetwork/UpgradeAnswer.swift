@@ -44,6 +44,17 @@ public struct UpgradeAnswer: Sendable {
         return .seconds(min(Int(text) ?? .max, 86_400))
     }
 
+    /// Adds what is derived from other fields.
+    package mutating func complete(cookies: [String], length: String?) {
+        self.head.cookies = cookies
+        self.head.retryAfter = self.delay
+        self.head.hasBody = self.hasBody
+        self.head.length = length.map { text in
+            let isNumber = !text.isEmpty && text.utf8.allSatisfy { 0x30...0x39 ~= $0 }
+            return isNumber ? Int(text) ?? .max : .max
+        }
+    }
+
     /// Scheme and host of a URL; the rest may be secret, and so may a user part.
     private static func origin(of url: String) -> String? {
         guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return nil }

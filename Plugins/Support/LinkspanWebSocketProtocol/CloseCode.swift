@@ -1,4 +1,4 @@
-/// Why a connection is closed (RFC 6455 section 7.4 and its IANA registry).
+/// The reason a connection is closed, as a code (RFC 6455 section 7.4 and its IANA registry).
 public struct CloseCode: RawRepresentable, Sendable, Hashable {
     /// The number in a Close frame.
     public var rawValue: UInt16

@@ -16,7 +16,7 @@ public struct InMemoryTransport: Transport {
     /// Makes a transport to `hub`.
     public init(hub: InMemoryHub) { self.hub = hub }
 
-    /// Which hub it is.
+    /// The identity of the hub.
     public var options: [String: String] {
         ["hub": String(UInt(bitPattern: ObjectIdentifier(self.hub)), radix: 16)]
     }

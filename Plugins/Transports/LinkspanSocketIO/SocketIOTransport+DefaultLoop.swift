@@ -1,4 +1,5 @@
-private import LinkspanLWS
+private import LinkspanBackEnds
+internal import LinkspanNetwork
 
 extension SocketIOTransport {
     /// Makes a transport whose sockets run on the loop that the process shares.
@@ -7,11 +8,17 @@ extension SocketIOTransport {
     ///
     /// - Parameter configuration: how it behaves.
     public init(_ configuration: Configuration = .init()) {
-        self.init(configuration, engines: .shared)
+        self.init(configuration, engines: .shared(configuration.network))
     }
 }
 
 extension SocketIOEngines {
+    private static let shared = NetworkBackEnd.builtIn.reduce(into: [:]) { engines, network in
+        engines[network] = SocketIOEngines(loop: network.sharedLoop)
+    }
+
     /// Those of the loop that the process shares.
-    static let shared = SocketIOEngines(loop: EventLoop.shared)
+    static func shared(_ network: NetworkBackEnd) -> SocketIOEngines {
+        Self.shared[network] ?? SocketIOEngines(loop: network.sharedLoop)
+    }
 }

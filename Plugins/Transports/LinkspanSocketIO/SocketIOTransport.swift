@@ -71,12 +71,12 @@ extension SocketIOTransport {
     public struct Configuration: Sendable, Hashable, NetworkConfiguration {
         /// The path of the Engine.IO endpoint on the server.
         ///
-        /// Default `/socket.io/`. It ends with a slash, which is added where there is none, as the reference does. Connections
-        /// to one URL with different paths are two connections.
+        /// Default `/socket.io/`. It ends with a slash, which is added where there is none, as the reference does.
+        /// Connections to one URL with different paths are two connections.
         public var path = "/socket.io/" {
             didSet { if !self.path.hasSuffix("/") { self.path += "/" } }
         }
-        /// Which servers it speaks to.
+        /// The version of the protocol.
         ///
         /// Default ``Version/v4``.
         public var `protocol` = Version.v4
@@ -88,8 +88,8 @@ extension SocketIOTransport {
             set { self.compared = newValue.map(ComparedCodec.init) }
         }
         private var compared: ComparedCodec?
-        /// The event by which renewed credentials are shown to the server while the link is open: its argument is their auth
-        /// payload.
+        /// The event by which renewed credentials are shown to the server while the link is open: its argument is their
+        /// auth payload.
         ///
         /// Default nil: they are for the next link.
         public var renewalEvent: String?
@@ -105,6 +105,10 @@ extension SocketIOTransport {
         ///
         /// Default nil: none.
         public var proxy: HTTPProxy?
+        /// The library that carries bytes; of no account for a transport that is given a loop.
+        ///
+        /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
+        public var network = NetworkBackEnd.standard
         /// Whether namespaces of one server share a socket.
         ///
         /// Default true.

@@ -38,7 +38,11 @@ extension WebSocketTransport {
         ///
         /// Default nil: none.
         public var proxy: HTTPProxy?
-        /// When a silent server is pinged.
+        /// The library that carries bytes; ignored by a transport that is given a loop.
+        ///
+        /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.
+        public var network = NetworkBackEnd.standard
+        /// The rule for pinging a silent server.
         ///
         /// Default: every 15 s, 10 s to answer. Nil for never.
         public var keepAlive: KeepAlive? = .init()
@@ -67,7 +71,7 @@ extension WebSocketTransport {
 }
 
 extension WebSocketTransport {
-    /// When a silent server is pinged, and how long it may take to answer.
+    /// The interval of pings and the time limit for their answers.
     public typealias KeepAlive = WebSocketRequest.KeepAlive
 
     /// The close code and reason that the server gets when this side closes (RFC 6455 section 7.4).

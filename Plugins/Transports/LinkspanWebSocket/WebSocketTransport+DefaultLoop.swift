@@ -1,10 +1,10 @@
-private import LinkspanLWS
+private import LinkspanBackEnds
 
 extension WebSocketTransport {
     /// Makes a transport whose sockets run on the loop that the process shares.
     ///
     /// - Parameter configuration: how it behaves.
     public init(_ configuration: Configuration = .init()) {
-        self.init(configuration, loop: EventLoop.shared)
+        self.init(configuration, loop: configuration.network.sharedLoop)
     }
 }

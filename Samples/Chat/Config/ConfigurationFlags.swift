@@ -10,12 +10,15 @@ struct ConfigurationFlags: ParsableArguments {
     @Option(help: "The endpoint. Overrides the configuration.")
     var url: String?
 
+    @OptionGroup var network: NetworkFlag
+
     @Option(help: "A configuration file, YAML or JSON.")
     var config: String?
 
     /// The configuration that a visit with these flags would have.
     var configuration: ChatConfiguration {
-        ChatConfiguration(file: self.config, transport: self.transport, url: self.url)
+        ChatConfiguration(
+            file: self.config, transport: self.transport, url: self.url, network: self.network.network)
     }
 
     /// The loader of somebody who never enters.

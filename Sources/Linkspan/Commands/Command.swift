@@ -29,11 +29,11 @@ public struct Command: Sendable {
 
     /// The progress of a command towards its outcome.
     public enum Stage: Sendable, Hashable {
-        /// It waits and has not been sent.
+        /// Waiting; it has not been sent.
         case waiting
-        /// It was sent over a lost link and waits to be sent again.
+        /// Sent over a lost link; it waits to be sent again.
         case interrupted
-        /// It was sent, and its reply is awaited.
+        /// Sent; its reply is awaited.
         case underWay
     }
 
@@ -301,7 +301,7 @@ extension Command {
     /// locks.
     public func finish(_ outcome: Result<Payload, LinkspanError>) { self.completion?(outcome) }
 
-    /// Tells the caller that a delivery is accepted.
+    /// Reports to the caller that a delivery is accepted.
     ///
     /// For implementations of ``ManagedConnection``: call it at most once, before ``finish(_:)``, outside all locks.
     public func accept(_ receipt: DeliveryReceipt) { self.box?.rest.accepted?(receipt) }

@@ -118,7 +118,7 @@ extension DeliveryStore {
 public struct StoredDelivery: Sendable {
     /// The idempotency key, here and at the server; unique within its account.
     public var key: String
-    /// Whose it is.
+    /// The account that the delivery belongs to.
     public var account: String?
     /// The ordering key: deliveries that share it arrive in order.
     public var orderingKey: String

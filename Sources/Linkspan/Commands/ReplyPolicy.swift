@@ -1,4 +1,4 @@
-/// Tells from a server's reply whether it has taken a delivery.
+/// A policy that reads from a server's reply whether it has accepted a delivery.
 ///
 /// The meaning of replies is the server's own, so the app reads them:
 ///
@@ -43,6 +43,6 @@ public struct ReplyPolicy: Sendable, Hashable {
 }
 
 extension ReplyPolicy: CustomStringConvertible {
-    /// Which policy it is.
+    /// A name that distinguishes the policy from others in the process.
     public var description: String { "function (\(self.instance))" }
 }

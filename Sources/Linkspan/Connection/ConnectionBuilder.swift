@@ -33,7 +33,7 @@ public struct ConnectionBuilder: Sendable {
             self.transport = transport
         }
 
-        /// Says where credentials come from.
+        /// Sets the source of the credentials.
         ///
         /// Without this step the connection has no credentials.
         public func credentials(_ source: CredentialSource) -> Self {
@@ -42,7 +42,7 @@ public struct ConnectionBuilder: Sendable {
             return next
         }
 
-        /// Has the first link resume the session of a former process, if the server still can.
+        /// Resumes the session of a former process with the first link, if the server still can.
         ///
         /// ```swift
         /// let kept = connection.status.resumption?.exposed  // before the process ends

@@ -23,7 +23,7 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default nil: in memory alone.
     public var store: (any DeliveryStore)?
-    /// When to try again.
+    /// The policy that decides about further attempts and their delays.
     ///
     /// Default ``RetryPolicy/standard``.
     public var retry = RetryPolicy.standard

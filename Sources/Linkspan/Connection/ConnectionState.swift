@@ -37,13 +37,13 @@ public struct StateChange: Sendable {
     public var from: ConnectionState
     /// The state since.
     public var to: ConnectionState
-    /// Why.
+    /// The reason for the change.
     public var reason: Reason
     /// Attempts since the connection was last up.
     public var attempt: Int
-    /// When it happened.
+    /// The time of the change.
     public var time: ContinuousClock.Instant
-    /// When the next attempt is due, for a change to `reconnecting`.
+    /// The time of the next attempt, for a change to `reconnecting`.
     public var nextAttempt: ContinuousClock.Instant?
     /// Whether messages may be missing, for a change to `connected` that is not the first.
     public var continuity: Continuity?
@@ -63,7 +63,7 @@ public struct StateChange: Sendable {
         self.continuity = continuity
     }
 
-    /// Why a state changed.
+    /// The reason for a change of state.
     public enum Reason: Sendable {
         /// The app disconnected it.
         case requested

@@ -1,8 +1,8 @@
-/// Why credentials are wanted.
+/// A request for credentials, with its reason.
 public struct CredentialRequest: Sendable, Hashable {
     /// The configured endpoint of the connection that asks, or of the first that asks when several do.
     public var url: ConnectionURL
-    /// Why now.
+    /// The reason for the request.
     public var reason: Reason
 
     /// Makes a request.
@@ -11,7 +11,7 @@ public struct CredentialRequest: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Why credentials are wanted.
+    /// A request for credentials, with its reason.
     public enum Reason: Sendable, Hashable {
         /// The first attempt of a connection.
         case first

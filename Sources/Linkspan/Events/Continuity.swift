@@ -10,7 +10,7 @@ public enum Continuity: Sendable, Hashable {
     /// Messages are missing here, or may be.
     case gap(Reason)
 
-    /// Why messages may be missing.
+    /// The reason messages may be missing.
     public enum Reason: Sendable, Hashable {
         /// The connection is back with a new session: messages that the server sent meanwhile are lost.
         case reconnected

@@ -28,7 +28,7 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
     /// Nil when marks are left out.
     var mark: (@Sendable (Continuity) -> Element)?
 
-    /// Why the stream ended, when it did so because it was full (``StreamOverflow/end``): code `bufferFull`.
+    /// The error of a stream that ended because it was full (``StreamOverflow/end``): code `bufferFull`.
     public var error: LinkspanError? { self.queue.error }
 
     /// Makes an iterator.

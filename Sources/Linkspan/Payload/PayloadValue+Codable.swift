@@ -13,11 +13,11 @@ extension PayloadValue: Codable {
         do throws(LinkspanError) {
             payload = try Payload(checking: Array(json.utf8)[...])
         } catch {
-            throw LinkspanError(.encodingFailed, "the text is not JSON that can be sent", cause: error)
+            throw LinkspanError(.encodingFailed, "the text is not valid JSON", cause: error)
         }
         let values = payload.values
         guard values.count == 1 else {
-            throw LinkspanError(.encodingFailed, "the text holds \(values.count) JSON values and not one")
+            throw LinkspanError(.encodingFailed, "the text has \(values.count) JSON values instead of one")
         }
         self = values[0]
     }

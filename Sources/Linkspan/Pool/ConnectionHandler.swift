@@ -156,7 +156,7 @@ public final class ConnectionHandler: Connection {
         return registered
     }
 
-    /// Hears of changes until the subscription or the handler ends.
+    /// Calls a closure with each change of the status, until the subscription or the handler ends.
     public func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription {
         guard self.isHeld else {
             let ended = Subscription {}

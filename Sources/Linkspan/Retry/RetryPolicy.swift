@@ -78,7 +78,7 @@ public struct RetryPolicy: Sendable, CustomStringConvertible {
 
 /// The facts from which a ``RetryPolicy`` decides.
 public struct RetryQuestion: Sendable {
-    /// Why the link ended or could not be opened.
+    /// The error with which the link ended or could not be opened.
     public var error: LinkspanError
     /// Failures in a row since the connection was last healthy, this one included; from 1.
     public var failures: Int

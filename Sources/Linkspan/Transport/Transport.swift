@@ -176,7 +176,7 @@ extension Link {
 
 /// The result of giving a message to a link.
 public enum SendAcceptance: Sendable, Equatable {
-    /// It will be sent, unless the link is lost first.
+    /// Accepted: it will be sent, unless the link is lost first.
     case accepted
     /// Like `accepted`, but the link is full: send no more until ``LinkEvent/writable``.
     case acceptedAndFull

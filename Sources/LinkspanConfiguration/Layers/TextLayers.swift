@@ -6,10 +6,15 @@ struct TextLayers: Sendable {
     let schema: Schema
     let spelling: Spelling
 
+    /// The variable that chooses traits of the package when it is built; programs that are run by the same command
+    /// have it in their environment.
+    private static let traits = "LINKSPAN_TRAITS"
+
     /// Variables that begin with `LINKSPAN_`; each must be known.
     func environment(_ variables: [String: String]) -> Layer {
         var layer = Layer()
-        for (name, value) in variables.sorted(by: { $0.key < $1.key }) where name.hasPrefix("LINKSPAN_") {
+        for (name, value) in variables.sorted(by: { $0.key < $1.key })
+        where name.hasPrefix("LINKSPAN_") && name != Self.traits {
             guard let path = self.spelling.variables[name] else {
                 layer.problems.append(self.unknown("environment variable", name, among: self.spelling.variables))
                 continue

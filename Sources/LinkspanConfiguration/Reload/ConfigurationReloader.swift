@@ -17,11 +17,11 @@ public import LinkspanRuntime
 public actor ConfigurationReloader {
     /// The result of a change.
     public enum Outcome: Sendable {
-        /// It runs; the difference is empty when it means the same as before.
+        /// Applied; the difference is empty when the meaning is the same as before.
         case applied(PlanDifference)
-        /// It has mistakes, and nothing was changed.
+        /// Rejected for its mistakes; nothing was changed.
         case rejected(ConfigurationError)
-        /// It could not be put into effect, and was taken back.
+        /// Failed while it was applied, and rolled back.
         case failed(LinkspanError)
     }
 

@@ -6,7 +6,7 @@ public struct Stamped<Event: Sendable>: Sendable {
     /// The place in the order of the registry; a service sees numbers that only rise.
     public var seq: UInt64
 
-    /// When it happened.
+    /// The time of the event.
     public var time: ContinuousClock.Instant
 
     /// The number of the event that led to this one, if known.

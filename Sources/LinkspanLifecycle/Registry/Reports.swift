@@ -15,15 +15,15 @@ public struct StartReport: Sendable, Hashable {
 public struct ShutdownReport: Sendable, Hashable {
     /// The fate of one service.
     public enum Fate: Sendable, Hashable {
-        /// It stopped.
+        /// Stopped.
         case stopped
-        /// It stopped, but threw on the way, with this text.
+        /// Stopped with an error, described by this text.
         case failed(String)
         /// These steps did not return in time; they may still be going on.
         case abandoned(during: [LifecycleStep])
-        /// It had never been started.
+        /// Never started.
         case notStarted
-        /// It had been skipped, because of the service of this path.
+        /// Skipped, because of the service of this path.
         case skipped(because: String)
     }
 

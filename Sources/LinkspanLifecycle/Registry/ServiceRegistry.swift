@@ -83,7 +83,7 @@ extension ServiceRegistry {
         try await self.core.home.start()
     }
 
-    /// Lets all services flush, then stops them in the reverse order of start; returns within `budget`.
+    /// Quiesces all services, then stops them in the reverse order of start; returns within `budget`.
     ///
     /// Cancelling the task changes nothing about it. A second call joins the first or returns its report.
     @discardableResult

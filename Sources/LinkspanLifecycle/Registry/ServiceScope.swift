@@ -3,7 +3,7 @@ public struct ServiceScope: Sendable {
     /// The path of the service, from the outermost registry.
     public let path: String
 
-    /// When the registry stops waiting for this call; `nil` if it does not wait.
+    /// The time at which the registry stops waiting for this call; `nil` if it does not wait.
     public let deadline: ContinuousClock.Instant?
 
     let id: ServiceID

@@ -7,15 +7,15 @@ public struct MessageEvent: Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
         /// The transport took it.
         case sent
-        /// It came from the server.
+        /// Received from the server.
         case received
         /// The server confirmed it.
         case acknowledged(roundTrip: Duration)
         /// Its answer did not come within `limit`.
         case timedOut(limit: Duration)
-        /// It waited too long to be worth sending.
+        /// Expired before it could be sent.
         case expired
-        /// It was dropped; the text names the rule.
+        /// Dropped; the text names the rule.
         case dropped(reason: String)
     }
 

@@ -1,3 +1,5 @@
+internal import LinkspanNetwork
+
 /// What the command line asks for.
 struct Options: Sendable {
     /// What is wrong with the command line.
@@ -14,12 +16,16 @@ struct Options: Sendable {
     /// The name under which the results are reported.
     var agent = "linkspan"
 
+    /// The library that carries bytes.
+    var network = NetworkBackEnd.standard
+
     init(_ arguments: [String]) throws {
         var arguments = arguments[...]
         while let argument = arguments.popFirst() {
             switch argument {
             case "--ca": self.authority = try Self.value(of: argument, &arguments)
             case "--agent": self.agent = try Self.value(of: argument, &arguments)
+            case "--network": self.network = NetworkBackEnd(rawValue: try Self.value(of: argument, &arguments))
             case "--parallel": self.parallel = try Self.number(Self.value(of: argument, &arguments))
             default: try self.setServer(argument)
             }

@@ -1,4 +1,4 @@
-internal import LinkspanLWS
+internal import LinkspanBackEnds
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanWebSocketProtocol
@@ -6,7 +6,7 @@ internal import LinkspanWebSocketProtocol
 /// Runs every case that the server has.
 struct Runner: Sendable {
     let options: Options
-    let loop: EventLoop
+    let loop: any NetworkLoop
 
     /// Runs the cases, some at a time.
     ///
@@ -73,12 +73,12 @@ final class Conversation: WebSocketChannelHandler, Sendable {
     private static let deadline = Duration.seconds(480)
 
     private let echoes: Bool
-    private let loop: EventLoop
+    private let loop: any NetworkLoop
     private let channel: Confined<WebSocketChannel?>
     private let lastText = Lock<String?>(nil)
     private let waiter: Confined<CheckedContinuation<WebSocketEnd, Never>?>
 
-    init(echoes: Bool, on loop: EventLoop) {
+    init(echoes: Bool, on loop: any NetworkLoop) {
         self.echoes = echoes
         self.loop = loop
         self.channel = Confined(nil, to: loop)

@@ -1,6 +1,5 @@
 internal import EventJournal
 internal import Linkspan
-internal import LinkspanLWS
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import Testing

@@ -6,6 +6,7 @@ internal import LinkspanMessaging
 internal import LinkspanLogging
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
+internal import LinkspanNetwork
 internal import Testing
 
 extension Interop {

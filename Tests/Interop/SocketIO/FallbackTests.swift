@@ -11,7 +11,7 @@ extension Interop {
             _ body: @Sendable (Client, Bench, PythonServer) async throws -> Void
         ) async throws {
             try await withServer(.aiohttp, arguments) { server in
-                try await Wire.$current.withValue(Wire(carriers: carriers)) {
+                try await Wire.$current.withValue(Wire(carriers: carriers, network: Wire.current.network)) {
                     try await Bench.use { bench in
                         try await body(try await bench.socketIO(server), bench, server)
                     }

@@ -1,23 +1,25 @@
+internal import LinkspanBackEnds
 internal import Foundation
-internal import LinkspanLWS
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import Testing
 
-/// How a test reaches its server: what carries the packets, and whether through TLS.
-///
-/// Whatever else is to be varied, such as the back end of the byte streams, becomes a property here and a dimension of
-/// ``WireTrait``.
+/// How a test reaches its server: what carries the packets, whether through TLS, and over which back end of byte streams.
 struct Wire: Sendable, Hashable, CustomStringConvertible {
     /// The wire of the test that is running.
     @TaskLocal static var current = Wire()
 
     var carriers = SocketIOTransport.Carriers.webSocket
     var isSecure = false
+    /// The library under everything on the client's side.
+    var network = NetworkBackEnd.standard
 
-    /// The name by which `LINKSPAN_WIRES` asks for it, such as `polling+tls`.
-    var description: String { self.carriers.rawValue + (self.isSecure ? "+tls" : "") }
+    /// The name by which `LINKSPAN_WIRES` asks for it, such as `polling+tls` or, over SwiftNIO, `polling+tls+nio`.
+    var description: String {
+        let name = self.carriers.rawValue + (self.isSecure ? "+tls" : "")
+        return self.network == .standard ? name : "\(name)+\(self.network)"
+    }
 
     /// What may carry a link, by the names that it tells.
     var carrierNames: Set<String> {
@@ -30,13 +32,14 @@ struct Wire: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The loop that everything of a test lives on.
-    func makeLoop() -> any NetworkLoop { EventLoop(name: "interop") }
+    func makeLoop() -> any NetworkLoop { self.network.makeLoop(name: "interop") }
 }
 
 /// Runs a suite's tests over several wires.
 ///
 /// Each case of a test is run over each carrier, every second time through TLS, and the next case and the next test begin
-/// the other way round: so each case meets each value of both, and a suite of two tests or more meets each wire. With
+/// the other way round: so each case meets each value of both, and a suite of two tests or more meets each wire. Back ends
+/// change after every second turn, so that each meets the others in time. With
 /// `LINKSPAN_WIRES=all` each test is run over every wire, with the name of a wire over that alone.
 ///
 /// An error that is thrown says which wire it was; a recorded issue does not, so the wire is printed before its run.
@@ -72,14 +75,20 @@ struct WireTrait: SuiteTrait, TestTrait, TestScoping {
 
     /// The wires of the next case of a test.
     private func wires(for test: Test) -> [Wire] {
-        let all = self.carriers.flatMap { carriers in self.securities.map { Wire(carriers: carriers, isSecure: $0) } }
+        let networks = NetworkBackEnd.builtIn
+        let all = self.carriers.flatMap { carriers in
+            self.securities.flatMap { isSecure in
+                networks.map { Wire(carriers: carriers, isSecure: isSecure, network: $0) }
+            }
+        }
         let turn = self.turn.next(of: test.id)
         switch Self.wanted {
         case nil where !self.isComplete:
             return (0..<max(self.carriers.count, self.securities.count)).map { index in
                 Wire(
                     carriers: self.carriers[index % self.carriers.count],
-                    isSecure: self.securities[(index + turn) % self.securities.count])
+                    isSecure: self.securities[(index + turn) % self.securities.count],
+                    network: networks[(index + turn / self.securities.count) % networks.count])
             }
         case nil, "all": return all
         case let name?: return all.filter { $0.description == name }

@@ -1,20 +1,23 @@
 internal import Linkspan
 internal import LinkspanDevServer
 internal import LinkspanInMemory
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import LinkspanWebSocket
+internal import TestedBackEnds
 internal import Testing
 
 /// A server, and a loop for its clients, for as long as a test takes.
 final class Bench: Sendable {
     let hub: InMemoryHub
     let server: DevServer
-    let loop = EventLoop(name: "clients")
+    let loop = makeLoop(name: "clients")
     private let managers = Lock<[ConnectionManager]>([])
 
     private init(_ hub: InMemoryHub, _ configuration: DevServer.Configuration) {
+        var configuration = configuration
+        configuration.network = .current
         self.hub = hub
         self.server = DevServer(hub: hub, namespaces: ["/second": hub], configuration: configuration)
     }

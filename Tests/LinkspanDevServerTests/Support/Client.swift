@@ -1,7 +1,8 @@
 internal import EventJournal
 internal import Linkspan
-internal import LinkspanLWS
+internal import LinkspanNetwork
 internal import LinkspanRuntime
+internal import TestedBackEnds
 internal import Testing
 
 /// A connection, and everything that has happened on it.
@@ -10,7 +11,8 @@ final class Client: Sendable {
     let states = Journal<StateChange>("state changes")
     let messages = Journal<Message>("messages")
 
-    init(_ configuration: ConnectionConfiguration, by manager: ConnectionManager, on loop: EventLoop) async throws {
+    init(_ configuration: ConnectionConfiguration, by manager: ConnectionManager, on loop: any NetworkLoop) async throws
+    {
         let (states, messages) = (self.states, self.messages)
         // On the loop's thread nothing can happen to the connection before the journals listen.
         let handler = Lock<Result<ConnectionHandler, any Error>?>(nil)

@@ -6,6 +6,7 @@ internal import Glibc
 internal import Musl
 #endif
 
+internal import LinkspanNetwork
 internal import Testing
 
 /// A TCP connection of which each byte is the test's own; reads give up after 30 seconds.

@@ -13,7 +13,7 @@ struct ConnectionBuilderTests {
     }
 
     @Test
-    func `a scheme that the transport does not carry is refused, and the ones it carries are named`() {
+    func `an unsupported scheme is refused, with the supported ones`() {
         let error = #expect(throws: LinkspanError.self) {
             try ConnectionBuilder("https://server").transport(self.transport).build()
         }

@@ -34,7 +34,7 @@ public struct ClientCertificate: Sendable, Hashable {
 }
 
 extension ClientCertificate: CustomStringConvertible {
-    /// Which certificate it is, and nothing of the key but its file's name.
+    /// A description of the certificate, with no more of the key than its file's name.
     public var description: String {
         let key =
             switch self.key {

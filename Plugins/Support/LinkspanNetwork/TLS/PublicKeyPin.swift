@@ -39,8 +39,9 @@ extension PublicKeyPin {
 }
 
 extension PublicKeyPin: CustomStringConvertible, CustomReflectable {
-    /// Which pin it is among those of this process, without telling it: logs are read by more people than may know
-    /// which keys an app trusts.
+    /// A number that distinguishes the pin within this process, without its digest.
+    ///
+    /// Logs are read by more people than may know which keys an app trusts.
     public var description: String { "pin <\(String(UInt(bitPattern: self.digest.hashValue), radix: 16))>" }
 
     /// The same as ``description``, for dumps.

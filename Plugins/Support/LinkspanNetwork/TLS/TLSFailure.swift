@@ -1,7 +1,7 @@
 public import Linkspan
 
-/// Why TLS did not come about: the cause of a ``/Linkspan/LinkspanError`` with code `tlsFailed`, and of one with code
-/// `connectionLost` when the network cut the handshake off.
+/// The reason TLS was not established: the cause of a ``/Linkspan/LinkspanError`` with code `tlsFailed`, and of one
+/// with code `connectionLost` when the network cut the handshake off.
 ///
 /// Nothing of the request was sent, except with ``clientCertificateRefused``: in TLS 1.3 the server looks at this
 /// side's certificate after this side has looked at the server's, and the request may be on its way. More reasons may

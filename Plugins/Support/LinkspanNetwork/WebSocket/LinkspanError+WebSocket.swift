@@ -2,7 +2,7 @@ public import Linkspan
 internal import LinkspanWebSocketProtocol
 
 extension LinkspanError {
-    /// Says in the SDK's terms how a channel ended.
+    /// Makes the error for the end of a channel.
     public init(_ end: WebSocketEnd) {
         switch end {
         case .stream(let error):

@@ -8,9 +8,9 @@ public import LinkspanWebSocketProtocol
 public final class WebSocketChannel {
     /// The result of sending a message.
     public enum SendResult: Sendable, Hashable {
-        /// It is in the buffer.
+        /// Buffered.
         case sent
-        /// It is in the buffer, and the buffer is above its mark: wait for ``WebSocketChannelHandler/drained()``.
+        /// Buffered above the mark: wait for ``WebSocketChannelHandler/drained()``.
         case full
         /// The channel is not open; nothing was taken.
         case notOpen
@@ -47,7 +47,7 @@ public final class WebSocketChannel {
     private var isTold = false
     private var deadline: (any ScheduledWork)?
     private var keepAlive: (any ScheduledWork)?
-    /// When anything arrived the last time, be it a part of a message.
+    /// The time of the latest arrival, parts of messages included.
     public private(set) var lastHeard: ContinuousClock.Instant?
     /// Whether anything has arrived since the last ping.
     private var isAlive = true

@@ -10,7 +10,7 @@ public struct WebSocketRequest: Sendable {
     public var limits: WebSocketLimits
     /// The compression to offer; nil for none.
     public var compression: WebSocketCompression?
-    /// When to ping a silent server; nil to leave that to a protocol above.
+    /// The rule for pinging a silent server; nil to leave that to a protocol above.
     public var keepAlive: KeepAlive?
     /// The number of unsent bytes above which the channel reports that it is full.
     public var highWaterMark: Int
@@ -40,7 +40,7 @@ public struct WebSocketRequest: Sendable {
         self.closeDeadline = closeDeadline
     }
 
-    /// When a silent server is pinged, and how long it may take to answer.
+    /// The interval of pings and the time limit for their answers.
     public struct KeepAlive: Sendable, Hashable {
         /// The interval between pings.
         ///

@@ -1,0 +1,238 @@
+#if NIO
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+internal import NIOTLS
+
+/// One connection to one address, as the handler at the upper end of SwiftNIO's channel.
+///
+/// It brings the proxy and TLS about, and hands everything else to its stream.
+final class Connection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// One read, one event: who pauses reading within it is sent no more of what has come.
+    static let readsInARow: UInt = 1
+    static let readAllocator = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 64 * 1024)
+    /// SwiftNIO's own limit for TCP; beyond any deadline of ours.
+    private static let connectTimeout = TimeAmount.seconds(120)
+
+    /// What the connection waits for, or carries.
+    private enum Stage {
+        case connecting
+        /// The proxy's answer, which this reads.
+        case proxy(AnswerReader)
+        case tls
+        /// The stream's own bytes.
+        case stream
+    }
+
+    /// Nil once the connection is of no more use to it.
+    private var stream: NIOStream?
+    private var stage: Stage
+    private var channel: (any Channel)?
+    /// Closes the channel below TLS, which would wait for the peer's farewell.
+    private let ground = Ground()
+
+    init(_ stream: NIOStream, isAccepted: Bool = false) {
+        self.stream = stream
+        self.stage = isAccepted ? .stream : .connecting
+    }
+
+    /// What the opening waits for.
+    func openingStage(_ peer: OpeningStage.Peer) -> OpeningStage {
+        switch self.stage {
+        case .connecting: .connecting(peer)
+        case .proxy: .proxy
+        case .tls, .stream: .tls
+        }
+    }
+
+    /// Whether TCP is there.
+    var isConnected: Bool { if case .connecting = self.stage { false } else { true } }
+
+    /// Whether the stream's bytes may be sent.
+    var isReady: Bool {
+        guard case .stream = self.stage, let channel = self.channel else { return false }
+        return channel.isActive
+    }
+
+    /// Dials.
+    func connect(to address: SocketAddress, on core: NIOLoopCore) {
+        let this = Confined(self, to: core.loop)
+        ClientBootstrap(group: core.eventLoop)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelOption(.maxMessagesPerRead, value: Self.readsInARow)
+            .channelOption(.recvAllocator, value: Self.readAllocator)
+            .connectTimeout(Self.connectTimeout)
+            .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { try this.value.take(channel) } }
+            .connect(to: address).assumeIsolated().whenComplete { result in
+                core.enter {
+                    if case .failure = result { self.fail(.connect) } else { self.connected() }
+                }
+            }
+    }
+
+    /// Becomes the handler of a channel.
+    func take(_ channel: any Channel) throws {
+        guard self.stream != nil else { throw ChannelError.ioOnClosedChannel }
+        self.channel = channel
+        try channel.pipeline.syncOperations.addHandlers([self.ground, self])
+    }
+
+    /// Ends the connection at once; its last events are ignored.
+    func close() {
+        self.stream = nil
+        let channel = self.channel.take()
+        guard !self.ground.close() else { return }
+        channel?.close(promise: nil)
+    }
+
+    /// Sends bytes; tells when the system has taken them.
+    func write(_ bytes: ByteBuffer, _ completion: ((Bool) -> Void)? = nil) {
+        guard let channel = self.channel else { return }
+        guard let completion else { return channel.writeAndFlush(bytes, promise: nil) }
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { result in
+            if case .success = result { completion(true) } else { completion(false) }
+        }
+        channel.writeAndFlush(bytes, promise: promise)
+    }
+
+    var allocator: ByteBufferAllocator { self.channel?.allocator ?? ByteBufferAllocator() }
+
+    /// Says that nothing more is sent.
+    func halfClose() { self.channel?.close(mode: .output, promise: nil) }
+
+    func setReading(_ isReading: Bool) {
+        // A channel that has gone meanwhile has nothing to set.
+        try? self.channel?.syncOptions?.setOption(.autoRead, value: isReading)
+    }
+
+    // MARK: Opening
+
+    private func connected() {
+        guard let stream = self.stream else { return }
+        guard let proxy = stream.request.proxy else { return self.secure() }
+        self.stage = .proxy(AnswerReader(isExchange: false))
+        self.write(ByteBuffer(bytes: stream.request.connectHead(proxy)))
+    }
+
+    private func receivedFromProxy(_ buffer: ByteBuffer, _ reader: AnswerReader) {
+        var reader = reader
+        buffer.withUnsafeReadableBytes { reader.append($0) }
+        switch reader.next() {
+        case .more: self.stage = .proxy(reader)
+        case .head(let answer):
+            if let error = ByteStreamError(proxyStatus: answer.head.status, retryAfter: answer.delay) {
+                return self.fail(.tls(error))
+            }
+            // Nobody but the proxy can have spoken so far.
+            guard case .more = reader.next() else { return self.failAtProxy() }
+            self.secure()
+        case .bytes, .end, .malformed: self.failAtProxy()
+        }
+    }
+
+    private func failAtProxy() {
+        self.fail(.tls(ByteStreamError(.proxyRefused, "the proxy's answer breaks the rules of HTTP")))
+    }
+
+    private func secure() {
+        guard let stream = self.stream, let channel = self.channel else { return }
+        guard stream.request.isSecure else { return self.ready() }
+        self.stage = .tls
+        do {
+            let handler = try stream.tls?.handler(for: stream.request) { [weak self] in self?.stream?.rejected($0) }
+            guard let handler else { return self.fail(.tls(HandshakeFailure.unknown("no configuration").error)) }
+            try channel.pipeline.syncOperations.addHandler(handler, position: .before(self))
+        } catch {
+            self.fail(.tls(HandshakeFailure.unknown("\(error)").error))
+        }
+    }
+
+    private func ready() {
+        self.stage = .stream
+        self.stream?.connected(self)
+    }
+
+    private func fail(_ failure: DialFailure) {
+        guard let stream = self.stream else { return }
+        self.close()
+        stream.failed(self, failure)
+    }
+
+    // MARK: Events of the channel
+
+    func channelActive(context: ChannelHandlerContext) {
+        guard case .stream = self.stage, let stream = self.stream else { return }
+        stream.core.enter { stream.requestFlush() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let stream = self.stream else { return }
+        let buffer = self.unwrapInboundIn(data)
+        stream.core.enter {
+            switch self.stage {
+            case .stream: stream.received(self, buffer)
+            case .proxy(let reader): self.receivedFromProxy(buffer, reader)
+            case .connecting, .tls: ()
+            }
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard let stream = self.stream, case .handshakeCompleted? = event as? TLSUserEvent, case .tls = self.stage
+        else { return }
+        stream.core.enter { self.ready() }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let stream = self.stream else { return }
+        stream.core.enter {
+            switch self.stage {
+            case .connecting, .proxy: ()
+            case .tls:
+                if let failure = HandshakeFailure(error) { self.fail(.tls(failure.error)) }
+            case .stream:
+                // Of TLS 1.3, whose server looks at our certificate after we have looked at its own.
+                if case .identity? = HandshakeFailure(error) { return self.fail(.tls(HandshakeFailure.identity.error)) }
+                // The end without a farewell in TLS; what came before it is whole.
+                if error as? NIOSSLError == .uncleanShutdown { return stream.ended(self) }
+                stream.broken(self)
+            }
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        guard let stream = self.stream else { return }
+        stream.core.enter {
+            switch self.stage {
+            case .connecting: ()
+            case .proxy: self.fail(.tls(ByteStreamError(.proxyRefused, "the proxy refused the connection")))
+            case .tls: self.fail(.tls(HandshakeFailure.cut.error))
+            case .stream: stream.ended(self)
+            }
+        }
+    }
+}
+
+/// The handler at the lower end of a channel.
+private final class Ground: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    /// Closes the channel from here on down; false when it has no place in one.
+    func close() -> Bool {
+        guard let context = self.context else { return false }
+        context.close(promise: nil)
+        return true
+    }
+}
+#endif

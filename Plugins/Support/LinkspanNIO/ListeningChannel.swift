@@ -1,0 +1,126 @@
+#if NIO
+#if canImport(Darwin)
+private import Darwin
+#elseif canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+
+internal import LinkspanNetwork
+internal import LinkspanRuntime
+internal import NIOCore
+internal import NIOPosix
+
+/// A port at which a loop accepts streams.
+final class ListeningChannel: ByteListener {
+    let port: Int
+
+    private let core: NIOLoopCore
+    /// Nil until SwiftNIO has taken the socket, and after the end.
+    private var channel: (any Channel)?
+    /// Nil while the port is not to be given up.
+    private var onClosed: [() -> Void]?
+    private var isOver = false
+
+    private init(port: Int, core: NIOLoopCore) {
+        self.port = port
+        self.core = core
+    }
+
+    /// Opens a socket and listens.
+    ///
+    /// SwiftNIO binds sockets in a later turn; the port, or why it is not to be had, is to be known now.
+    static func open(
+        _ request: ListenRequest, on core: NIOLoopCore, accept: @escaping (any ByteStream) -> (any ByteStreamHandler)?
+    ) throws(ByteStreamError) -> ListeningChannel {
+        guard (0...65_535).contains(request.port) else {
+            throw ByteStreamError(.unlistenable, "\(request.port) is not a port")
+        }
+        guard let address = try? SocketAddress(ipAddress: request.address, port: request.port),
+            let (descriptor, port) = ListeningSocket.open(address, backlog: CInt(clamping: request.backlog))
+        else {
+            let problem = String(cString: strerror(errno))
+            throw ByteStreamError(
+                .unlistenable, "port \(request.port) of \(request.address) is not to be had: \(problem)")
+        }
+        let listener = ListeningChannel(port: port, core: core)
+        core.add(listener)
+        let acceptance = Confined((core: core, accept: accept), to: core.loop)
+        let lowWaterMark = request.lowWaterMark
+        ServerBootstrap(group: core.eventLoop)
+            .serverChannelOption(.backlog, value: Int32(clamping: request.backlog))
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.maxMessagesPerRead, value: Connection.readsInARow)
+            .childChannelOption(.recvAllocator, value: Connection.readAllocator)
+            .childChannelInitializer { channel in
+                let (core, accept) = acceptance.value
+                var isWanted = false
+                core.enter { isWanted = core.adopt(channel, lowWaterMark: lowWaterMark, accept: accept) }
+                guard !isWanted else { return channel.eventLoop.makeSucceededVoidFuture() }
+                return channel.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+            }
+            .withBoundSocket(descriptor).assumeIsolated().whenComplete { result in
+                core.enter { listener.adopted(result) }
+            }
+        return listener
+    }
+
+    private func adopted(_ result: Result<any Channel, any Error>) {
+        guard case .success(let channel) = result else { return self.destroyed() }
+        self.channel = channel
+        let core = self.core
+        channel.closeFuture.assumeIsolated().whenComplete { _ in core.enter { self.destroyed() } }
+        if self.onClosed != nil { channel.close(promise: nil) }
+    }
+
+    func close(_ onClosed: @escaping () -> Void) {
+        guard !self.isOver else { return self.core.loop.executeLocally(onClosed) }
+        self.onClosed = (self.onClosed ?? []) + [onClosed]
+        // As a job: the end of the channel may be told within the call.
+        self.core.loop.executeLocally { self.channel?.close(promise: nil) }
+    }
+
+    private func destroyed() {
+        self.channel = nil
+        self.isOver = true
+        self.core.remove(self)
+        let waiting = self.onClosed ?? []
+        self.onClosed = nil
+        for tell in waiting { tell() }
+    }
+}
+
+/// Opens sockets of the system.
+private enum ListeningSocket {
+    /// A socket that listens at an address, and its port.
+    static func open(_ address: SocketAddress, backlog: CInt) -> (CInt, port: Int)? {
+        #if canImport(Glibc)
+        let descriptor = socket(address.protocol.rawValue, CInt(SOCK_STREAM.rawValue), 0)
+        #else
+        let descriptor = socket(address.protocol.rawValue, SOCK_STREAM, 0)
+        #endif
+        guard descriptor >= 0 else { return nil }
+        var on: CInt = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        let isBound = address.withSockAddr { bind(descriptor, $0, socklen_t($1)) } == 0
+        var place = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let isNamed = withUnsafeMutablePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) } == 0
+        }
+        // Twice, because only now the system tells of a port that another one has.
+        let isListening = isBound && isNamed && listen(descriptor, backlog) == 0
+        guard isListening else {
+            let problem = errno
+            close(descriptor)
+            errno = problem
+            return nil
+        }
+        // The port is at the same place in both kinds of address.
+        let port = withUnsafeBytes(of: &place) { $0.load(fromByteOffset: 2, as: UInt16.self) }
+        return (descriptor, Int(UInt16(bigEndian: port)))
+    }
+}
+#endif

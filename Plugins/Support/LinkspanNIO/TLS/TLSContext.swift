@@ -1,0 +1,106 @@
+#if NIO
+internal import LinkspanNetwork
+internal import NIOCore
+internal import NIOSSL
+
+/// A policy as SwiftNIO and BoringSSL need it.
+final class TLSContext {
+    private let context: NIOSSLContext
+    private let store: CertificateStore
+
+    init(_ policy: TLSPolicy) throws(ByteStreamError) {
+        self.store = try CertificateStore(policy)
+        var settings = TLSConfiguration.makeClientConfiguration()
+        settings.minimumTLSVersion = policy.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
+        settings.applicationProtocols = ["http/1.1"]
+        // The store verifies; these would be read for nothing.
+        settings.trustRoots = .certificates([])
+        settings.certificateVerification = .noHostnameVerification
+        if let identity = policy.clientCertificate { try Self.use(identity, in: &settings) }
+        do {
+            self.context = try NIOSSLContext(configuration: settings)
+        } catch {
+            guard policy.clientCertificate == nil else { throw Self.unusableKey }
+            throw ByteStreamError(.unavailable, "TLS could not be set up")
+        }
+    }
+
+    /// The handler that speaks TLS with the server of a request; `onRejection` hears why the server's certificate is not
+    /// accepted, before the handshake fails.
+    func handler(
+        for request: UpgradeRequest, onRejection: @escaping (ByteStreamError) -> Void
+    ) throws -> NIOSSLClientHandler {
+        let host = request.bareHost
+        let isAddress = NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host)
+        let check = CertificateCheck(host: host, isAddress: isAddress, policy: request.tls, store: self.store)
+        // An address must not be sent as server name (RFC 6066 section 3).
+        let name = isAddress ? nil : host
+        return try NIOSSLClientHandler(context: self.context, serverHostname: name) { chain, verdict in
+            guard let error = check.problem(chain) else { return verdict.succeed(.certificateVerified) }
+            onRejection(error)
+            verdict.succeed(.failed)
+        }
+    }
+
+    private static func use(
+        _ identity: ClientCertificate, in settings: inout TLSConfiguration
+    ) throws(ByteStreamError) {
+        let bytes =
+            switch identity.certificate {
+            case .file(let path): try CertificateFile.read(path)
+            case .pem(let pem): pem
+            }
+        guard let own = try? NIOSSLCertificate.fromPEMBytes(bytes), let first = own.first,
+            let leaf = X509Certificate(first), !leaf.hasWeakKey, !leaf.hasWeakSignature
+        else { throw ByteStreamError(.tlsUnusable, "the client certificate is not usable PEM, or too weak") }
+        settings.certificateChain = own.map { .certificate($0) }
+        switch identity.key {
+        case .file(let path):
+            try CertificateFile.check(path)
+            guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else { throw Self.unusableKey }
+            settings.privateKey = .privateKey(key)
+        case .pem:
+            // SwiftNIO takes an array only; it is cleared as soon as the number was read.
+            var text = Array((identity.key.exposed ?? "").utf8)
+            let key = try? NIOSSLPrivateKey(bytes: text, format: .pem)
+            _ = text.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 0) }
+            guard let key else { throw Self.unusableKey }
+            settings.privateKey = .privateKey(key)
+        }
+    }
+
+    private static let unusableKey = ByteStreamError(
+        .tlsUnusable, "the client certificate's key is not usable PEM, or not its key")
+}
+
+/// Our own look at a server's certificates, in place of SwiftNIO's and before any request is sent.
+struct CertificateCheck {
+    let host: String
+    let isAddress: Bool
+    let policy: TLSPolicy
+    let store: CertificateStore
+
+    /// Why the chain that a server showed is not accepted; nil when it is.
+    func problem(_ presented: [NIOSSLCertificate]) -> ByteStreamError? {
+        let certificates = presented.compactMap { X509Certificate($0) }
+        // With one left out, another would stand for the server.
+        guard certificates.count == presented.count else {
+            return HandshakeFailure.unknown("a certificate cannot be read").error
+        }
+        switch self.store.verify(certificates) {
+        case .failure(let error): return error
+        case .success(let chain):
+            guard let leaf = chain.first else { return HandshakeFailure.unknown("there is no certificate").error }
+            if chain.contains(where: \.hasWeakKey) { return CertificateProblem.weak.error("a key is too short") }
+            // Nobody relies on the signature of a root, which is trusted for being known.
+            if chain.dropLast().contains(where: \.hasWeakSignature) {
+                return CertificateProblem.weak.error("the digest of a signature is too weak")
+            }
+            guard leaf.isFor(self.host, isAddress: self.isAddress) else {
+                return CertificateProblem.name(leaf.mismatch(self.host, isAddress: self.isAddress)).error("")
+            }
+            return self.policy.problem(withKeys: chain.map(\.pin))
+        }
+    }
+}
+#endif

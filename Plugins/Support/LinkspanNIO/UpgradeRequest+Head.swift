@@ -1,0 +1,23 @@
+#if NIO
+internal import LinkspanNetwork
+
+extension UpgradeRequest {
+    /// The request as it is sent, up to its empty line; of an exchange it says that the connection is used once.
+    var head: [UInt8] {
+        var head = Array("\(self.method) \(self.target) HTTP/1.1\r\nHost: \(self.hostHeader)\r\n".utf8)
+        head += self.headerLines
+        if self.isExchange { head += "Connection: close\r\n".utf8 }
+        head += "\r\n".utf8
+        return head
+    }
+
+    /// The request for a way through `proxy`.
+    func connectHead(_ proxy: HTTPProxy) -> [UInt8] {
+        let name = NumericAddress.isIPv6(self.bareHost) ? "[\(self.bareHost)]" : self.bareHost
+        let place = "\(name):\(self.port)"
+        var head = "CONNECT \(place) HTTP/1.1\r\nHost: \(place)\r\n"
+        if let header = proxy.header { head += "\(header.name): \(header.value)\r\n" }
+        return Array("\(head)\r\n".utf8)
+    }
+}
+#endif

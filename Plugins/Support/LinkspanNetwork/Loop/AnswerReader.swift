@@ -1,0 +1,153 @@
+/// Reads an answer as it comes, without the interim ones before it (1xx, RFC 9110 section 15.2).
+package struct AnswerReader {
+    package enum Step {
+        /// More bytes are needed.
+        case more
+        /// The answer's head; interim ones are skipped.
+        case head(UpgradeAnswer)
+        /// A piece of the stream, or of the body of an exchange.
+        case bytes([UInt8])
+        /// The body is complete.
+        case end
+        case malformed
+    }
+
+    private enum State {
+        case head
+        /// The bytes are those of the stream, or the body ends with the connection.
+        case unframed
+        case counted(Int)
+        case chunkSize
+        case chunk(Int)
+        case chunkEnd
+        case trailer
+        case ended
+    }
+
+    /// The most bytes of a head, and of a chunk's line.
+    private static let lineLimit = 16 << 10
+    /// The most interim answers.
+    private static let interimLimit = 16
+
+    private let isExchange: Bool
+    private var state = State.head
+    private var input: [UInt8] = []
+    private var interim: Int
+
+    /// - Parameters:
+    ///   - isExchange: whether the answer has a body, and is no stream.
+    ///   - interim: how many interim answers there were before.
+    package init(isExchange: Bool, interim: Int = 0) {
+        self.isExchange = isExchange
+        self.interim = interim
+    }
+
+    /// Whether the end of the connection now would cut something off.
+    package var isUnfinished: Bool {
+        switch self.state {
+        case .unframed, .ended: false
+        default: true
+        }
+    }
+
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) { self.input.append(contentsOf: bytes) }
+
+    package mutating func next() -> Step {
+        while true {
+            switch self.state {
+            case .head:
+                guard let end = self.input.firstRange(of: [13, 10, 13, 10])?.upperBound else { return self.wait() }
+                let head = self.take(end)
+                guard let answer = UpgradeAnswer(head: head) else { return .malformed }
+                guard answer.isInterim else {
+                    self.begin(answer)
+                    return .head(answer)
+                }
+                self.interim += 1
+                guard self.interim <= Self.interimLimit else { return .malformed }
+            case .unframed: return self.input.isEmpty ? .more : .bytes(self.take(self.input.count))
+            case .counted(let rest), .chunk(let rest):
+                guard rest > 0 else {
+                    if case .chunk = self.state { self.state = .chunkEnd } else { self.state = .ended }
+                    continue
+                }
+                guard !self.input.isEmpty else { return .more }
+                let piece = self.take(min(rest, self.input.count))
+                if case .chunk = self.state {
+                    self.state = .chunk(rest - piece.count)
+                } else {
+                    self.state = .counted(rest - piece.count)
+                }
+                return .bytes(piece)
+            case .chunkSize:
+                guard let line = self.line() else { return self.wait() }
+                let digits = String(decoding: line.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self)
+                guard digits.utf8.count <= 8, let size = UInt32(digits.filter { $0 != " " }, radix: 16) else {
+                    return .malformed
+                }
+                self.state = size == 0 ? .trailer : .chunk(Int(size))
+            case .chunkEnd:
+                guard let line = self.line() else { return self.wait() }
+                guard line.isEmpty else { return .malformed }
+                self.state = .chunkSize
+            case .trailer:
+                guard let line = self.line() else { return self.wait() }
+                if line.isEmpty { self.state = .ended }
+            case .ended: return .end
+            }
+        }
+    }
+
+    private mutating func begin(_ answer: UpgradeAnswer) {
+        guard self.isExchange else { return self.state = .unframed }
+        if answer.isChunked {
+            self.state = .chunkSize
+        } else if let length = answer.head.length {
+            self.state = .counted(length)
+        } else {
+            // Only these have no body (RFC 9112 section 6.3); that of others ends with the connection.
+            self.state = [204, 304].contains(answer.head.status) ? .ended : .unframed
+        }
+    }
+
+    private func wait() -> Step { self.input.count <= Self.lineLimit ? .more : .malformed }
+
+    private mutating func line() -> [UInt8]? {
+        guard let end = self.input.firstRange(of: [13, 10])?.upperBound else { return nil }
+        return self.take(end).dropLast(2)
+    }
+
+    private mutating func take(_ count: Int) -> [UInt8] {
+        defer { self.input.removeFirst(count) }
+        return Array(self.input.prefix(count))
+    }
+}
+
+extension UpgradeAnswer {
+    /// Whether another answer follows.
+    package var isInterim: Bool { (100...199).contains(self.head.status) && self.head.status != 101 }
+
+    /// Reads a head, up to its empty line; nil when it is none.
+    fileprivate init?(head bytes: [UInt8]) {
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)
+        let words = lines.first?.split(separator: " ", maxSplits: 2) ?? []
+        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1])
+        else { return nil }
+        var fields: [String: [String]] = [:]
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":"), colon > line.startIndex else { return nil }
+            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            fields[line[..<colon].lowercased(), default: []].append(String(value))
+        }
+        let field = { (name: String) in fields[name]?.joined(separator: ",") }
+        let isChunked = field("transfer-encoding") != nil
+        self.init(
+            head: ResponseHead(
+                status: status, upgrade: field("upgrade"), connection: field("connection"),
+                accept: field("sec-websocket-accept"), subprotocol: field("sec-websocket-protocol"),
+                extensions: field("sec-websocket-extensions")),
+            location: field("location"), retryAfter: field("retry-after"),
+            hasBody: field("content-length") != nil || isChunked, isChunked: isChunked)
+        self.complete(cookies: fields["set-cookie"] ?? [], length: field("content-length"))
+    }
+}

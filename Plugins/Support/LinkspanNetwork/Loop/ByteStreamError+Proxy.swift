@@ -1,0 +1,22 @@
+extension ByteStreamError {
+    /// The same, of an attempt in which it is the proxy that is looked up and reached.
+    package var ofProxy: Self {
+        switch self.code {
+        case .nameNotResolved: Self(.proxyUnreachable, "the proxy's name has no address")
+        case .unreachable: Self(.proxyUnreachable, "no address of the proxy accepted the connection")
+        default: self
+        }
+    }
+
+    /// What a proxy's answer to CONNECT says; nil when it lets the connection through.
+    package init?(proxyStatus status: Int, retryAfter: Duration?) {
+        switch status {
+        case 200...299: return nil
+        case 407:
+            self.init(.proxyUnauthorized, "the proxy does not accept name and password", status: 407)
+        default:
+            self.init(
+                .proxyRefused, "the proxy answered with status \(status)", status: status, retryAfter: retryAfter)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+package import LinkspanRuntime
+
+/// What other threads left for the loop, and whether it has to be woken for more.
+///
+/// The loop notes that it sleeps in the same critical section in which it sees the mailbox empty, so no wake-up is lost.
+/// The first thread that leaves something clears the note and wakes the loop: one wake-up for each sleep.
+package struct LoopMailbox: Sendable {
+    package typealias Job = @Sendable () -> Void
+    package typealias TimerKey = DeadlineHeap<Job>.Key
+
+    /// The jobs and timers that the loop takes out of the mailbox in one turn.
+    ///
+    /// The array of jobs is swapped with the mailbox's, so that neither has to allocate again.
+    package struct Work: Sendable {
+        package var jobs: [Job] = []
+        /// Timers that may be due: the moment that was looked at, and how many there were.
+        package var timers: (now: ContinuousClock.Instant, count: Int)?
+
+        package init() {}
+
+        package mutating func removeAll() {
+            self.jobs.removeAll(keepingCapacity: true)
+            self.timers = nil
+        }
+    }
+
+    private enum Phase: Sendable {
+        /// There is no thread, because there is nothing to do; the first job starts one.
+        case dormant
+        case running
+        /// There is nothing to do, and the thread puts the library away; what is added meanwhile makes it stay.
+        case retiring
+        /// No thread could be started: the caller that tried runs the jobs.
+        case stranded
+        case stopping
+        case stopped(isDraining: Bool)
+    }
+
+    /// Wakes the library out of its sleep, from any thread; called under the lock, or the library could be gone in between.
+    ///
+    /// Nil while there is no library.
+    package var wake: (@Sendable () -> Void)?
+    private var phase: Phase
+    /// How long the loop may be of no use before its thread ends; nil for ever.
+    private let idleLimit: Duration?
+    private var idleSince: ContinuousClock.Instant?
+    private var isAsleep = false
+    private var jobs: [Job] = []
+    private var timers = DeadlineHeap<Job>()
+
+    init(idleLimit: Duration?) {
+        self.idleLimit = idleLimit
+        self.phase = idleLimit == nil ? .running : .dormant
+    }
+}
+
+extension LoopMailbox {
+    package enum OnAdd {
+        case nothing, wake, drain
+        /// A thread is to be started.
+        case start
+        /// The loop has ended here and now.
+        case ended
+    }
+
+    package enum OnTake {
+        case work
+        /// Nothing to do; sleep until then, or until woken.
+        case sleep(until: ContinuousClock.Instant?, now: ContinuousClock.Instant?)
+        /// Nothing to do for so long that the thread is to put the library away.
+        case retire
+        case stop
+    }
+
+    mutating func add(_ job: @escaping Job) -> OnAdd {
+        self.jobs.append(job)
+        switch self.phase {
+        case .running, .stopping: return self.noticed()
+        case .dormant: return self.started()
+        case .retiring, .stranded, .stopped(isDraining: true): return .nothing
+        case .stopped(isDraining: false):
+            self.phase = .stopped(isDraining: true)
+            return .drain
+        }
+    }
+
+    /// Adds a job for later; it has no key when it will never run.
+    mutating func add(_ job: @escaping Job, due: ContinuousClock.Instant) -> (OnAdd, TimerKey?) {
+        switch self.phase {
+        case .stopping, .stopped: return (.nothing, nil)
+        case .dormant, .running, .retiring, .stranded: ()
+        }
+        let before = self.timers.earliest
+        let key = self.timers.insert(job, at: due)
+        if case .dormant = self.phase { return (self.started(), key) }
+        return (self.timers.earliest == before ? .nothing : self.noticed(), key)
+    }
+
+    /// Gives a job for later up, to be let go of outside the lock; nil when it has been taken.
+    mutating func cancel(_ key: TimerKey) -> Job? { self.timers.remove(key) }
+
+    /// Takes the first job that was due at `now`, unless the loop is to stop.
+    package mutating func takeTimer(_ now: ContinuousClock.Instant) -> Job? {
+        if case .stopping = self.phase { return nil }
+        return self.timers.popDue(now)
+    }
+
+    mutating func stop() -> OnAdd {
+        switch self.phase {
+        case .running, .retiring:
+            self.phase = .stopping
+            return self.noticed()
+        case .dormant, .stranded:
+            if case .stranded = self.phase {
+                self.phase = .stopped(isDraining: true)
+            } else {
+                self.phase = .stopped(isDraining: false)
+            }
+            self.timers = DeadlineHeap()
+            return .ended
+        case .stopping, .stopped: return .nothing
+        }
+    }
+
+    /// Moves everything that is to be done now into `work`, which is empty; `isUsed` says whether there are streams.
+    package mutating func take(into work: inout Work, isUsed: Bool) -> OnTake {
+        self.isAsleep = false
+        if case .stopping = self.phase { return .stop }
+        swap(&self.jobs, &work.jobs)
+        let earliest = self.timers.earliest
+        let now = earliest.map { _ in ContinuousClock.now }
+        if let now, let earliest, earliest <= now { work.timers = (now, self.timers.count) }
+        guard work.jobs.isEmpty, work.timers == nil else {
+            self.idleSince = nil
+            return .work
+        }
+        if let idleLimit, !isUsed, earliest == nil { return self.rest(idleLimit) }
+        self.idleSince = nil
+        self.isAsleep = true
+        return .sleep(until: earliest, now: now)
+    }
+
+    /// Nobody uses the loop: it waits for somebody for a while, and then goes.
+    private mutating func rest(_ idleLimit: Duration) -> OnTake {
+        let now = ContinuousClock.now
+        let end = (self.idleSince ?? now) + idleLimit
+        self.idleSince = self.idleSince ?? now
+        guard end > now else {
+            self.phase = .retiring
+            return .retire
+        }
+        self.isAsleep = true
+        return .sleep(until: end, now: now)
+    }
+
+    package enum OnPutAway {
+        /// The library is needed again.
+        case again
+        /// The thread ends, and others may have started one by now.
+        case rest
+        case leave
+    }
+
+    /// The thread has put the library away.
+    mutating func putAway() -> OnPutAway {
+        self.idleSince = nil
+        guard case .retiring = self.phase else { return .leave }
+        guard self.jobs.isEmpty, self.timers.count == 0 else {
+            self.phase = .running
+            return .again
+        }
+        self.phase = .dormant
+        return .rest
+    }
+
+    /// No thread could be had, or no library on it; returns whether the caller has to run the jobs for this once.
+    mutating func failedToStart() -> Bool {
+        guard self.idleLimit != nil, case .running = self.phase else { return false }
+        self.phase = .stranded
+        return true
+    }
+
+    /// What a stream is told that finds no library.
+    package var reason: ByteStreamError {
+        guard case .stranded = self.phase else {
+            return ByteStreamError(.loopStopped, "the loop has been shut down")
+        }
+        return ByteStreamError(.unavailable, "the loop's thread could not be started")
+    }
+
+    var isDormant: Bool { if case .dormant = self.phase { true } else { false } }
+
+    /// Ends the loop: jobs added later, and those that are left, run on the thread of their caller.
+    mutating func stopped() -> OnAdd {
+        self.timers = DeadlineHeap()
+        self.phase = .stopped(isDraining: !self.jobs.isEmpty)
+        return self.jobs.isEmpty ? .nothing : .drain
+    }
+
+    /// The jobs that are left, for the one thread that drains; none ends its turn.
+    mutating func takeLeft() -> [Job] {
+        let left = self.jobs
+        self.jobs = []
+        guard left.isEmpty else { return left }
+        if case .stranded = self.phase { self.phase = .dormant } else { self.phase = .stopped(isDraining: false) }
+        return left
+    }
+
+    private mutating func started() -> OnAdd {
+        self.phase = .running
+        return .start
+    }
+
+    private mutating func noticed() -> OnAdd {
+        guard self.isAsleep else { return .nothing }
+        self.isAsleep = false
+        return .wake
+    }
+}

@@ -1,0 +1,149 @@
+internal import Dispatch
+package import LinkspanRuntime
+
+/// An event loop with a thread that starts on demand, which runs a library, jobs and timers.
+///
+/// What back ends have in common. A back end adds a library that runs on the thread, and what is called on the loop.
+package protocol ThreadedLoop: NetworkLoop {
+    /// The loop's thread, jobs and timers.
+    var thread: LoopThread { get }
+
+    /// Runs the library on the current thread, with the mailbox's jobs, until the mailbox says to stop or to retire.
+    ///
+    /// It gives the mailbox a way to wake the library, and takes that back before the library goes.
+    ///
+    /// - Returns: false when the library could not be set up.
+    func serve() -> Bool
+}
+
+/// What a loop's thread shares with others.
+package final class LoopThread: Sendable {
+    /// Answers whether the current thread is the loop's.
+    package let identity: LoopIdentity
+    /// Jobs and timers on their way to the loop: between any thread and the loop's.
+    package let mailbox: Lock<LoopMailbox>
+    fileprivate let name: String
+    /// The thread's end: between the loop's thread and one that waits for it.
+    fileprivate let end = DispatchGroup()
+
+    /// - Parameters:
+    ///   - name: the thread's name, for debuggers.
+    ///   - idleLimit: how long the loop may be of no use before its thread ends until it is needed again; nil for a thread
+    ///     that is there from ``ThreadedLoop/begin()`` to the end.
+    ///   - attachment: what the back end wants to know of the current loop.
+    package init(name: String, idleLimit: Duration?, attachment: (any Sendable)? = nil) {
+        self.name = name
+        self.identity = LoopIdentity(attachment: attachment)
+        self.mailbox = Lock(LoopMailbox(idleLimit: idleLimit))
+        self.end.enter()
+    }
+
+    deinit {
+        // A thread that runs the loop holds it: there is none.
+        if self.mailbox.withLock({ $0.isDormant }) { self.end.leave() }
+    }
+}
+
+extension ThreadedLoop {
+    /// Starts the thread of a loop that does not rest; the last step of its initializer.
+    package func begin() {
+        if self.thread.mailbox.withLock({ !$0.isDormant }) { self.start() }
+    }
+
+    /// ``JobExecutor/execute(_:)`` of the loop.
+    package func add(_ job: @escaping LoopMailbox.Job) {
+        self.act(self.thread.mailbox.withLock { $0.add(job) })
+    }
+
+    /// ``JobExecutor/schedule(at:_:)`` of the loop.
+    package func add(_ job: @escaping LoopMailbox.Job, due: ContinuousClock.Instant) -> any ScheduledWork {
+        let (action, key) = self.thread.mailbox.withLock { $0.add(job, due: due) }
+        self.act(action)
+        return LoopTimer(key: key, loop: self)
+    }
+
+    /// Gives a job for later up; on the loop's own thread it will not run after this.
+    func cancel(_ key: LoopMailbox.TimerKey) {
+        // Let go of outside the lock, because that may run foreign code.
+        let job = self.thread.mailbox.withLock { $0.cancel(key) }
+        _ = consume job
+    }
+
+    /// ``NetworkLoop/shutdown()`` of the loop.
+    package func end() {
+        self.act(self.thread.mailbox.withLock { $0.stop() })
+        if !self.thread.identity.isCurrent { self.thread.end.wait() }
+    }
+
+    /// What a stream or a listener is told that finds no library.
+    package var reason: ByteStreamError { self.thread.mailbox.withLock { $0.reason } }
+
+    /// Has the library come out of its sleep.
+    package func wake() { self.thread.mailbox.withLock { $0.wake?() } }
+
+    /// The stream of an attempt that is begun after the loop has ended: it is closed from the start.
+    package func endedStream(_ handler: any ByteStreamHandler) -> any ByteStream {
+        let reason = self.reason
+        self.executeLocally { handler.closed(reason) }
+        return EndedStream()
+    }
+
+    private func act(_ action: LoopMailbox.OnAdd) {
+        switch action {
+        case .nothing: ()
+        case .wake where self.thread.identity.isCurrent: ()  // It looks into the mailbox before it sleeps.
+        case .wake: self.wake()
+        case .drain: self.drain()
+        case .start: self.start()
+        case .ended: self.thread.end.leave()
+        }
+    }
+
+    private func start() {
+        if !SystemThread.start(name: self.thread.name, { self.run() }) { self.failToStart() }
+    }
+
+    private func run() {
+        while true {
+            guard self.thread.identity.asCurrent({ self.serve() }) else { return self.failToStart() }
+            switch self.thread.mailbox.withLock({ $0.putAway() }) {
+            case .again: ()
+            case .rest: return
+            case .leave: return self.leave()
+            }
+        }
+    }
+
+    /// Ends a loop that was to have a thread from the start; one that rests may have more luck the next time.
+    private func failToStart() {
+        if self.thread.mailbox.withLock({ $0.failedToStart() }) { self.drain() } else { self.leave() }
+    }
+
+    private func leave() {
+        self.act(self.thread.mailbox.withLock { $0.stopped() })
+        self.thread.end.leave()
+    }
+
+    /// Runs jobs on the current thread in the loop's name, after its end.
+    private func drain() {
+        self.thread.identity.asCurrent {
+            while true {
+                let jobs = self.thread.mailbox.withLock { $0.takeLeft() }
+                guard !jobs.isEmpty else { return }
+                for job in jobs { job() }
+            }
+        }
+    }
+}
+
+/// A stream that is closed from the start.
+package final class EndedStream: ByteStream {
+    package let pendingBytes = 0
+
+    package init() {}
+
+    package func write(_ fill: (inout [UInt8]) -> Void) -> Int? { nil }
+    package func finish(readingAtMost limit: Int) {}
+    package func abort() {}
+    package func setReadingPaused(_ isPaused: Bool) {}
+}

@@ -1,0 +1,6 @@
+import LinkspanKit
+
+let hub = InMemoryHub()
+hub.onConnect { peer in
+    peer.join("lobby")
+}

@@ -1,0 +1,10 @@
+import LinkspanKit
+
+let hub = InMemoryHub()
+hub.onConnect { peer in
+    peer.join("lobby")
+    peer.on("say") { message in
+        hub.emit("line", message.payload, to: "lobby")
+        message.reply(.empty)
+    }
+}

@@ -1,0 +1,261 @@
+import LinkspanNetwork
+import LinkspanRuntime
+import TestedBackEnds
+import Testing
+
+@Suite("An HTTP exchange", .timeLimit(.minutes(1)), .overEachBackEnd)
+struct ExchangeTests {
+    /// Makes an exchange against `serve`; gives its outcome.
+    private func exchange(
+        _ method: HTTPExchange.Method = .get, headers: [UpgradeRequest.Header] = [], limit: Int = 1 << 20,
+        deadline: Duration = .seconds(30), cancelAfter delay: Duration? = nil,
+        _ serve: @escaping @Sendable (Peer) -> Void
+    ) async throws -> Result<HTTPExchange.Answer, ByteStreamError> {
+        try await withServer(serve) { server in
+            try await withLoop { loop in
+                var request = server.request("/poll?token=secret")
+                request.headers = headers
+                request.deadline = deadline
+                return await withCheckedContinuation { continuation in
+                    loop.execute { [request] in
+                        let exchange = loop.exchange(request, method, limit: limit) {
+                            continuation.resume(returning: $0)
+                        }
+                        if let delay { loop.scheduleLocally(after: delay) { exchange.cancel() } }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "gives the body of a length, of chunks, and up to the connection's end",
+        arguments: [
+            "Content-Length: 10\r\n\r\n0123456789",
+            "Transfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",
+            "Connection: close\r\n\r\n0123456789",
+        ])
+    func body(rest: String) async throws {
+        let answer = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\n" + rest)
+        }.get()
+        #expect(answer.head.status == 200)
+        #expect(String(decoding: answer.body, as: UTF8.self) == "0123456789")
+    }
+
+    @Test(
+        "survives chunks whose length is beyond every number",
+        arguments: ["FFFFFFFF", "80000000", "FFFFFFFFFFFFFFFFFFFF", "-1"])
+    func hugeChunk(length: String) async throws {
+        let result = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(length)\r\n")
+            while peer.write(pattern(1 << 16)) {}
+        }
+        let error = #expect(throws: ByteStreamError.self) { try result.get() }
+        #expect(
+            [.handshakeMalformed, .closedByPeer, .answerTooLong].contains(error?.code), "\(String(describing: error))")
+    }
+
+    @Test(
+        "ends at once when the announced body is too long, or a refusal is",
+        arguments: [
+            "200 OK\r\nContent-Length: 9223372036854775808", "200 OK\r\nContent-Length: -1",
+            "200 OK\r\nContent-Length: 4194305", "404 Not Found\r\nContent-Length: 1048577",
+        ])
+    func announced(head: String) async throws {
+        let result = try await self.exchange(limit: 4 << 20) { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 \(head)\r\n\r\n")
+            _ = peer.readAll()
+        }
+        let error = #expect(throws: ByteStreamError.self) { try result.get() }
+        #expect(error?.code == .answerTooLong)
+    }
+
+    @Test("gives a body part by part, and reads no more of it while that is paused")
+    func parts() async throws {
+        let size = 8 << 20
+        let parts = Lock<[UInt8]>([])
+        let (exchanges, made) = AsyncStream.makeStream(of: Void.self)
+        try await withServer({ peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n")
+            peer.write(pattern(size))
+        }) { server in
+            try await withLoop { loop in
+                let (pauses, paused) = AsyncStream.makeStream(of: Int.self)
+                let own = Confined<HTTPExchange?>(nil, to: loop)
+                let (results, finish) = AsyncStream.makeStream(of: Result<HTTPExchange.Answer, ByteStreamError>.self)
+                loop.execute {
+                    let exchange = loop.exchange(server.request(), .get, limit: size) { part in
+                        let (before, count) = parts.withLock { parts in
+                            defer { parts += part }
+                            return (parts.count, parts.count + part.count)
+                        }
+                        guard before == 0 else { return }
+                        own.value?.setReadingPaused(true)
+                        paused.yield(count)
+                    } completion: {
+                        finish.yield($0)
+                    }
+                    own.value = exchange
+                    made.yield()
+                }
+                try #require(await exchanges.first { _ in true } != nil)
+                let count = try #require(await pauses.first { _ in true })
+                // Whatever the loop had to do before this, it has done.
+                for _ in 0..<50 {
+                    await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
+                }
+                #expect(parts.withLock { $0.count } == count)
+                await loop.perform { own.value?.setReadingPaused(false) }
+                let answer = try #require(await results.first { _ in true }).get()
+                #expect(answer.body.isEmpty)
+                #expect(parts.withLock { $0 } == pattern(size))
+            }
+        }
+    }
+
+    @Test("gives an empty body and any status", arguments: [200, 204, 302, 400, 403, 413, 502])
+    func status(status: Int) async throws {
+        let answer = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 \(status) Text\r\nContent-Length: 0\r\nRetry-After: 7\r\n\r\n")
+        }.get()
+        #expect(answer.head.status == status)
+        #expect(answer.body.isEmpty)
+        #expect(answer.head.retryAfter == .seconds(7))
+    }
+
+    @Test("posts a body of any size after its head", arguments: [0, 1, 1000, 70_000, 3_000_000])
+    func post(size: Int) async throws {
+        let sent = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
+        let seen = Lock<(head: String, body: [UInt8])>(("", []))
+        let answer = try await self.exchange(.post(sent), headers: [("X-Token", "a")]) { peer in
+            let head = peer.readHead()
+            var body: [UInt8] = []
+            while body.count < size {
+                let more = peer.read()
+                guard !more.isEmpty else { break }
+                body += more
+            }
+            seen.withLock { $0 = (head, body) }
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }.get()
+        #expect(answer.body == Array("ok".utf8))
+        let (head, body) = seen.withLock { $0 }
+        #expect(body == sent)
+        #expect(head.hasPrefix("POST /poll?token=secret HTTP/1.1\r\n"))
+        #expect(head.contains("Content-Length: \(size)\r\n"))
+        #expect(head.contains("X-Token: a\r\n"))
+        #expect(head.lowercased().contains("connection: close\r\n"))
+    }
+
+    @Test("gives each cookie by itself")
+    func cookies() async throws {
+        let answer = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write(
+                "HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Path=/\r\nSet-Cookie:   b=2, x\r\nContent-Length: 0\r\n\r\n")
+        }.get()
+        #expect(answer.head.cookies == ["a=1; Path=/", "b=2, x"])
+    }
+
+    @Test(
+        "fails when the body is cut",
+        arguments: [
+            "Content-Length: 10\r\n\r\n0123", "Transfer-Encoding: chunked\r\n\r\n4\r\n01", "",
+        ])
+    func cut(rest: String) async throws {
+        let result = try await self.exchange { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\n" + rest)
+        }
+        #expect(throws: ByteStreamError.self) { try result.get() }
+    }
+
+    @Test(
+        "ends above its limit, with and without Content-Length",
+        arguments: [
+            "Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n186a0\r\n", "\r\n",
+        ])
+    func limit(rest: String) async throws {
+        let result = try await self.exchange(limit: 50_000) { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\n" + rest)
+            peer.write([UInt8](repeating: 0x61, count: 100_000))
+            _ = peer.readAll()
+        }
+        #expect(result.code == .answerTooLong)
+    }
+
+    @Test("ends at its deadline: before the answer and within it", arguments: ["", "HTTP/1.1 200 OK\r\n\r\nstart"])
+    func deadline(start: String) async throws {
+        let result = try await self.exchange(deadline: .milliseconds(200)) { peer in
+            _ = peer.readHead()
+            peer.write(start)
+            _ = peer.readAll()
+        }
+        #expect(result.code == .timedOut)
+        if case .failure(let error) = result { #expect(error.stage == (start.isEmpty ? .answer : nil)) }
+    }
+
+    @Test("can be cancelled at any moment", arguments: [Duration.zero, .milliseconds(50)])
+    func cancel(delay: Duration) async throws {
+        let result = try await self.exchange(cancelAfter: delay) { peer in
+            _ = peer.readHead()
+            _ = peer.readAll()
+        }
+        #expect(result.code == .closedByUs)
+    }
+
+    @Test("refuses an invalid request, and one without a host")
+    func refused() async throws {
+        let result = try await self.exchange(headers: [("X", "a\r\nY: b")]) { _ in }
+        #expect(result.code == .invalidRequest)
+        let port = try unusedPort()
+        let nobody = try await withLoop { loop in
+            let request = UpgradeRequest(host: "127.0.0.1", port: port, isSecure: false)
+            return await withCheckedContinuation { continuation in
+                loop.execute { _ = loop.exchange(request, .get, limit: 1) { continuation.resume(returning: $0) } }
+            }
+        }
+        #expect(nobody.code == .unreachable)
+    }
+
+    @Test("many run beside one another")
+    func many() async throws {
+        try await withServer({ peer in
+            let head = peer.readHead()
+            let path = head.split(separator: " ")[1]
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")
+        }) { server in
+            try await withLoop { loop in
+                await withTaskGroup(of: Bool.self) { group in
+                    for number in 0..<100 {
+                        group.addTask {
+                            let result = await withCheckedContinuation { continuation in
+                                loop.execute {
+                                    _ = loop.exchange(server.request("/\(number)"), .get, limit: 100) {
+                                        continuation.resume(returning: $0)
+                                    }
+                                }
+                            }
+                            return (try? result.get().body) == Array("/\(number)".utf8)
+                        }
+                    }
+                    for await isRight in group { #expect(isRight) }
+                }
+            }
+        }
+    }
+}
+
+extension Result where Failure == ByteStreamError {
+    /// The code of the failure; nil for success.
+    fileprivate var code: ByteStreamError.Code? {
+        if case .failure(let error) = self { error.code } else { nil }
+    }
+}

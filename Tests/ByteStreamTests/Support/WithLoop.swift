@@ -1,0 +1,37 @@
+import TestedBackEnds
+import LinkspanNetwork
+import LinkspanRuntime
+
+/// Runs `body` with a loop that is shut down afterwards, whatever happens.
+func withLoop<Result>(_ body: (any NetworkLoop) async throws -> Result) async throws -> Result {
+    try await withLoop(makeLoop(name: "test-loop"), body)
+}
+
+func withLoop<Result>(_ loop: any NetworkLoop, _ body: (any NetworkLoop) async throws -> Result) async throws -> Result
+{
+    let result: Result
+    do {
+        result = try await body(loop)
+    } catch {
+        try await blocking { loop.shutdown() }
+        throw error
+    }
+    try await blocking { loop.shutdown() }
+    return result
+}
+
+/// Runs `body` with a server that is stopped afterwards.
+func withServer<Result>(
+    _ serve: @escaping @Sendable (Peer) -> Void, _ body: (LoopbackServer) async throws -> Result
+) async throws -> Result {
+    let server = try LoopbackServer(serve)
+    defer { server.stop() }
+    return try await body(server)
+}
+
+extension LoopbackServer {
+    /// A plain request to this server.
+    func request(_ target: String = "/") -> UpgradeRequest {
+        UpgradeRequest(host: "127.0.0.1", port: self.port, isSecure: false, target: target)
+    }
+}

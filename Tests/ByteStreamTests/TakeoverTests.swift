@@ -1,0 +1,202 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+import LinkspanNetwork
+import LinkspanRuntime
+import TestedBackEnds
+import Testing
+
+/// A stream's way from libwebsockets, which opens it, to a socket of its own.
+@Suite("A stream that has just opened", .timeLimit(.minutes(1)), .overEachBackEnd)
+struct TakeoverTests {
+    /// Runs `body` with a secure stream to a server that does `steps`; returns how it went there.
+    private static func withSession(
+        version: String = "TLS1.3", _ steps: [String],
+        within: @escaping @Sendable (Recorder.Event, TestStream?) -> Void = { _, _ in },
+        _ body: (Recorder, TestStream) async throws -> Void
+    ) async throws -> String {
+        let certificates = try await blocking { try Certificates() }
+        let server = try await blocking { try OpenSSLServer(certificates, version: version, steps) }
+        defer { server.stop() }
+        let request = UpgradeRequest(
+            host: "127.0.0.1", port: server.port, isSecure: true,
+            tls: TLSPolicy(roots: .file(certificates.authority)))
+        return try await withLoop { loop in
+            let recorder = Recorder(within: within)
+            let stream = recorder.connect(request, on: loop)
+            _ = try await recorder.opening()
+            try await body(recorder, stream)
+            stream.finish()
+            return try await server.outcome()
+        }
+    }
+
+    private static func expect(_ text: String, from recorder: Recorder) async throws {
+        let bytes = try await recorder.bytes(text.utf8.count)
+        #expect(bytes == Array(text.utf8))
+    }
+
+    @Test("has every byte that came behind the answer, and then the end", arguments: [1, 65_536, 300_000])
+    func early(_ count: Int) async throws {
+        try await withServer({ peer in
+            _ = peer.readHead()
+            peer.write(Array(Peer.upgraded.utf8) + pattern(count))
+        }) { server in
+            try await withLoop { loop in
+                let recorder = Recorder()
+                _ = recorder.connect(server.request(), on: loop)
+                _ = try await recorder.opening()
+                let bytes = try await recorder.bytes(count)
+                #expect(bytes == pattern(count))
+                #expect(await recorder.ending().code == .closedByPeer)
+            }
+        }
+    }
+
+    @Test("holds bytes that came with the answer back while it is paused, and delivers them in order afterwards")
+    func earlyPaused() async throws {
+        let (gate, opener) = Gate.make()
+        try await withServer({ peer in
+            _ = peer.readHead()
+            peer.write(Peer.upgraded + "first")
+            gate.wait()
+            peer.write("second")
+            peer.echo()
+        }) { server in
+            try await withLoop { loop in
+                let received = Lock(0)
+                let recorder = Recorder { event, stream in
+                    if case .opened = event { stream?.setReadingPaused(true) }
+                    if case .received = event { received.withLock { $0 += 1 } }
+                }
+                let stream = recorder.connect(server.request(), on: loop)
+                _ = try await recorder.opening()
+                opener.open()
+                for _ in 0..<100 { await hop(loop) }
+                #expect(received.withLock { $0 } == 0)
+                stream.setReadingPaused(false)
+                let bytes = try await recorder.bytes(11)
+                #expect(bytes == Array("firstsecond".utf8))
+                stream.abort()
+            }
+        }
+    }
+
+    @Test(
+        "has every byte that came in the answer's own TLS record and in those behind it",
+        arguments: ["TLS1.2", "TLS1.3"])
+    func earlySecure(_ version: String) async throws {
+        let outcome = try await Self.withSession(
+            version: version, ["+together", "fill 100000", "say over"]
+        ) { recorder, _ in
+            let bytes = try await recorder.bytes(100_012)
+            #expect(bytes == Array("together".utf8) + OpenSSLServer.pattern(100_000) + Array("over".utf8))
+        }
+        #expect(outcome == "done")
+    }
+
+    @Test("holds them back over TLS too while it is paused, although the socket has nothing to read any more")
+    func earlySecurePaused() async throws {
+        let outcome = try await Self.withSession(
+            ["+together", "say behind"],
+            within: { event, stream in
+                if case .opened = event { stream?.setReadingPaused(true) }
+            }
+        ) { recorder, stream in
+            for _ in 0..<100 { await hop(stream.loop) }
+            stream.setReadingPaused(false)
+            let bytes = try await recorder.bytes(14)
+            #expect(bytes == Array("togetherbehind".utf8))
+        }
+        #expect(outcome == "done")
+    }
+
+    @Test("goes on with new keys when the server renews its own, and wants new ones")
+    func keyUpdate() async throws {
+        let steps = [
+            "say a", "hear one", "renew", "say b", "hear two", "renew-own", "say c", "renew", "renew", "hear three",
+        ]
+        let outcome = try await Self.withSession(steps) { recorder, stream in
+            try await Self.expect("a", from: recorder)
+            stream.write { $0 += "one".utf8 }
+            try await Self.expect("b", from: recorder)
+            stream.write { $0 += "two".utf8 }
+            try await Self.expect("c", from: recorder)
+            stream.write { $0 += "three".utf8 }
+        }
+        #expect(outcome == "done")
+    }
+
+    @Test("takes session tickets that come late, between bytes and behind them")
+    func lateTickets() async throws {
+        let steps = ["ticket", "say a", "ticket", "ticket", "say b", "hear one", "ticket", "say c", "hear two"]
+        let outcome = try await Self.withSession(steps) { recorder, stream in
+            try await Self.expect("ab", from: recorder)
+            stream.write { $0 += "one".utf8 }
+            try await Self.expect("c", from: recorder)
+            stream.write { $0 += "two".utf8 }
+        }
+        #expect(outcome == "done")
+    }
+
+    @Test("ends in order when the server says over TLS that nothing more comes and leaves TCP open")
+    func closeNotify() async throws {
+        let outcome = try await Self.withSession(["+a", "end"]) { recorder, _ in
+            try await Self.expect("a", from: recorder)
+            #expect(await recorder.ending().code == .closedByPeer)
+        }
+        #expect(outcome == "done")
+    }
+
+    @Test("ends when the peer breaks the connection while reading is paused")
+    func brokenWhilePaused() async throws {
+        try await withServer({ peer in
+            peer.upgrade()
+            _ = peer.read(2)
+            // So that closing resets the connection.
+            var abrupt = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(
+                peer.descriptor, SOL_SOCKET, SO_LINGER, &abrupt, socklen_t(MemoryLayout.size(ofValue: abrupt)))
+        }) { server in
+            try await withLoop { loop in
+                let recorder = Recorder()
+                let stream = recorder.connect(server.request(), on: loop)
+                _ = try await recorder.opening()
+                stream.setReadingPaused(true)
+                stream.write { $0 += [1, 2] }
+                #expect(await recorder.ending().code == .closedByPeer)
+            }
+        }
+    }
+
+    @Test("gives its descriptors back, however often it opens and ends, and ends the loop without one")
+    func descriptors() async throws {
+        try await withServer(EchoTests.echo) { server in
+            let before = ProcessCounts.descriptors
+            try await withLoop { loop in
+                for round in 0..<200 {
+                    let recorder = Recorder { event, stream in
+                        if case .opened = event, round % 4 == 0 { stream?.abort() }
+                    }
+                    let stream = recorder.connect(server.request(), on: loop)
+                    if round % 4 == 0 {
+                        _ = await recorder.ending()
+                        continue
+                    }
+                    _ = try await recorder.opening()
+                    if round % 4 == 1 { stream.abort() } else { stream.finish() }
+                    _ = await recorder.ending()
+                }
+                // Both ends of the last connections, and what the loop has for itself.
+                #expect(ProcessCounts.descriptors <= before + 24)
+            }
+            for _ in 0..<1_000 where ProcessCounts.descriptors > before { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(ProcessCounts.descriptors <= before)
+        }
+    }
+}
