@@ -5,7 +5,7 @@ import LinkspanWebSocket
 
 /// Runs the project's standard workloads through the public API and prints what a message costs.
 ///
-/// `workloads [--server PATH] [W1] [W2] [W3] [W7] [W13] [fanout] [outbox] [idle=N] [idle-tls=N]`: starts the echo server beside this program unless told where it is. The
+/// `workloads [--server PATH] [W1] [W2] [W3] [W7] [W13] [fanout] [outbox] [idle=N] [idle-raw=N] [idle-tls=N] [idle-raw-tls=N]`: starts the echo server beside this program unless told where it is. The
 /// server's own CPU is printed too: where it nears the client's, the messages per second are the server's, not ours.
 @main
 enum Workloads {
@@ -30,17 +30,10 @@ enum Workloads {
             case "W13": try await MemoryWorkload.run()
             case "outbox": try await OutboxWorkload.run()
             case "fanout": try await FanoutWorkload.run(port: server.port)
-            case let name where Self.count(name, of: "idle") != nil:
-                try await IdleWorkload.run(Self.count(name, of: "idle") ?? 0, server: server, isSecure: false)
-            case let name where Self.count(name, of: "idle-tls") != nil:
-                try await IdleWorkload.run(Self.count(name, of: "idle-tls") ?? 0, server: server, isSecure: true)
-            default: print("there is no workload \(name)")
+            default:
+                let isKnown = try await IdleWorkload.run(name, server: server)
+                if !isKnown { print("there is no workload \(name)") }
             }
         }
-    }
-
-    /// The number in `name=NUMBER`.
-    private static func count(_ argument: String, of name: String) -> Int? {
-        argument.hasPrefix("\(name)=") ? Int(argument.dropFirst(name.count + 1)) : nil
     }
 }

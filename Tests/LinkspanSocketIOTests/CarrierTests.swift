@@ -146,7 +146,8 @@ struct CarrierMemoryTests {
         func key(_ credentials: Credentials) throws -> SocketIOEngines.Key {
             let request = LinkRequest(url: try ConnectionURL("http://h/"), credentials: credentials)
             return SocketIOLink(
-                request: request, configuration: .init(), engines: .shared(.standard), receiver: NobodyListens()
+                request: request, settings: SocketIOTransport.Settings(SocketIOTransport.Configuration()),
+                engines: .shared(.standard), receiver: NobodyListens()
             ).key
         }
         let (ann, bob) = (try key(Credentials(auth: ["name": "ann"])), try key(Credentials(auth: ["name": "bob"])))

@@ -94,7 +94,7 @@ extension LoopStream {
     /// Hands over what arrived with the answer, a read's length at a time.
     private func readEarly() {
         let bytes = Array(self.early.prefix(Int(clws_receive_size)))
-        self.early.removeFirst(bytes.count)
+        self.early = Array(self.early.dropFirst(bytes.count))
         _ = bytes.withUnsafeBytes { self.take($0) }
         self.readOn()
     }
@@ -123,6 +123,15 @@ extension LoopStream {
             return self.act(self.machine.failed(refusal))
         }
         self.act(self.machine.connectionClosed())
+    }
+
+    func applyPause() {
+        if self.socket != nil {
+            self.watch()
+            return self.readOn()
+        }
+        guard self.machine.isOpen || self.machine.isFinishing, let connection = self.dial?.connection else { return }
+        lws_rx_flow_control(connection, self.isPaused ? 0 : 1)
     }
 
     /// Gives the socket up.

@@ -16,8 +16,17 @@ final class LoopStream: Watched, ByteStream {
     /// The most that one address is given while there are others: two tries of TCP's.
     private static let longestAddress = Duration.seconds(2)
 
+    /// A request, for as long as it is needed.
+    private final class Kept {
+        let request: UpgradeRequest
+        init(_ request: UpgradeRequest) { self.request = request }
+    }
+
     let core: LoopCore
-    let request: UpgradeRequest
+    /// The request, until it has opened an upgrade's stream.
+    private var kept: Kept?
+    private let isExchange: Bool
+    private let hasProxy: Bool
     var machine: StreamStateMachine
     /// The library's connection, while it has one.
     var dial: Dial?
@@ -54,7 +63,9 @@ final class LoopStream: Watched, ByteStream {
     var dropRoom = Int.max
 
     init(_ request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {
-        self.request = request
+        self.kept = Kept(request)
+        self.isExchange = request.isExchange
+        self.hasProxy = request.proxy != nil
         self.machine = StreamStateMachine(isExchange: request.isExchange)
         self.handler = handler
         self.core = core
@@ -64,7 +75,8 @@ final class LoopStream: Watched, ByteStream {
 
     /// Makes a stream that the other side opened, which asks for nothing.
     init(acceptedFrom peerAddress: String?, lowWaterMark: Int, core: LoopCore) {
-        self.request = UpgradeRequest(host: "", port: 0, isSecure: false)
+        self.isExchange = false
+        self.hasProxy = false
         self.machine = .accepted
         self.peerAddress = peerAddress
         self.core = core
@@ -80,6 +92,11 @@ final class LoopStream: Watched, ByteStream {
 
     override func ready(_ events: CInt) { self.socketReady(events) }
 
+    /// The request; one that asks for nothing once the stream is open.
+    var request: UpgradeRequest { self.kept?.request ?? Self.nothing }
+
+    private static let nothing = UpgradeRequest(host: "", port: 0, isSecure: false)
+
     /// Checks the request and looks the host up.
     func start() {
         do throws(ByteStreamError) {
@@ -88,7 +105,7 @@ final class LoopStream: Watched, ByteStream {
         } catch {
             return self.abortLater(error)
         }
-        let longest = self.request.isExchange ? Self.longestExchange : Self.longestDeadline
+        let longest = self.isExchange ? Self.longestExchange : Self.longestDeadline
         self.setDeadline(min(self.request.deadline, longest))
         let host = self.request.proxy?.host ?? self.request.bareHost
         if NumericAddress.isIPv4(host) || NumericAddress.isIPv6(host) { return self.resolved(.success([host])) }
@@ -173,13 +190,13 @@ extension LoopStream {
         guard dial === self.dial else { return false }
         let answer = UpgradeAnswer(connection)
         // The library takes a body's length for an interim answer's too, and would read on after it.
-        if !self.request.isExchange, answer.isInterim ? !answer.hasBody : answer.error == nil {
+        if !self.isExchange, answer.isInterim ? !answer.hasBody : answer.error == nil {
             self.takeOver(dial, connection, answer)
             return false
         }
         clws_clear_timeout(connection)
         guard !answer.isInterim else {
-            self.late = AnswerReader(isExchange: self.request.isExchange, interim: 1)
+            self.late = AnswerReader(isExchange: self.isExchange, interim: 1)
             return true
         }
         return self.judge(answer)
@@ -189,7 +206,10 @@ extension LoopStream {
         switch self.machine.received(answer) {
         case .open:
             self.isChunked = answer.isChunked
-            if !self.request.isExchange { self.deadline?.cancel() }
+            if !self.isExchange {
+                self.deadline?.cancel()
+                (self.deadline, self.addressDeadline, self.kept) = (nil, nil, nil)
+            }
             self.applyPause()
             self.requestFlush()
             self.handler?.opened(answer.head)
@@ -290,7 +310,7 @@ extension LoopStream {
         }
         let connection = clws_connect(
             self.core.raw, host.pointer, dial.retained(), place, CInt(self.request.port), self.request.hostHeader,
-            self.request.target, self.request.method, !self.request.isExchange, self.request.isSecure)
+            self.request.target, self.request.method, !self.isExchange, self.request.isSecure)
         guard let connection else {
             // Some failures are told by events within the call and destroy the connection, others are not.
             dial.release()
@@ -329,7 +349,7 @@ extension LoopStream {
     }
 
     var openingStage: OpeningStage? {
-        let peer: OpeningStage.Peer = self.request.proxy == nil ? .server : .proxy
+        let peer: OpeningStage.Peer = !self.hasProxy ? .server : .proxy
         return self.machine.openingStage(peer) {
             if self.probe != nil { return .proxy }
             guard let connection = self.dial?.connection, clws_has_peer(connection) else { return .connecting(peer) }
@@ -339,26 +359,17 @@ extension LoopStream {
         }
     }
 
-    func applyPause() {
-        if self.socket != nil {
-            self.watch()
-            return self.readOn()
-        }
-        guard self.machine.isOpen || self.machine.isFinishing, let connection = self.dial?.connection else { return }
-        lws_rx_flow_control(connection, self.isPaused ? 0 : 1)
-    }
-
     /// Says goodbye to the handler, exactly once: the machine ends once.
     private func end(_ error: ByteStreamError) {
         guard let handler = self.handler else { return }
         self.tearDown()
-        handler.closed(self.request.proxy == nil ? error : error.ofProxy)
+        handler.closed(!self.hasProxy ? error : error.ofProxy)
     }
 
     func endLater(_ error: ByteStreamError) {
         guard let handler = self.handler else { return }
         self.tearDown()
-        let error = self.request.proxy == nil ? error : error.ofProxy
+        let error = !self.hasProxy ? error : error.ofProxy
         self.core.loop.executeLocally { handler.closed(error) }
         // Within an event of the library, which may go on to sleep without asking for our jobs.
         self.core.loop.wake()

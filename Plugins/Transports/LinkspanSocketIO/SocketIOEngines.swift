@@ -12,9 +12,11 @@ final class SocketIOEngines: Sendable {
         var query: String?
         var headers: [Credentials.Field]
         var items: [Credentials.Field]
-        var configuration: SocketIOTransport.Configuration
+        var settings: SocketIOTransport.Settings
         /// Whose session it is: users of one process never share a socket, cookies or what was learned about the way.
         var identity: ConnectionIdentity
+
+        var configuration: SocketIOTransport.Configuration { self.settings.configuration }
 
         var place: CarrierMemory.Place {
             CarrierMemory.Place(

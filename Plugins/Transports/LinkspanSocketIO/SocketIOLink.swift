@@ -20,7 +20,7 @@ final class SocketIOLink: Link {
     }
 
     let request: LinkRequest
-    let configuration: SocketIOTransport.Configuration
+    private let settings: SocketIOTransport.Settings
     private let engines: SocketIOEngines
     private let receiver: any LinkReceiver
     private let namespace: SocketIONamespace
@@ -46,11 +46,11 @@ final class SocketIOLink: Link {
     }
 
     init(
-        request: LinkRequest, configuration: SocketIOTransport.Configuration, engines: SocketIOEngines,
+        request: LinkRequest, settings: SocketIOTransport.Settings, engines: SocketIOEngines,
         receiver: any LinkReceiver
     ) {
         self.request = request
-        self.configuration = configuration
+        self.settings = settings
         self.engines = engines
         self.receiver = receiver
         self.recovery = .kept(request.resumption.flatMap(SocketIORecovery.init))
@@ -60,16 +60,18 @@ final class SocketIOLink: Link {
             (self.namespace, self.problem) = (.main, error)
         }
         var limits = SocketIOLimits()
-        limits.maximumMessageBytes = configuration.maximumMessageBytes
+        limits.maximumMessageBytes = settings.configuration.maximumMessageBytes
         self.limits = limits
-        self.hasCodec = configuration.codec != nil
+        self.hasCodec = settings.configuration.codec != nil
     }
+
+    var configuration: SocketIOTransport.Configuration { self.settings.configuration }
 
     var key: SocketIOEngines.Key {
         SocketIOEngines.Key(
             host: self.request.url.host, port: self.request.url.port, isSecure: self.request.url.isSecure,
             query: self.request.url.query, headers: self.request.credentials.headers,
-            items: self.request.credentials.query, configuration: self.configuration, identity: self.request.identity)
+            items: self.request.credentials.query, settings: self.settings, identity: self.request.identity)
     }
 
     func open() {
@@ -96,7 +98,7 @@ final class SocketIOLink: Link {
             if let problem = SocketIOEncoder.problem(event: message.event, message.payload, limits: self.limits) {
                 return .rejected(problem)
             }
-            if self.hasCodec, let codec = self.configuration.codec {
+            if self.hasCodec, let codec = self.settings.configuration.codec {
                 let packet = SocketIOCodecPacket(
                     .event, namespace: self.namespace.name, id: message.requestID, event: message.event,
                     payload: message.payload
@@ -121,7 +123,7 @@ final class SocketIOLink: Link {
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
         guard let engine = self.openEngine else { return .refused }
         if let problem = SocketIOEncoder.problem(payload, limits: self.limits) { return .rejected(problem) }
-        if self.hasCodec, let codec = self.configuration.codec {
+        if self.hasCodec, let codec = self.settings.configuration.codec {
             let packet = SocketIOCodecPacket(.acknowledgement, namespace: self.namespace.name, id: id, payload: payload)
             return engine.send(packet, by: codec)
         }

@@ -13,8 +13,20 @@ public struct SocketIOTransport: Transport {
     public let name = "socketio"
     /// `http` and `ws`, and `https` and `wss` with TLS.
     public let schemes: Set<String> = ["http", "https", "ws", "wss"]
-    /// The settings of the transport.
-    public let configuration: Configuration
+    /// The settings, which all links of the transport share.
+    final class Settings: Sendable, Hashable {
+        let configuration: Configuration
+
+        init(_ configuration: Configuration) { self.configuration = configuration }
+
+        static func == (first: Settings, second: Settings) -> Bool {
+            first === second || first.configuration == second.configuration
+        }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(self.configuration) }
+    }
+
+    private let settings: Settings
     private let engines: SocketIOEngines
 
     /// Makes a transport.
@@ -29,9 +41,12 @@ public struct SocketIOTransport: Transport {
     }
 
     init(_ configuration: Configuration, engines: SocketIOEngines) {
-        self.configuration = configuration
+        self.settings = Settings(configuration)
         self.engines = engines
     }
+
+    /// The settings of the transport.
+    public var configuration: Configuration { self.settings.configuration }
 
     /// The loop.
     public var executor: any JobExecutor { self.engines.loop }
@@ -62,7 +77,7 @@ public struct SocketIOTransport: Transport {
 
     /// Makes a link to the namespace that the URL's path names.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        SocketIOLink(request: request, configuration: self.configuration, engines: self.engines, receiver: receiver)
+        SocketIOLink(request: request, settings: self.settings, engines: self.engines, receiver: receiver)
     }
 }
 

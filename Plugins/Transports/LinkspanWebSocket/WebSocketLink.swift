@@ -15,7 +15,7 @@ final class WebSocketLink: Link {
     }
 
     private let request: LinkRequest
-    private let configuration: WebSocketTransport.Configuration
+    private let settings: WebSocketTransport.Settings
     private let loop: any NetworkLoop
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
@@ -34,34 +34,35 @@ final class WebSocketLink: Link {
     ///
     /// - Parameters:
     ///   - request: where to, as whom, for how long.
-    ///   - configuration: how.
+    ///   - settings: the transport's.
     ///   - loop: the loop it lives on.
     ///   - receiver: hears what happens.
     ///   - attachmentsTimeout: how long the attachments of one message may take to come; the default is Socket.IO's.
     init(
-        request: LinkRequest, configuration: WebSocketTransport.Configuration, loop: any NetworkLoop,
+        request: LinkRequest, settings: WebSocketTransport.Settings, loop: any NetworkLoop,
         receiver: any LinkReceiver, attachmentsTimeout: Duration = .seconds(30)
     ) {
         self.request = request
-        self.configuration = configuration
+        self.settings = settings
         self.loop = loop
         self.receiver = receiver
         self.attachmentsTimeout = attachmentsTimeout
         self.assembly = EnvelopeAssembly(
-            codec: configuration.codec, maximumBytes: configuration.maximumMessageBytes)
+            codec: settings.configuration.codec, maximumBytes: settings.configuration.maximumMessageBytes)
     }
 
     func open() {
         let path = self.request.url.path
         let upgrade = UpgradeRequest(
-            self.request, path: path, headers: self.configuration.headers.map { ($0.name, $0.value.exposed) },
-            tls: self.configuration.tls, proxy: self.configuration.proxy)
+            self.request, path: path, headers: self.settings.configuration.headers.map { ($0.name, $0.value.exposed) },
+            tls: self.settings.configuration.tls, proxy: self.settings.configuration.proxy)
         let request = WebSocketRequest(
-            upgrade: upgrade, subprotocols: self.configuration.codec.subprotocols + self.configuration.subprotocols,
-            limits: .init { $0.maxMessageBytes = self.configuration.maximumMessageBytes },
-            compression: self.configuration.compression,
-            keepAlive: self.configuration.keepAlive,
-            highWaterMark: self.configuration.highWaterMark)
+            upgrade: upgrade,
+            subprotocols: self.settings.configuration.codec.subprotocols + self.settings.configuration.subprotocols,
+            limits: .init { $0.maxMessageBytes = self.settings.configuration.maximumMessageBytes },
+            compression: self.settings.configuration.compression,
+            keepAlive: self.settings.configuration.keepAlive,
+            highWaterMark: self.settings.configuration.highWaterMark)
         // Otherwise it was ended before it could begin.
         guard self.state == .idle else { return }
         do {
@@ -85,11 +86,11 @@ final class WebSocketLink: Link {
     }
 
     func renewCredentials(_ credentials: Credentials) -> Bool {
-        self.sendRenewal(credentials, by: self.configuration.renewalEvent)
+        self.sendRenewal(credentials, by: self.settings.configuration.renewalEvent)
     }
 
     func close() {
-        let closing = self.configuration.closing
+        let closing = self.settings.configuration.closing
         self.leave { $0.close(CloseCode(rawValue: closing.code), reason: closing.reason) }
     }
 
@@ -140,7 +141,7 @@ final class WebSocketLink: Link {
         let kind: EncodedKind
         do throws(LinkspanError) {
             encoded.reserveCapacity(payload.elements.count + 64)
-            kind = try self.configuration.codec.encode(envelope, to: &encoded)
+            kind = try self.settings.configuration.codec.encode(envelope, to: &encoded)
         } catch {
             return .rejected(error)
         }
@@ -175,7 +176,7 @@ extension WebSocketLink: WebSocketChannelHandler {
             }
         }
         self.state = .open
-        var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.configuration.codec.name]
+        var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.settings.configuration.codec.name]
         facts["subprotocol"] = subprotocol
         self.receiver.receive([.opened(LinkInfo(facts: facts))])
     }
@@ -225,7 +226,7 @@ extension WebSocketLink: WebSocketChannelHandler {
         var error = LinkspanError(end)
         // Only what the server says itself is for the app to interpret.
         if case .closed(let event) = end, event.violation == nil,
-            let meaning = self.configuration.closeMeanings[event.code.rawValue]
+            let meaning = self.settings.configuration.closeMeanings[event.code.rawValue]
         {
             error.code = meaning.code
         }

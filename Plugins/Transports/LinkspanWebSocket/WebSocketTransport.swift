@@ -9,8 +9,14 @@ public struct WebSocketTransport: Transport {
     public let name = "websocket"
     /// `ws`, `wss`, and their HTTP spellings.
     public let schemes: Set<String> = ["ws", "wss", "http", "https"]
-    /// The settings of the transport.
-    public let configuration: Configuration
+    /// The settings, which all links of the transport share.
+    final class Settings: Sendable {
+        let configuration: Configuration
+
+        init(_ configuration: Configuration) { self.configuration = configuration }
+    }
+
+    private let settings: Settings
     private let loop: any NetworkLoop
 
     /// Makes a transport.
@@ -19,9 +25,12 @@ public struct WebSocketTransport: Transport {
     ///   - configuration: how it behaves.
     ///   - loop: the event loop that the sockets run on.
     public init(_ configuration: Configuration = .init(), loop: any NetworkLoop) {
-        self.configuration = configuration
+        self.settings = Settings(configuration)
         self.loop = loop
     }
+
+    /// The settings of the transport.
+    public var configuration: Configuration { self.settings.configuration }
 
     /// The loop.
     public var executor: any JobExecutor { self.loop }
@@ -46,7 +55,7 @@ public struct WebSocketTransport: Transport {
 
     /// Makes a link.
     public func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        WebSocketLink(request: request, configuration: self.configuration, loop: self.loop, receiver: receiver)
+        WebSocketLink(request: request, settings: self.settings, loop: self.loop, receiver: receiver)
     }
 }
 

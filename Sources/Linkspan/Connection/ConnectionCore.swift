@@ -68,6 +68,8 @@ final class ConnectionCore {
     private var publishedOpen = false
     private(set) var publishedResumption: Secret?
     private var isPerforming = false
+    /// Whether a change of state was announced in this turn.
+    private var hasAnnounced = false
     /// Whether items were taken in the midst of the turn.
     private var hasTaken = false
     /// Whether a link is being called, which must not call back.
@@ -143,6 +145,11 @@ extension ConnectionCore {
             self.rearm()
             self.publishLoad(hasTaken: hasTaken || self.hasTaken)
             self.hasTaken = false
+            if self.hasAnnounced {
+                // A connection that rests should not keep the room that opening it has taken.
+                self.hasAnnounced = false
+                if self.effects.isEmpty { self.effects = [] }
+            }
             if self.isResumptionStale {
                 self.publishResumption()
                 self.keepSession()
@@ -192,7 +199,9 @@ extension ConnectionCore {
         // A link is made and called on its own executor.
         case .openLink where self.nextExecutor != nil: self.deferred.append(effect)
         case .openLink where self.sessions?.mustWait(effect) == true: self.waitForSession()
-        case .announce(let change): self.announce(change)
+        case .announce(let change):
+            self.hasAnnounced = true
+            self.announce(change)
         case .tellProgress(let progress): self.tell(.progress(progress))
         case .provideCredentials(let epoch, let reason): self.provideCredentials(epoch: epoch, reason)
         case .openLink(let epoch, let attempt, let credentials): self.open(epoch: epoch, attempt, credentials)

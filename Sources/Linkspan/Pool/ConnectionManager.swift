@@ -159,10 +159,10 @@ public final class ConnectionManager: Sendable {
     private func vacate(_ connection: any ManagedConnection) {
         let now = self.now
         self.pool.withLock { $0.vacate(connection, now: now) }
-        self.look(for: .look)
+        self.look(for: .visit(ObjectIdentifier(connection)))
         let idleTimeout = self.pool.withLock { $0.entry(of: connection)?.idleTimeout }
         guard let idleTimeout else { return }
-        self.scanLater(after: idleTimeout)
+        self.visit(ObjectIdentifier(connection), after: idleTimeout)
     }
 
     var now: ContinuousClock.Instant { self.options.scheduler.now }
@@ -182,9 +182,9 @@ public final class ConnectionManager: Sendable {
         }
     }
 
-    private func scanLater(after delay: Duration) {
+    private func visit(_ connection: ObjectIdentifier, after delay: Duration) {
         _ = self.options.scheduler.schedule(at: self.options.scheduler.now + delay) { [weak self] in
-            self?.look(for: .look)
+            self?.look(for: .visit(connection))
         }
     }
 
@@ -197,23 +197,26 @@ public final class ConnectionManager: Sendable {
         while let occasion = self.pool.withLock({ $0.surroundings.next() }) {
             switch occasion {
             case .look: self.scan(nil)
+            case .visit(let connection): self.scan(nil, connection)
             case .signal(let signal): self.scan(signal)
             }
         }
     }
 
-    /// Lets the chain look at every connection, until it finds nothing more to do.
+    /// Lets the chain look at every connection, or at one, until it finds nothing more to do.
     ///
-    /// - Parameter signal: what was heard; it is told to the rules once.
-    private func scan(_ signal: KeeperSignal?) {
+    /// - Parameters:
+    ///   - signal: the signal that was heard; the rules are told of it once.
+    ///   - connection: the only connection to look at; nil for all.
+    private func scan(_ signal: KeeperSignal?, _ connection: ObjectIdentifier? = nil) {
         var signal = signal
         var hasMore = true
-        _ = self.pool.withLock { [now = self.now] in $0.forgetLeavers(now: now) }
+        if connection == nil { _ = self.pool.withLock { [now = self.now] in $0.forgetLeavers(now: now) } }
         while hasMore {
             hasMore = false
             let now = self.now
             let isInBackground = self.pool.withLock { $0.surroundings.isInBackground }
-            for entry in self.pool.withLock({ $0.all }) {
+            for entry in self.pool.withLock({ $0.entries(connection) }) {
                 let before = entry.connection.state
                 var kept = self.kept(entry, now: now)
                 kept.signal = signal

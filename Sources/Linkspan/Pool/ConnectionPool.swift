@@ -4,17 +4,53 @@
 /// of third parties are asked outside, and what is removed is returned, so that the last reference to it goes outside,
 /// too.
 struct ConnectionPool: Sendable {
-    /// What connections are told apart by.
+    /// The properties that tell connections apart.
+    ///
+    /// By reference, because the tables of the pool have room for about twice as many keys as there are connections.
     struct Key: Sendable, Hashable {
-        var url: ConnectionURL
-        /// What else tells the endpoint; see ``Transport/endpoint``.
-        var endpoint: String
-        var identity: ConnectionIdentity
+        private final class Parts: Sendable, Hashable {
+            let url: ConnectionURL
+            let endpoint: String
+            let identity: ConnectionIdentity
 
-        init(_ configuration: ConnectionConfiguration) {
-            self.url = configuration.url
-            self.endpoint = configuration.transport.endpoint
-            self.identity = configuration.identity
+            init(_ configuration: ConnectionConfiguration) {
+                self.url = configuration.url
+                self.endpoint = configuration.transport.endpoint
+                self.identity = configuration.identity
+            }
+
+            static func == (first: Parts, second: Parts) -> Bool {
+                first === second
+                    || (first.url == second.url && first.endpoint == second.endpoint
+                        && first.identity == second.identity)
+            }
+
+            func hash(into hasher: inout Hasher) {
+                hasher.combine(self.url)
+                hasher.combine(self.endpoint)
+                hasher.combine(self.identity)
+            }
+        }
+
+        private let parts: Parts
+
+        init(_ configuration: ConnectionConfiguration) { self.parts = Parts(configuration) }
+
+        var url: ConnectionURL { self.parts.url }
+        /// What else tells the endpoint; see ``Transport/endpoint``.
+        var endpoint: String { self.parts.endpoint }
+        var identity: ConnectionIdentity { self.parts.identity }
+    }
+
+    /// The options of connections that agree on them, and those of their transports, as text.
+    final class Terms: Sendable {
+        /// Keeps alive what is compared by instance.
+        let options: ConnectionOptions
+        let described: [String: String]
+
+        init(_ options: ConnectionOptions, _ described: [String: String]) {
+            self.options = options
+            self.described = described
         }
     }
 
@@ -25,14 +61,13 @@ struct ConnectionPool: Sendable {
         var key: Key
         /// Where it is about to be, while it moves: nobody can come to hold it meanwhile.
         var next: Key?
-        /// Keeps alive what is compared by instance.
-        var options: ConnectionOptions
-        var described: [String: String]
+        var terms: Terms
         var holders = 0
         /// Since when nobody holds it.
         var idleSince: ContinuousClock.Instant?
 
-        var idleTimeout: Duration { self.options.idleTimeout }
+        var options: ConnectionOptions { self.terms.options }
+        var idleTimeout: Duration { self.terms.options.idleTimeout }
     }
 
     /// A connection that has left the pool or its source, and whose links may still be closing.
@@ -54,6 +89,10 @@ struct ConnectionPool: Sendable {
     private var entries: [ObjectIdentifier: Entry] = [:]
     /// The entries that can be found; one whose place was taken while it moved cannot.
     private var index: [Key: ObjectIdentifier] = [:]
+    /// How many keys with credentials the index has of a URL.
+    private var authenticated: [ConnectionURL: Int] = [:]
+    /// The terms of the latest connection, while there is one with these: most connections have the same.
+    private weak var latestTerms: Terms?
     private var leavers: [Leaver] = []
     private var lastNumber: UInt64 = 0
     /// Whether someone looks at the pool every now and then.
@@ -66,13 +105,28 @@ struct ConnectionPool: Sendable {
     /// All of them, in the order in which they came.
     var all: [Entry] { self.entries.values.sorted { $0.number < $1.number } }
 
+    /// All of them, or the one of a connection.
+    func entries(_ connection: ObjectIdentifier?) -> [Entry] {
+        guard let connection else { return self.all }
+        return self.entries[connection].map { [$0] } ?? []
+    }
+
     func entry(of connection: any ManagedConnection) -> Entry? { self.entries[ObjectIdentifier(connection)] }
 
     func entry(for key: Key) -> Entry? { self.index[key].flatMap { self.entries[$0] } }
 
     /// Whether a connection to a URL shows its server who connects.
     func hasAuthenticated(_ url: ConnectionURL) -> Bool {
-        self.index.keys.contains { $0.url == url && !$0.identity.isAnonymous }
+        self.authenticated[url] != nil
+    }
+
+    /// Has a key lead to a connection, or to none.
+    private mutating func lead(_ key: Key, to connection: ObjectIdentifier?) {
+        let former = self.index[key]
+        self.index[key] = connection
+        guard !key.identity.isAnonymous, (former == nil) != (connection == nil) else { return }
+        let count = (self.authenticated[key.url] ?? 0) + (connection == nil ? -1 : 1)
+        self.authenticated[key.url] = count == 0 ? nil : count
     }
 
     /// Says that someone will look at the pool; false when someone does already.
@@ -97,7 +151,7 @@ extension ConnectionPool {
     /// - Throws: `conflictingOptions` when there is one with other options.
     mutating func occupy(_ key: Key, _ described: [String: String]) throws(LinkspanError) -> Entry? {
         guard let id = self.index[key], let former = self.entries[id] else { return nil }
-        try Self.compare(former.described, described, url: key.url)
+        try Self.compare(former.terms.described, described, url: key.url)
         self.entries[id]?.holders += 1
         self.entries[id]?.idleSince = nil
         return former
@@ -112,18 +166,26 @@ extension ConnectionPool {
         guard self.index[key] == nil else { return false }
         try self.checkStore(options.store, key)
         self.lastNumber += 1
-        self.index[key] = ObjectIdentifier(connection)
+        self.lead(key, to: ObjectIdentifier(connection))
         self.entries[ObjectIdentifier(connection)] = Entry(
-            connection: connection, number: self.lastNumber, key: key, options: options, described: described,
-            holders: 1)
+            connection: connection, number: self.lastNumber, key: key, terms: self.terms(options, described), holders: 1
+        )
         return true
+    }
+
+    /// The terms with this description, shared with the latest connection if it has the same.
+    private mutating func terms(_ options: ConnectionOptions, _ described: [String: String]) -> Terms {
+        if let latest = self.latestTerms, latest.described == described { return latest }
+        let terms = Terms(options, described)
+        self.latestTerms = terms
+        return terms
     }
 
     /// Refuses a store whose deliveries of the account go to another endpoint.
     private func checkStore(_ store: (any DeliveryStore)?, _ key: Key) throws(LinkspanError) {
         guard let store else { return }
         let other = self.entries.values.first { entry in
-            entry.holders > 0 && entry.options.store === store
+            entry.holders > 0 && entry.terms.options.store === store
                 && (entry.key.url, entry.key.endpoint) != (key.url, key.endpoint)
                 && entry.key.identity.source.account == key.identity.source.account
         }
@@ -161,7 +223,7 @@ extension ConnectionPool {
     mutating func discard(_ connection: any ManagedConnection) -> Entry? {
         let id = ObjectIdentifier(connection)
         guard let entry = self.entries.removeValue(forKey: id) else { return nil }
-        if self.index[entry.key] == id { self.index[entry.key] = nil }
+        if self.index[entry.key] == id { self.lead(entry.key, to: nil) }
         return entry
     }
 
@@ -186,7 +248,7 @@ extension ConnectionPool {
 
     /// Forgets all connections.
     mutating func removeAll() -> (entries: [Entry], leavers: [Leaver]) {
-        defer { (self.entries, self.index, self.leavers) = ([:], [:], []) }
+        defer { (self.entries, self.index, self.authenticated, self.leavers) = ([:], [:], [:], []) }
         return (self.all, self.leavers)
     }
 
@@ -206,12 +268,10 @@ extension ConnectionPool {
     /// - Returns: the former ones.
     mutating func adjust(
         _ connection: any ManagedConnection, _ options: ConnectionOptions, _ described: [String: String]
-    ) -> ConnectionOptions? {
-        guard var entry = self.entry(of: connection) else { return nil }
-        defer { self.entries[ObjectIdentifier(connection)] = entry }
-        entry.described.merge(described) { $1 }
-        let former = entry.options
-        entry.options = options
+    ) -> Terms? {
+        guard let former = self.entry(of: connection)?.terms else { return nil }
+        self.entries[ObjectIdentifier(connection)]?.terms = Terms(
+            options, former.described.merging(described) { $1 })
         return former
     }
 
@@ -228,7 +288,7 @@ extension ConnectionPool {
         if let other = self.index[next], other != id {
             throw LinkspanError(.conflictingOptions, "there is a connection to \(next.url) already")
         }
-        if self.index[entry.key] == id { self.index[entry.key] = nil }
+        if self.index[entry.key] == id { self.lead(entry.key, to: nil) }
         self.entries[id]?.next = next
         return true
     }
@@ -250,7 +310,7 @@ extension ConnectionPool {
         entry.next = nil
         if let options {
             entry.key = next
-            (entry.options, entry.described) = options
+            entry.terms = Terms(options.0, options.described)
             let source = former.key.identity.source
             if source != next.identity.source {
                 self.leavers.append(
@@ -259,7 +319,7 @@ extension ConnectionPool {
         }
         self.entries[id] = entry
         // A holder that came meanwhile has a connection of its own.
-        if self.index[entry.key] == nil { self.index[entry.key] = id }
+        if self.index[entry.key] == nil { self.lead(entry.key, to: id) }
         return former
     }
 }

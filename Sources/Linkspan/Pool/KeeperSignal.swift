@@ -17,8 +17,10 @@ public enum KeeperSignal: Sendable, Hashable, CaseIterable {
 
 /// Why the keeper looks at the pool.
 enum KeeperOccasion: Sendable, Hashable {
-    /// Its period has passed, or a holder has left.
+    /// Its period has passed.
     case look
+    /// A connection's holder has left, or did so an idle timeout ago: the others have nothing to do with that.
+    case visit(ObjectIdentifier)
     case signal(KeeperSignal)
 }
 

@@ -37,6 +37,26 @@ struct KeeperTests {
     }
 
     @Test
+    func `a release has the rules look at one connection, however many there are`() throws {
+        let looks = try [10, 200].map { count in
+            let rule = CountingRule()
+            let harness = PoolHarness(rules: [rule] + ConnectionManager.standardRules)
+            let handlers = try (0..<count).map { number in
+                try harness.connect("scripted://server/\(number)") { $0.idleTimeout = .seconds(1) }
+            }
+            harness.scheduler.settle()
+            let before = rule.count
+            for handler in handlers.prefix(5) { handler.release() }
+            // Shorter than the keeper's period.
+            harness.scheduler.advance(by: .seconds(1))
+            #expect(harness.manager.statistics.count == count - 5)
+            withExtendedLifetime(handlers) {}
+            return rule.count - before
+        }
+        #expect(looks[0] == looks[1] && looks[0] <= 20, "\(looks) looks for 5 releases")
+    }
+
+    @Test
     func `unoccupied and connected: down after the idle timeout, then released`() throws {
         let harness = PoolHarness()
         let recorder = EventRecorder()
@@ -168,6 +188,20 @@ struct KeeperTests {
             await Task.yield()
         }
     }
+}
+
+/// Counts how often it is asked, and does nothing.
+private final class CountingRule: KeeperRule {
+    private let asked = Lock(0)
+
+    var count: Int { self.asked.withLock { $0 } }
+
+    func canExecute(_ kept: KeptConnection) -> Bool {
+        self.asked.withLock { $0 += 1 }
+        return false
+    }
+
+    func execute(_ kept: KeptConnection) {}
 }
 
 private struct NotingRule: KeeperRule {

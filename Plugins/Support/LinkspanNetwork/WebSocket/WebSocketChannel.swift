@@ -32,8 +32,9 @@ public final class WebSocketChannel {
     /// The pause before that turn, in which others are served: decompressing takes a fifth of a core at most.
     private static let inflationPause = Duration.milliseconds(5)
 
-    private let request: WebSocketRequest
-    private let handshake: ClientHandshake
+    /// Nil once the stream is open.
+    private var opening: WebSocketOpening?
+    private let settings: WebSocketOpening.Settings
     private let handler: any WebSocketChannelHandler
     private let loop: any NetworkLoop
     /// Nil before it begins to open and after its end.
@@ -46,7 +47,7 @@ public final class WebSocketChannel {
     /// Whether the handler knows of the end.
     private var isTold = false
     private var deadline: (any ScheduledWork)?
-    private var keepAlive: (any ScheduledWork)?
+    private var nextPing: (any ScheduledWork)?
     /// The time of the latest arrival, parts of messages included.
     public private(set) var lastHeard: ContinuousClock.Instant?
     /// Whether anything has arrived since the last ping.
@@ -72,12 +73,8 @@ public final class WebSocketChannel {
     public init(
         _ request: WebSocketRequest, on loop: any NetworkLoop, handler: any WebSocketChannelHandler
     ) throws(WebSocketProtocolError) {
-        var request = request
-        self.handshake = try ClientHandshake(
-            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: request.subprotocols,
-            compression: request.compression)
-        request.upgrade.headers = self.handshake.headers + request.upgrade.headers
-        self.request = request
+        self.opening = try WebSocketOpening(request)
+        self.settings = WebSocketOpening.Settings(request)
         self.handler = handler
         self.loop = loop
         self.session = WebSocketSession(
@@ -99,8 +96,10 @@ public final class WebSocketChannel {
     ///
     /// Call it once.
     public func open() {
-        guard self.end == nil else { return self.loop.executeLocally { self.tell(.aborted) } }
-        self.stream = self.loop.connect(self.request.upgrade, handler: StreamBridge(channel: self))
+        guard self.end == nil, let opening = self.opening else {
+            return self.loop.executeLocally { self.tell(.aborted) }
+        }
+        self.stream = self.loop.connect(opening.request, handler: StreamBridge(channel: self))
     }
 
     /// Sends a message whose payload `write` appends, and binary messages right behind it with nothing between.
@@ -127,7 +126,7 @@ public final class WebSocketChannel {
                 }
             }
             guard let pending else { return .notOpen }
-            return pending > self.request.highWaterMark ? .full : .sent
+            return pending > self.settings.highWaterMark ? .full : .sent
         case nil: return .notOpen
         }
     }
@@ -140,7 +139,7 @@ public final class WebSocketChannel {
         switch self.session.close(code, reason: reason, into: &output) {
         case .awaitPeer:
             // The peer may complete a message that it has begun before it sends its Close frame.
-            self.closingRoom = self.request.limits.maxMessageBytes
+            self.closingRoom = self.settings.limits.maxMessageBytes
             stream.write { $0.append(contentsOf: output) }
             self.finishAfterDeadline()
         case .ignore: ()
@@ -163,7 +162,7 @@ public final class WebSocketChannel {
 
     private func finishAfterDeadline() {
         self.deadline?.cancel()
-        self.deadline = self.loop.scheduleLocally(after: self.request.closeDeadline) { self.stream?.finish() }
+        self.deadline = self.loop.scheduleLocally(after: self.settings.closeDeadline) { self.stream?.finish() }
     }
 }
 
@@ -176,7 +175,8 @@ extension WebSocketChannel {
             "sec-websocket-protocol": head.subprotocol, "sec-websocket-extensions": head.extensions,
         ]
         do throws(WebSocketProtocolError) {
-            let accepted = try self.handshake.verify(status: head.status) { name in
+            guard let opening = self.opening.take() else { return }
+            let accepted = try opening.handshake.verify(status: head.status) { name in
                 (fields[name] ?? nil).map { [$0] } ?? []
             }
             if let compression = accepted.compression { self.session.begin(compression) }
@@ -232,7 +232,7 @@ extension WebSocketChannel {
     /// A server that does not read gets no more pongs; the farewell it gets in any case.
     private func write(_ reading: inout Reading) {
         guard !reading.output.isEmpty, let stream = self.stream,
-            reading.ending != nil || stream.pendingBytes <= self.request.highWaterMark
+            reading.ending != nil || stream.pendingBytes <= self.settings.highWaterMark
         else { return }
         stream.write { $0.append(contentsOf: reading.output) }
         reading.output.removeAll(keepingCapacity: true)
@@ -339,9 +339,9 @@ extension WebSocketChannel {
         let end = self.end ?? .stream(error)
         self.end = end
         self.deadline?.cancel()
-        self.keepAlive?.cancel()
+        self.nextPing?.cancel()
         self.watch?.timer.cancel()
-        (self.deadline, self.keepAlive, self.watch, self.stream) = (nil, nil, nil, nil)
+        (self.deadline, self.nextPing, self.watch, self.stream) = (nil, nil, nil, nil)
         self.tell(end)
     }
 
@@ -356,7 +356,7 @@ extension WebSocketChannel {
     /// Makes sure that an unfinished message is looked at again.
     private func watchMessage() {
         guard self.watch == nil, self.stream != nil else { return }
-        let timer = self.loop.scheduleLocally(after: self.request.messageDeadline) { self.judgeMessage() }
+        let timer = self.loop.scheduleLocally(after: self.settings.messageDeadline) { self.judgeMessage() }
         self.watch = (self.messages, self.session.unfinishedBytes ?? 0, timer)
     }
 
@@ -379,8 +379,8 @@ extension WebSocketChannel {
     // MARK: Keep-alive
 
     private func scheduleKeepAlive() {
-        guard let keepAlive = self.request.keepAlive, self.stream != nil else { return }
-        self.keepAlive = self.loop.scheduleLocally(after: keepAlive.interval) { self.ping(keepAlive) }
+        guard let keepAlive = self.settings.keepAlive, self.stream != nil else { return }
+        self.nextPing = self.loop.scheduleLocally(after: keepAlive.interval) { self.ping(keepAlive) }
     }
 
     private func ping(_ keepAlive: WebSocketRequest.KeepAlive) {
@@ -388,10 +388,10 @@ extension WebSocketChannel {
         var output: [UInt8] = []
         guard self.session.ping(into: &output), self.stream != nil else { return }
         self.stream?.write { $0.append(contentsOf: output) }
-        self.keepAlive = self.loop.scheduleLocally(after: keepAlive.timeout) {
+        self.nextPing = self.loop.scheduleLocally(after: keepAlive.timeout) {
             if self.isAlive { return self.scheduleKeepAlive() }
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.
-            self.keepAlive = self.loop.scheduleLocally(after: Self.lastLook) {
+            self.nextPing = self.loop.scheduleLocally(after: Self.lastLook) {
                 // Anything that has arrived proves that the server lives, be it the pong or not.
                 if self.isAlive { self.scheduleKeepAlive() } else { self.drop(.silent) }
             }

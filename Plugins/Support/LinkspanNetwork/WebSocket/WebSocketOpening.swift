@@ -1,0 +1,33 @@
+internal import LinkspanWebSocketProtocol
+
+/// The request and the handshake of a channel, which are kept until its stream is open.
+final class WebSocketOpening {
+    /// What a channel needs of its request for as long as it lives.
+    struct Settings {
+        let limits: WebSocketLimits
+        let keepAlive: WebSocketRequest.KeepAlive?
+        let highWaterMark: Int
+        let closeDeadline: Duration
+        let messageDeadline: Duration
+
+        init(_ request: WebSocketRequest) {
+            self.limits = request.limits
+            self.keepAlive = request.keepAlive
+            self.highWaterMark = request.highWaterMark
+            self.closeDeadline = request.closeDeadline
+            self.messageDeadline = request.messageDeadline
+        }
+    }
+
+    let request: UpgradeRequest
+    let handshake: ClientHandshake
+
+    init(_ request: WebSocketRequest) throws(WebSocketProtocolError) {
+        self.handshake = try ClientHandshake(
+            nonce: (.random(in: .min ... .max), .random(in: .min ... .max)), subprotocols: request.subprotocols,
+            compression: request.compression)
+        var upgrade = request.upgrade
+        upgrade.headers = self.handshake.headers + upgrade.headers
+        self.request = upgrade
+    }
+}
