@@ -73,11 +73,15 @@ struct ListenerTests {
 }
 
 /// Answers the upgrade and then says what it hears; holds the peer up while too much waits.
-private final class EchoHandler: ByteStreamHandler {
+final class EchoHandler: ByteStreamHandler {
     private let stream: any ByteStream
-    private var head: [UInt8]? = []
+    /// The request so far; nil when it is complete.
+    private var head: [UInt8]?
 
-    init(_ stream: any ByteStream) { self.stream = stream }
+    init(_ stream: any ByteStream, awaitsHead: Bool = true) {
+        self.stream = stream
+        self.head = awaitsHead ? [] : nil
+    }
 
     func opened(_ head: ResponseHead) {}
     func closed(_ reason: ByteStreamError) {}
