@@ -405,7 +405,9 @@ extension Event where Value == Line, Reply == NoReply {
 struct LineCodec: EnvelopeCodec {
     let name = "lines"
 
-    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+    func encode(
+        _ envelope: Envelope, to buffer: inout [UInt8]
+    ) throws(LinkspanError) -> EncodedKind {
         switch envelope {
         case .event(let name, let payload, let id):
             let number = id.map { " #\($0)" } ?? ""
@@ -420,7 +422,9 @@ struct LineCodec: EnvelopeCodec {
 
     func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         let parts = String(decoding: text, as: UTF8.self).split(separator: ": ", maxSplits: 1)
-        guard parts.count == 2 else { throw LinkspanError(.protocolViolation, "a line has no colon") }
+        guard parts.count == 2 else {
+            throw LinkspanError(.protocolViolation, "a line has no colon")
+        }
         let payload = try Payload(String(parts[1]))
         guard let mark = parts[0].firstIndex(of: "#") else {
             return DecodedEnvelope(.event(name: String(parts[0]), payload: payload, id: nil))
@@ -430,7 +434,8 @@ struct LineCodec: EnvelopeCodec {
         }
         let name = String(parts[0][..<mark].prefix { $0 != " " })
         return DecodedEnvelope(
-            name.isEmpty ? .reply(id: id, payload: payload) : .event(name: name, payload: payload, id: id))
+            name.isEmpty
+                ? .reply(id: id, payload: payload) : .event(name: name, payload: payload, id: id))
     }
 
     func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
@@ -448,7 +453,9 @@ struct LineCodec: EnvelopeCodec {
 /// The article about message formats.
 @Suite("A message format of your own")
 struct MessageFormatExample {
-    @Test("a line is read as an event, a request or a reply", arguments: ["say: hello", "price #7: BTC", "#7: 64000"])
+    @Test(
+        "a line is read as an event, a request or a reply",
+        arguments: ["say: hello", "price #7: BTC", "#7: 64000"])
     func lines(line: String) throws {
         let decoded = try LineCodec().decode(text: Array(line.utf8)[...])
         var buffer: [UInt8] = []
@@ -459,7 +466,8 @@ struct MessageFormatExample {
     /// Compiled, not run: there is no such server.
     private func use() async throws -> String {
         let configuration = WebSocketTransport.Configuration { $0.codec = LineCodec() }
-        let connection = try ConnectionBuilder("wss://feed.example").transport(.webSocket(configuration)).connect()
+        let connection = try ConnectionBuilder("wss://feed.example")
+            .transport(.webSocket(configuration)).connect()
         let price = try await connection.request("price", "BTC").decode(String.self)
         return price
     }

@@ -32,7 +32,8 @@ private enum Guides {
 
     static func errors(_ connection: ConnectionHandler) async {
         do {
-            let members = try await connection.request("who", "lobby", timeout: .seconds(5)).decode([String].self)
+            let members = try await connection.request("who", "lobby", timeout: .seconds(5))
+                .decode([String].self)
             show(members)
         } catch {
             switch (error.code, error.certainty) {
@@ -54,7 +55,8 @@ private enum Guides {
             if case .success(let line) = line { show(line) }
         }
         try connection.send("typing", "lobby")
-        let members = try await connection.request("who", "lobby", timeout: .seconds(5)).decode([String].self)
+        let members = try await connection.request("who", "lobby", timeout: .seconds(5))
+            .decode([String].self)
         return members
     }
 
@@ -79,7 +81,8 @@ private enum Guides {
             $0.codec = .text
             $0.headers = [Credentials.Field("X-Client", "7")]
         }
-        let connection = try ConnectionBuilder("wss://feed.example").transport(.webSocket(transport)).connect()
+        let connection = try ConnectionBuilder("wss://feed.example")
+            .transport(.webSocket(transport)).connect()
         try connection.on("text", as: String.self) { text in
             if case .success(let text) = text { show(text) }
         }

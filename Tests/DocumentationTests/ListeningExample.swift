@@ -27,7 +27,9 @@ final class QuoteModel {
         try connection.values(.quote, capacity: 100).onEach { [weak self] quote in
             self?.price = try? quote.get().price
         }
-        connection.stateChanges.onEach { [weak self] change in self?.isUp = change.to == .connected }
+        connection.stateChanges.onEach { [weak self] change in
+            self?.isUp = change.to == .connected
+        }
     }
 }
 

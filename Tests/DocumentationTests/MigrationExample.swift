@@ -5,25 +5,33 @@ internal import Testing
 
 // The example of the article on migration, word for word.
 
-func feature(_ connection: any Connection, _ handler: ConnectionHandler, _ manager: ConnectionManager) async throws {
+func feature(
+    _ connection: any Connection, _ handler: ConnectionHandler, _ manager: ConnectionManager
+) async throws {
     let status = connection.status
-    print(status.url, status.state, status.progress, status.waitingCommands, status.resumption as Any)
+    print(
+        status.url, status.state, status.progress, status.waitingCommands, status.resumption as Any)
     print(connection.explain(), status.description, status.url.description)
     try connection.send("cursor", 3, volatile: true)
     try connection.on("line") { print($0.event) }
     let attempts = connection.onStatusChange { change in
-        if case .progress(.waiting(let until, let attempt)) = change { print("attempt \(attempt) at \(until)") }
+        if case .progress(.waiting(let until, let attempt)) = change {
+            print("attempt \(attempt) at \(until)")
+        }
     }
     try await connection.deliver("line", "hello", orderingKey: "room 1")
-    let receipt = try await connection.enqueue("line", "hello again", orderingKey: "room 1", key: "line 2")
+    let receipt = try await connection.enqueue(
+        "line", "hello again", orderingKey: "room 1", key: "line 2")
     print(receipt.key)
     let outgoing = try handler.onAnyOutgoing { print($0.event) }
     for (status, holders) in manager.statistics { print(status, holders) }
     let source = CredentialSource.provider(account: "ann") { request in
-        Credentials(auth: try Payload(request.url.host), headers: [Credentials.Field("X-Client", "7")])
+        Credentials(
+            auth: try Payload(request.url.host), headers: [Credentials.Field("X-Client", "7")])
     }
     let kept = status.resumption?.exposed
-    let next = try ConnectionBuilder("ws://chat.example.com").transport(.webSocket).credentials(source)
+    let next = try ConnectionBuilder("ws://chat.example.com")
+        .transport(.webSocket).credentials(source)
         .resuming(kept.map { Secret($0) })
         .options {
             $0.idleTimeout = .seconds(5)

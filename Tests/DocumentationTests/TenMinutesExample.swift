@@ -51,7 +51,9 @@ struct TenMinutesExample {
         let connection = try ConnectionBuilder("memory://lobby")
             .transport(.inMemory(hub))
             .credentials(
-                .provider { request in try Credentials(auth: ["token": await session.token(for: request.reason)]) }
+                .provider { request in
+                    try Credentials(auth: ["token": await session.token(for: request.reason)])
+                }
             )
             .connect(by: manager)
         return connection
@@ -79,7 +81,9 @@ struct TenMinutesExample {
         do {
             _ = try await connection.request("who", "attic", timeout: .seconds(2))
         } catch {
-            note(error.certainty == .notSent ? "safe to ask again" : "may have been received: \(error.code.rawValue)")
+            note(
+                error.certainty == .notSent
+                    ? "safe to ask again" : "may have been received: \(error.code.rawValue)")
         }
     }
 

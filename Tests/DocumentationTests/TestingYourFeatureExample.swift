@@ -46,7 +46,8 @@ struct TestingYourFeatureExample {
             }
         }
         let manager = ConnectionManager()
-        let connection = try ConnectionBuilder("memory://lobby").transport(.inMemory(hub)).connect(by: manager)
+        let connection = try ConnectionBuilder("memory://lobby")
+            .transport(.inMemory(hub)).connect(by: manager)
         let recorder = EventRecorder()
         try recorder.watch(connection, events: ["line"])
         let room = try Room(connection)
@@ -65,7 +66,8 @@ struct TestingYourFeatureExample {
             number <= 3 ? .refusing(LinkspanError(.connectionLost, "the server is down")) : .perfect
         }
         let manager = ConnectionManager(options: .init { $0.scheduler = scheduler })
-        let connection = try ConnectionBuilder("scripted://server").transport(transport).connect(by: manager)
+        let connection = try ConnectionBuilder("scripted://server")
+            .transport(transport).connect(by: manager)
         try connection.send("say", "hi")
         scheduler.advance(by: .seconds(60))
         #expect(connection.state == .connected)
