@@ -55,7 +55,7 @@ extension Interop {
         }
 
         @Test("a message that makes progress may take longer than that")
-        func brecorderProgress() async throws {
+        func bearsProgress() async throws {
             let server = PythonServer("hostile_server.py", ["--attack", "flowing-message"])
             try await server.start()
             try await Bench.use { bench in
