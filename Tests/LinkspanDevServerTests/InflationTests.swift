@@ -11,7 +11,7 @@ internal import Testing
 /// A server whose compressed messages are a thousand times as large as what it sends.
 @Suite(.timeLimit(.minutes(1)), .overSomeBackEnd)
 struct InflationTests {
-    /// What one connection hrecorder, by the turns in which it does.
+    /// The inflation of one connection, by the turns in which it does.
     private final class Recorder: WebSocketChannelHandler {
         let turns = Journal<Int>("turns")
         let ends = Journal<WebSocketEnd>("the end")
