@@ -20,6 +20,7 @@ final class WebSocketLink: Link {
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
     private var state = State.idle
+    private var info = LinkInfo()
     /// Nil before it begins to open and after its end.
     @exclusivity(unchecked) private var owned: OwnedChannel?
     private var assembly: EnvelopeAssembly
@@ -178,7 +179,14 @@ extension WebSocketLink: WebSocketChannelHandler {
         self.state = .open
         var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.settings.configuration.codec.name]
         facts["subprotocol"] = subprotocol
-        self.receiver.receive([.opened(LinkInfo(facts: facts))])
+        self.info = LinkInfo(facts: facts)
+        self.receiver.receive([.opened(self.info)])
+    }
+
+    func answeredPing(after roundTrip: Duration) {
+        guard self.state == .open else { return }
+        self.info.roundTrip = roundTrip
+        self.receiver.receive([.changed(self.info)])
     }
 
     func received(_ next: () -> WebSocketMessage?) {
