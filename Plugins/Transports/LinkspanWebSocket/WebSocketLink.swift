@@ -165,6 +165,17 @@ final class WebSocketLink: Link {
     }
 }
 
+extension WebSocketLink {
+    /// Sends what the codec has to say.
+    private func sendFrame(_ frame: WebSocketMessage) {
+        guard let channel = self.owned?.channel else { return }
+        switch frame {
+        case .text(let text): _ = channel.send(.text, expectedLength: text.count) { $0.append(contentsOf: text) }
+        case .binary(let bytes): _ = channel.send(.binary, expectedLength: bytes.count) { $0.append(contentsOf: bytes) }
+        }
+    }
+}
+
 // MARK: - What the channel reports
 
 extension WebSocketLink: WebSocketChannelHandler {
@@ -175,6 +186,12 @@ extension WebSocketLink: WebSocketChannelHandler {
                 self.end(error)
                 return channel.abort()
             }
+        }
+        do throws(LinkspanError) {
+            for frame in try self.settings.configuration.codec.sessionBegan() { self.sendFrame(frame) }
+        } catch {
+            self.end(error)
+            return channel.abort()
         }
         self.state = .open
         var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.settings.configuration.codec.name]
@@ -192,11 +209,14 @@ extension WebSocketLink: WebSocketChannelHandler {
     func received(_ next: () -> WebSocketMessage?) {
         var failure: LinkspanError?
         self.receiver.receive {
+            if let event = self.assembly.popPending() { return event }
             while let message = next() {
                 // Nothing counts that comes behind the end.
                 guard failure == nil, self.state == .open else { continue }
                 do throws(LinkspanError) {
-                    if let event = try self.assembly.receive(message) { return event }
+                    let event = try self.assembly.receive(message)
+                    for answer in self.assembly.takeAnswers() { self.sendFrame(answer) }
+                    if let event { return event }
                 } catch {
                     failure = error
                 }

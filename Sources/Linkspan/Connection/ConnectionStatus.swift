@@ -13,7 +13,7 @@ public struct ConnectionStatus: Sendable {
     public var link: LinkInfo?
     /// Commands that wait to be sent or, for deliveries, to be answered.
     public var waitingCommands = 0
-    /// When anything last came from the server, heartbeats included; nil before that.
+    /// The time at which anything last came from the server, heartbeats included; nil before that.
     public var lastHeard: ContinuousClock.Instant?
     /// The summary that the ``DeliveryStore`` gives of its contents.
     public var store: String?
