@@ -53,7 +53,7 @@ private enum EngineIOOracle {
             try require(!session.isOpen && session.nextDeadline == nil, "a failed session has a deadline")
             if case .nothing = session.receive(text: Array("2".utf8)[...], now: start) { return }
             throw Violation(message: "a failed session goes on")
-        case .nothing, .answerPong, .text, .binary:
+        case .nothing, .answerPong, .pong, .text, .binary:
             throw Violation(message: "a packet before the handshake is taken")
         }
         // Once open: any number of the same within a second must end it, or mean nothing but messages.

@@ -402,6 +402,40 @@ extension Event where Value == Line, Reply == NoReply {
     fileprivate static var quoted: Self { Event("quote") }
 }
 
+struct TickerCodec: EnvelopeCodec {
+    let name = "ticker"
+    let symbols: [String]
+
+    func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] {
+        [.text(try Payload(["subscribe": self.symbols]).elements)]
+    }
+
+    func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        let message = try Payload(checking: text)[0]
+        if let ping = message?["ping"] {
+            return DecodedEnvelope([], answers: [.text(try Payload(["pong": ping]).elements)])
+        }
+        let trades = message?["trades"]?.elements ?? []
+        return DecodedEnvelope(
+            try trades.map { trade throws(LinkspanError) in
+                .event(name: "trade", payload: try Payload(trade), id: nil)
+            })
+    }
+
+    func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope { DecodedEnvelope([]) }
+
+    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+        throw LinkspanError(.encodingFailed, "the feed takes no messages")
+    }
+}
+
+extension CommentExamples {
+    fileprivate static func codecs() {
+        var catalog = Catalog()
+        catalog.add(.webSocket(codecs: ["ticker": TickerCodec(symbols: ["BTC", "ETH"])]))
+    }
+}
+
 struct LineCodec: EnvelopeCodec {
     let name = "lines"
 
@@ -459,7 +493,7 @@ struct MessageFormatExample {
     func lines(line: String) throws {
         let decoded = try LineCodec().decode(text: Array(line.utf8)[...])
         var buffer: [UInt8] = []
-        _ = try LineCodec().encode(decoded.envelope, to: &buffer)
+        _ = try LineCodec().encode(decoded.envelopes[0], to: &buffer)
         #expect(String(decoding: buffer, as: UTF8.self) == line)
     }
 

@@ -60,6 +60,17 @@ struct ListeningExample {
         return connection
     }
 
+    /// Compiled, not run, as above.
+    private func measure(_ transport: InMemoryTransport) throws {
+        let connection = try ConnectionBuilder("memory://quotes").transport(transport)
+            .options { options in
+                options.probeEvent = "latency"
+                options.probeInterval = .seconds(15)
+            }
+            .connect()
+        if let roundTrip = connection.status.link?.roundTrip { log("\(roundTrip)") }
+    }
+
     private func connect() throws -> ConnectionHandler {
         try ConnectionBuilder("memory://quotes").transport(.inMemory(self.hub)).options { $0.trace = 64 }
             .connect(by: ConnectionManager())

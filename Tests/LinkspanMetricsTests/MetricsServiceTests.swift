@@ -37,6 +37,7 @@ struct MetricsServiceTests {
             registry.emit(self.connected(.milliseconds(5)))
             registry.emit(self.connection(.disconnected(reason: "reset", code: "connectionLost", willRetry: true)))
             registry.emit(self.connected(.milliseconds(7)))
+            registry.emit(self.connection(.measured(roundTrip: .milliseconds(3))))
             registry.emit(self.connection(.disconnected(reason: "requested", code: nil, willRetry: false)))
             registry.emit(self.connection(.released))
         }
@@ -47,6 +48,8 @@ struct MetricsServiceTests {
         #expect(self.total("linkspan_disconnects_total", [("code", "requested")]) == 1)
         let timer = try self.metrics.expectTimer("linkspan_handshake_time", [("endpoint", self.endpoint)])
         #expect(timer.values == [5_000_000, 7_000_000])
+        let pings = try self.metrics.expectTimer("linkspan_ping_time", [("endpoint", self.endpoint)])
+        #expect(pings.values == [3_000_000])
     }
 
     @Test("messages are counted by what became of them, and round trips are timed", .timeLimit(.minutes(1)))

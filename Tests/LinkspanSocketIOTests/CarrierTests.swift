@@ -326,6 +326,20 @@ struct LegacySessionTests {
         #expect(output.close?.code == .heartbeatMissed)
     }
 
+    @Test("the time from a ping to its pong is measured, and an unasked pong is not")
+    func roundTrip() throws {
+        var (session, _) = try Self.opened("/")
+        var output = SocketIOOutput()
+        session.receive(text: bytes("3"), now: at(1), output: &output)
+        #expect(output.heartbeat == nil)
+        session.timer(now: at(25), output: &output)
+        session.receive(text: bytes("3"), now: at(25.5), output: &output)
+        guard case .answered(.milliseconds(500)) = output.heartbeat else {
+            Issue.record("measured \(String(describing: output.heartbeat))")
+            return
+        }
+    }
+
     @Test("a process that slept through its own time to ping gives the session up")
     func slept() throws {
         var (session, _) = try Self.opened("/")

@@ -43,6 +43,49 @@ struct EnvelopeAssemblyTests {
         }
     }
 
+    /// A text is a list of numbers, each an event; an empty one is answered.
+    private struct Numbers: EnvelopeCodec {
+        let name = "numbers"
+
+        func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind { .text }
+
+        func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+            let numbers = try Payload(checking: text).values
+            return DecodedEnvelope(
+                try numbers.map { number throws(LinkspanError) in
+                    .event(name: "number", payload: try Payload(number), id: nil)
+                }, answers: numbers.isEmpty ? [.text(Array("empty".utf8)[...])] : [])
+        }
+
+        func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope { DecodedEnvelope([]) }
+    }
+
+    @Test
+    func `a message may be none, one or several events, and be answered`() throws {
+        var assembly = EnvelopeAssembly(codec: Numbers(), maximumBytes: 100)
+        var heard: [Int] = []
+        for text in ["1", "", "2,3,4", "5"] {
+            var event = try assembly.receive(.text(Array(text.utf8)[...]))
+            while case .message(let message)? = event {
+                heard.append(message.payload[0]?.int ?? 0)
+                event = assembly.popPending()
+            }
+            #expect(assembly.takeAnswers() == (text.isEmpty ? [.text(Array("empty".utf8)[...])] : []))
+            #expect(assembly.takeAnswers() == [])
+        }
+        #expect(heard == [1, 2, 3, 4, 5])
+        #expect(try assembly.receive(.binary([1])) == nil)
+        #expect(try Numbers().decode(text: Array("1,2".utf8)[...]).envelopes.count == 2)
+    }
+
+    @Test
+    func `whatever a codec throws ends the link as a violation of the protocol`() throws {
+        var assembly = EnvelopeAssembly(codec: Numbers(), maximumBytes: 100)
+        let error = #expect(throws: LinkspanError.self) { try assembly.receive(.text(Array("{".utf8)[...])) }
+        #expect(error?.code == .protocolViolation)
+        #expect((error?.cause as? LinkspanError)?.code == .decodingFailed)
+    }
+
     @Test
     func `a text in place of an attachment is refused, and a binary message that nothing has announced`() throws {
         var assembly = EnvelopeAssembly(codec: Pairs(), maximumBytes: 100)

@@ -12,7 +12,7 @@ struct TextEnvelopeCodecTests {
         let envelope = Envelope.event(name: "whatever", payload: try Payload("a \"b\" \n"), id: nil)
         #expect(try self.codec.encode(envelope, to: &buffer) == .text)
         #expect(buffer == [1] + Array("a \"b\" \n".utf8))
-        guard case .event(let name, let payload, nil) = try self.codec.decode(text: buffer[1...]).envelope else {
+        guard case .event(let name, let payload, nil) = try self.codec.decode(text: buffer[1...]).envelopes.first else {
             Issue.record("it is no event")
             return
         }

@@ -37,6 +37,20 @@ struct WebSocketOptionTests {
         #expect(try Self.configuration(["codec": "binary"]).codec.name == "binary")
     }
 
+    @Test("name a codec of the app's own, or one of it in place of a built-in one")
+    func codecs() throws {
+        let own = TextEnvelopeCodec(event: "own")
+        let factory = TransportFactory.webSocket(codecs: ["ticker": own, "json": own])
+        let codec = try #require(factory.options.first { $0.name == "codec" })
+        #expect(codec.kind == .choice(["json", "text", "binary", "ticker"]))
+        for name in ["ticker", "json"] {
+            let transport = try factory.make(OptionValues(["codec": name])) as? WebSocketTransport
+            #expect(transport?.configuration.codec as? TextEnvelopeCodec == own)
+        }
+        let text = try factory.make(OptionValues(["codec": "text"])) as? WebSocketTransport
+        #expect(text?.configuration.codec.name == "text")
+    }
+
     @Test(
         "are refused when they are not written as they should be",
         arguments: [

@@ -30,6 +30,8 @@ public final class ConnectionModel {
     public private(set) var progress: ConnectionProgress
     /// Commands that wait to be sent or, for deliveries, to be answered.
     public private(set) var waitingCommands: Int
+    /// The latest measured time from a question to its answer over the open link.
+    public private(set) var roundTrip: Duration?
     /// The newest failure since the connection was last up.
     public private(set) var lastError: LinkspanError?
 
@@ -52,6 +54,7 @@ public final class ConnectionModel {
         self.state = status.state
         self.progress = status.progress
         self.waitingCommands = status.waitingCommands
+        self.roundTrip = status.link?.roundTrip
         self.lastError = status.lastError
         let (changes, following) = Following.begin(connection, interval)
         self.following = following
@@ -70,6 +73,7 @@ public final class ConnectionModel {
         if self.state != status.state { self.state = status.state }
         if self.progress != status.progress { self.progress = status.progress }
         if self.waitingCommands != status.waitingCommands { self.waitingCommands = status.waitingCommands }
+        if self.roundTrip != status.link?.roundTrip { self.roundTrip = status.link?.roundTrip }
         if self.lastError?.description != status.lastError?.description { self.lastError = status.lastError }
     }
 }

@@ -35,6 +35,7 @@ struct Following: Sendable {
     /// What changes without being told.
     private struct Figures: Sendable, Equatable {
         let waitingCommands: Int
+        let roundTrip: Duration?
     }
 
     private static func look(
@@ -46,7 +47,7 @@ struct Following: Sendable {
             guard let connection else { return }
             let status = connection.status
             guard status.state != .released else { return }
-            let figures = Figures(waitingCommands: status.waitingCommands)
+            let figures = Figures(waitingCommands: status.waitingCommands, roundTrip: status.link?.roundTrip)
             if figures != last, case .terminated = signal.yield() { return }
             Self.look(at: connection, every: interval, last: figures, signal)
         }

@@ -50,6 +50,7 @@ enum JournalText {
         case .disconnected(let reason, let code, let willRetry):
             "disconnected code=\(code ?? "none") reason='\(reason)' willRetry=\(willRetry)"
         case .reconnecting(let attempt, let delay): "reconnecting attempt=\(attempt) delay=\(delay)"
+        case .measured(let roundTrip): "measured roundTrip=\(roundTrip)"
         case .released: "released"
         @unknown default: "changed"
         }

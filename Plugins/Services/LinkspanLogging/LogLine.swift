@@ -37,6 +37,8 @@ extension LogLine {
             if let code { self.metadata["code"] = "\(code)" }
         case .reconnecting(let attempt, let delay):
             self.init(.info, "reconnecting", ["attempt": "\(attempt)", "delay": "\(delay)"])
+        case .measured(let roundTrip):
+            self.init(.debug, "round trip measured", ["roundTrip": "\(roundTrip)"])
         case .released:
             self.init(.info, "connection released")
         @unknown default:

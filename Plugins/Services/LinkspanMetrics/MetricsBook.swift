@@ -72,6 +72,8 @@ struct MetricsBook: Sendable {
                 Measurement(
                     wasUp ? "disconnects_total" : "failed_attempts_total", ["endpoint": endpoint, "code": code])
             ]
+        case .measured(let roundTrip):
+            return [Measurement("ping_time", ["endpoint": endpoint], .time(roundTrip))]
         case .created, .connecting, .reconnecting, .released: return []
         @unknown default: return []
         }

@@ -14,6 +14,7 @@ internal import LinkspanRuntime
 /// | `disconnects_total` | counter | `endpoint`, `code` | a connection that was up went down; `requested` without an error |
 /// | `failed_attempts_total` | counter | `endpoint`, `code` | a connection that was down stays so |
 /// | `handshake_time` | timer | `endpoint` | from the attempt to the open connection |
+/// | `ping_time` | timer | `endpoint` | the round trip by the wire's ping or the connection's probe |
 /// | `sent_total`, `sent_bytes_total` | counter | `endpoint` | messages that a link took |
 /// | `received_total`, `received_bytes_total` | counter | `endpoint` | messages that came |
 /// | `delivered_total` | counter | `endpoint` | messages that the server confirmed |

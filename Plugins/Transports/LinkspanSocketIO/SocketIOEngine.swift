@@ -323,6 +323,7 @@ extension SocketIOEngine {
             }
         }
         if output.hasNewDeadlines { self.arm() }
+        if let beat = output.heartbeat { links.values.forEach { $0.heard(beat) } }
         guard output.close != nil else { return false }
         self.engines.remove(self)
         carrier?.close()
@@ -384,8 +385,7 @@ extension SocketIOEngine {
         }
         let wasOverdue = self.isLastLook
         self.isLastLook = false
-        self.timer?.timer.cancel()
-        self.timer = nil
+        self.timer.take()?.timer.cancel()
         var isDue = true
         self.advance { output in
             guard isDue else { return false }

@@ -229,6 +229,17 @@ final class SocketIOLink: Link {
         self.end()
     }
 
+    /// The server lives, although nothing has come for this link.
+    func heard(_ beat: SocketIOOutput.Beat) {
+        guard self.isOpen else { return }
+        switch beat {
+        case .heard: self.deliver { nil }
+        case .answered(let roundTrip):
+            self.info.roundTrip = roundTrip
+            self.deliver(.changed(self.infoWithCarrier))
+        }
+    }
+
     func carrierChanged() { self.deliver(.changed(self.infoWithCarrier)) }
 
     private var infoWithCarrier: LinkInfo {

@@ -13,6 +13,10 @@ package struct EnvelopeAssembly: Sendable {
     private let codec: any EnvelopeCodec
     private let maximumBytes: Int
     private var partial: Partial?
+    /// The events behind the one that was returned last.
+    private var pending: ArraySlice<LinkEvent> = []
+    /// What the codec answers to the messages that were taken.
+    private var answers: [WebSocketMessage] = []
     /// How many messages with attachments have begun.
     private(set) var begun = 0
 
@@ -24,11 +28,31 @@ package struct EnvelopeAssembly: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// Takes a message.
+    /// The next event of a message that brought several.
+    package mutating func popPending() -> LinkEvent? { self.pending.isEmpty ? nil : self.pending.removeFirst() }
+
+    /// What is to be sent because of the messages that were taken since the last call.
+    package mutating func takeAnswers() -> [WebSocketMessage] {
+        guard !self.answers.isEmpty else { return [] }
+        defer { self.answers = [] }
+        return self.answers
+    }
+
+    /// Takes a message, when ``popPending()`` has no event any more.
     ///
-    /// - Returns: the event that is complete with it.
-    /// - Throws: code `protocolViolation`; the link is to end.
+    /// - Returns: the first event that is complete with it.
+    /// - Throws: code `protocolViolation`, whatever the codec's own code was; the link is to end.
     package mutating func receive(_ message: consuming WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
+        do throws(LinkspanError) {
+            return try self.take(message)
+        } catch {
+            guard error.code != .protocolViolation else { throw error }
+            throw LinkspanError(.protocolViolation, "the codec cannot read a message", cause: error)
+        }
+    }
+
+    @inline(__always)
+    private mutating func take(_ message: consuming WebSocketMessage) throws(LinkspanError) -> LinkEvent? {
         if let partial = self.partial {
             guard case .binary(let data) = consume message else {
                 self.partial = nil
@@ -46,8 +70,13 @@ package struct EnvelopeAssembly: Sendable {
     private mutating func begin(
         _ decoded: consuming DecodedEnvelope, byteCount: Int
     ) throws(LinkspanError) -> LinkEvent? {
-        guard decoded.attachmentCount > 0 else { return try Self.event(decoded.envelope) }
-        self.partial = Partial(envelope: decoded.envelope, missing: decoded.attachmentCount, bytes: byteCount)
+        if !decoded.answers.isEmpty { self.answers += decoded.answers }
+        if !decoded.rest.isEmpty {
+            for envelope in decoded.rest { self.pending.append(try Self.event(envelope)) }
+        }
+        guard let first = decoded.first else { return nil }
+        guard decoded.attachmentCount > 0 else { return try Self.event(first) }
+        self.partial = Partial(envelope: first, missing: decoded.attachmentCount, bytes: byteCount)
         self.begun += 1
         return nil
     }

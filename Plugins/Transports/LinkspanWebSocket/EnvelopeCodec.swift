@@ -1,4 +1,5 @@
 public import Linkspan
+public import LinkspanNetwork
 
 /// A message over a raw WebSocket, which has neither event names nor replies of its own.
 public enum Envelope: Sendable {
@@ -30,6 +31,12 @@ public protocol EnvelopeCodec: Sendable, Hashable {
     /// - Throws: ``/Linkspan/LinkspanError`` with code `encodingFailed` when the format cannot express the envelope.
     func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind
 
+    /// Called when a session begins, on each new link: behind the credentials, and before everything else.
+    ///
+    /// - Returns: what is sent first, such as subscriptions; nothing by default.
+    /// - Throws: ``/Linkspan/LinkspanError``; the link then ends with it.
+    func sessionBegan() throws(LinkspanError) -> [WebSocketMessage]
+
     /// Reads a text message.
     ///
     /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
@@ -44,6 +51,9 @@ public protocol EnvelopeCodec: Sendable, Hashable {
 extension EnvelopeCodec {
     /// None.
     public var subprotocols: [String] { [] }
+
+    /// Nothing.
+    public func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] { [] }
 
     /// Which codec it is, as text that is the same for equal codecs alone.
     var comparison: String {
@@ -62,16 +72,31 @@ public enum EncodedKind: Sendable, Hashable {
     case selfContained
 }
 
-/// An envelope as received, and how many binary messages with its attachments follow.
+/// The content of a message of the server: any number of envelopes, and the answers to it.
 public struct DecodedEnvelope: Sendable {
-    /// The envelope, its attachments still missing.
-    public var envelope: Envelope
-    /// The binary messages that follow.
+    // Apart, because most messages are one envelope, which then needs no memory.
+    var first: Envelope?
+    var rest: ArraySlice<Envelope> = []
+    /// The binary messages that follow with the attachments of the one envelope.
     public var attachmentCount: Int
+    /// Messages that are sent to the server at once, such as a pong.
+    public var answers: [WebSocketMessage]
 
-    /// Makes a decoded envelope.
+    /// One envelope, its attachments still missing.
     public init(_ envelope: Envelope, attachmentCount: Int = 0) {
-        self.envelope = envelope
+        self.first = envelope
         self.attachmentCount = attachmentCount
+        self.answers = []
     }
+
+    /// Any number of envelopes, in order, and what is answered.
+    public init(_ envelopes: [Envelope], answers: [WebSocketMessage] = []) {
+        self.first = envelopes.first
+        self.rest = envelopes.dropFirst()
+        self.attachmentCount = 0
+        self.answers = answers
+    }
+
+    /// The envelopes.
+    public var envelopes: [Envelope] { (self.first.map { [$0] } ?? []) + self.rest }
 }

@@ -20,6 +20,7 @@ final class WebSocketLink: Link {
     private let receiver: any LinkReceiver
     private let attachmentsTimeout: Duration
     private var state = State.idle
+    private var info = LinkInfo()
     /// Nil before it begins to open and after its end.
     @exclusivity(unchecked) private var owned: OwnedChannel?
     private var assembly: EnvelopeAssembly
@@ -164,6 +165,17 @@ final class WebSocketLink: Link {
     }
 }
 
+extension WebSocketLink {
+    /// Sends what the codec has to say.
+    private func sendFrame(_ frame: WebSocketMessage) {
+        guard let channel = self.owned?.channel else { return }
+        switch frame {
+        case .text(let text): _ = channel.send(.text, expectedLength: text.count) { $0.append(contentsOf: text) }
+        case .binary(let bytes): _ = channel.send(.binary, expectedLength: bytes.count) { $0.append(contentsOf: bytes) }
+        }
+    }
+}
+
 // MARK: - What the channel reports
 
 extension WebSocketLink: WebSocketChannelHandler {
@@ -175,20 +187,36 @@ extension WebSocketLink: WebSocketChannelHandler {
                 return channel.abort()
             }
         }
+        do throws(LinkspanError) {
+            for frame in try self.settings.configuration.codec.sessionBegan() { self.sendFrame(frame) }
+        } catch {
+            self.end(error)
+            return channel.abort()
+        }
         self.state = .open
         var facts = ["protocol": "WebSocket", "carrier": "websocket", "codec": self.settings.configuration.codec.name]
         facts["subprotocol"] = subprotocol
-        self.receiver.receive([.opened(LinkInfo(facts: facts))])
+        self.info = LinkInfo(facts: facts)
+        self.receiver.receive([.opened(self.info)])
+    }
+
+    func answeredPing(after roundTrip: Duration) {
+        guard self.state == .open else { return }
+        self.info.roundTrip = roundTrip
+        self.receiver.receive([.changed(self.info)])
     }
 
     func received(_ next: () -> WebSocketMessage?) {
         var failure: LinkspanError?
         self.receiver.receive {
+            if let event = self.assembly.popPending() { return event }
             while let message = next() {
                 // Nothing counts that comes behind the end.
                 guard failure == nil, self.state == .open else { continue }
                 do throws(LinkspanError) {
-                    if let event = try self.assembly.receive(message) { return event }
+                    let event = try self.assembly.receive(message)
+                    for answer in self.assembly.takeAnswers() { self.sendFrame(answer) }
+                    if let event { return event }
                 } catch {
                     failure = error
                 }

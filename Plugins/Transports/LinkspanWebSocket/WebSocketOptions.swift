@@ -2,9 +2,13 @@ internal import Linkspan
 
 /// Reads those options of a configuration file that are more than a number or a word.
 enum WebSocketOptions {
+    /// The names of the codecs that there are in any case.
+    static let codecs = ["json", "text", "binary"]
+
     /// The codec with a name, which the catalog has checked.
-    static func codec(_ name: String?) -> any EnvelopeCodec {
-        switch name {
+    static func codec(_ name: String?, of codecs: [String: any EnvelopeCodec]) -> any EnvelopeCodec {
+        if let name, let codec = codecs[name] { return codec }
+        return switch name {
         case "text": TextEnvelopeCodec()
         case "binary": BinaryEnvelopeCodec()
         default: JSONEnvelopeCodec()

@@ -87,6 +87,7 @@ extension ConnectionCore {
                 "to": "\(change.to)", "error": "\(change.reason.error.map(\.description) ?? "none")",
             ])
         if change.to == .connected {
+            self.beginProbing()
             self.credentials.linkOpened(self)
         } else if change.from == .connected {
             self.credentials.linkEnded(self)
@@ -183,6 +184,7 @@ extension ConnectionCore {
         self.isTraced = next.options.trace > 0
         self.slowListeners.limit = next.options.slowListener
         self.inbox.adopt(next)
+        self.beginProbing()
     }
 }
 

@@ -7,27 +7,32 @@ final class LinkAdapter: LinkReceiver {
     private let executor: any JobExecutor
     private let inbox: ConnectionInbox
     private let core: CoreReference
+    private let scheduler: any Scheduler
 
     init(core: ConnectionCore, epoch: UInt64) {
         self.epoch = epoch
         self.executor = core.executor
         self.inbox = core.inbox
         self.core = core.reference
+        self.scheduler = core.environment.scheduler
     }
 
     func receive(_ next: () -> LinkEvent?) {
-        let (epoch, inbox, core) = (self.epoch, self.inbox, self.core)
+        let (epoch, inbox, core, now) = (self.epoch, self.inbox, self.core, self.scheduler.now)
         // A link that breaks the rule of its executor, or calls back from inside a call, costs a job and does no harm.
-        guard self.executor.isCurrent, !core.isInTurn, let items = inbox.takeItems(on: self.executor) else {
+        guard self.executor.isCurrent, !core.isInTurn,
+            let items = inbox.takeItems(on: self.executor, heardAt: now)
+        else {
+            inbox.withState { $0.heard(at: now) }
             var events: [LinkEvent] = []
             while let event = next() { events.append(event) }
             return inbox.post(
                 { [events] core in
                     var iterator = events.makeIterator()
-                    core.receive(epoch: epoch) { iterator.next() }
+                    core.receive(epoch: epoch, at: core.now) { iterator.next() }
                 }, to: core)
         }
-        core.onExecutor.makeTurn(items) { $0.receive(epoch: epoch, next) }
+        core.onExecutor.makeTurn(items) { $0.receive(epoch: epoch, at: now, next) }
     }
 }
 
@@ -35,8 +40,7 @@ extension ConnectionCore {
     /// Takes events of a link, in order, until there is none.
     ///
     /// A link that is given up, perhaps by a listener of its last message, is still asked for the rest: its end counts.
-    func receive(epoch: UInt64, _ next: () -> LinkEvent?) {
-        let start = self.now
+    func receive(epoch: UInt64, at start: ContinuousClock.Instant, _ next: () -> LinkEvent?) {
         var count = 0
         var first: String?
         while let event = next() {
@@ -46,6 +50,7 @@ extension ConnectionCore {
             }
             if self.isTraced { self.trace(TracedFrame(event, at: self.now)) }
             count += 1
+            if count == 1, event.isOwn { self.inbox.withState { $0.unheard() } }
             if count == 1 { first = event.messageName }
             // Before listeners are called: they may read the session that they can resume. A link that has had nothing
             // to resume from is asked once a read.
@@ -87,7 +92,7 @@ extension ConnectionCore {
         case .opened(let info):
             let now = self.now
             self.run { $0.linkOpened(epoch: epoch, info, now: now) }
-        case .changed(let info): self.inbox.note(info)
+        case .changed(let info): if let measured = self.inbox.note(info) { self.probe?.measured(roundTrip: measured) }
         case .writable: self.commands.linkIsWritable(effects: &self.effects)
         case .closed(let error):
             let (now, random, cause) = (self.now, self.environment.random(), self.causeOfEnd(error))
@@ -107,6 +112,14 @@ extension ConnectionCore {
 }
 
 extension LinkEvent {
+    /// Whether the link tells it by itself, without having heard from the server.
+    fileprivate var isOwn: Bool {
+        switch self {
+        case .writable, .closed: true
+        case .opened, .changed, .message, .reply: false
+        }
+    }
+
     /// The name of the event, when this is a message.
     fileprivate var messageName: String? { if case .message(let message) = self { message.event } else { nil } }
 }

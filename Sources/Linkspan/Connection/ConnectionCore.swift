@@ -50,6 +50,8 @@ final class ConnectionCore {
     var attemptCredentials = Credentials()
     var credentialWait: CredentialWait?
     var greetingTask: Task<Void, Never>?
+    /// The number of the measurements by ``ConnectionOptions/probeEvent`` that go on; those with another number are over.
+    var probing: UInt64 = 0
     /// Links that were told to end and have not ended yet.
     var endingLinks = 0
     var farewells: [Promise<Void>] = []

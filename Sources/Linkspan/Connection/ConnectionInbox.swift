@@ -62,12 +62,23 @@ final class ConnectionInbox: Sendable {
         fileprivate(set) var history: [StateChange] = []
         /// The open link.
         fileprivate(set) var link: LinkInfo?
+        /// When anything last came from the server, and when before that.
+        fileprivate(set) var lastHeard: ContinuousClock.Instant?
+        fileprivate var formerlyHeard: ContinuousClock.Instant?
         var lateReplies: UInt64 = 0
 
         /// The state and progress to show: the one intended while a call is on its way.
         var shown: Published { self.intended ?? self.published }
 
         var load: ConnectionLoad { self.arriving + self.arrived + self.waiting }
+
+        /// Something has come over the link.
+        mutating func heard(at instant: ContinuousClock.Instant) {
+            (self.formerlyHeard, self.lastHeard) = (self.lastHeard, instant)
+        }
+
+        /// What came last was told by the link itself and not by the server.
+        mutating func unheard() { self.lastHeard = self.formerlyHeard }
     }
 
     /// Items on their way, room and snapshot: between callers and the executor.
@@ -275,9 +286,15 @@ extension ConnectionInbox {
         core.onExecutor.makeTurn(items, body)
     }
 
-    /// The items that have arrived; nil when the connection lives on another executor.
-    func takeItems(on executor: any JobExecutor) -> Deque<Item>? {
+    /// Takes the items that have arrived.
+    ///
+    /// - Parameters:
+    ///   - executor: the caller's.
+    ///   - instant: when something came over the link, if that is why they are taken.
+    /// - Returns: the items; nil when the connection lives on another executor.
+    func takeItems(on executor: any JobExecutor, heardAt instant: ContinuousClock.Instant? = nil) -> Deque<Item>? {
         self.state.withLock { state in
+            if let instant { state.heard(at: instant) }
             guard state.executor === executor else {
                 // The job that was to take them runs in the wrong place.
                 state.isScheduled = false
@@ -313,7 +330,22 @@ extension ConnectionInbox {
     }
 
     /// Notes what is known about the open link now.
-    func note(_ link: LinkInfo) { self.state.withLock { if $0.link != nil { $0.link = link } } }
+    ///
+    /// - Returns: the round trip, if it is another than before.
+    func note(_ link: LinkInfo) -> Duration? {
+        self.state.withLock { state in
+            guard let former = state.link else { return nil }
+            state.link = link
+            guard let measured = link.roundTrip else {
+                state.link?.roundTrip = former.roundTrip
+                return nil
+            }
+            return measured == former.roundTrip ? nil : measured
+        }
+    }
+
+    /// Notes the measured round trip over the open link.
+    func note(roundTrip: Duration) { self.state.withLock { $0.link?.roundTrip = roundTrip } }
 
     /// A call that was intended has been made.
     func intentEnded(_ published: Published) {

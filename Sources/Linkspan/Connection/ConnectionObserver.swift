@@ -41,6 +41,8 @@ package protocol ConnectionProbe: AnyObject {
     func leaving(_ command: Command)
     /// A link has taken a command.
     func sent(_ command: Command)
+    /// The round trip over the open link has been measured.
+    func measured(roundTrip: Duration)
     /// A message has arrived.
     func received(_ event: String, bytes: Int)
     /// A command has its outcome.
@@ -64,6 +66,8 @@ extension ConnectionProbe {
     package func sent(_ command: Command) {}
     /// Does nothing.
     package func received(_ event: String, bytes: Int) {}
+    /// Does nothing.
+    package func measured(roundTrip: Duration) {}
     /// Does nothing.
     package func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {}
     /// Does nothing.

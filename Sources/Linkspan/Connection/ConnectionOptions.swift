@@ -57,6 +57,15 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default 0, none: it costs about a tenth of what a message costs. 64 is a good number to find a fault with.
     public var trace = 0
+    /// The event by which the round trip is measured over a link: it is sent as a request without arguments, and any reply
+    /// counts.
+    ///
+    /// Default nil: none is sent, and only a wire with pings of its own measures. Choose one that the server answers at once.
+    public var probeEvent: String?
+    /// The time between two such measurements, at least a second.
+    ///
+    /// Default 30 s.
+    public var probeInterval = Duration.seconds(30)
 
     /// Options with the defaults named at the properties, changed by `configure`.
     public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
@@ -81,6 +90,7 @@ public struct ConnectionOptions: Sendable {
             "healthyAfter": "\(self.healthyAfter)",
             "idleTimeout": "\(self.idleTimeout)",
             "slowListener": "\(self.slowListener)",
+            "probe": "\(self.probeEvent ?? "none")/\(self.probeInterval)",
             "trace": "\(self.trace)",
         ]
     }
@@ -110,6 +120,10 @@ public struct ConnectionOptions: Sendable {
         else {
             throw LinkspanError(
                 .invalidConfiguration, "deliveries.repeatAfter, attempts and refusals must be above zero")
+        }
+        guard self.probeInterval >= .seconds(1), self.probeEvent?.isEmpty != true else {
+            throw LinkspanError(
+                .invalidConfiguration, "a probe must have an event with a name, and an interval of at least 1 s")
         }
         guard (0...65_536).contains(self.trace) else {
             throw LinkspanError(.invalidConfiguration, "trace must be from 0 to 65,536 frames")

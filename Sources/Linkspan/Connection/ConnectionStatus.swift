@@ -13,6 +13,8 @@ public struct ConnectionStatus: Sendable {
     public var link: LinkInfo?
     /// Commands that wait to be sent or, for deliveries, to be answered.
     public var waitingCommands = 0
+    /// The time at which anything last came from the server, heartbeats included; nil before that.
+    public var lastHeard: ContinuousClock.Instant?
     /// The summary that the ``DeliveryStore`` gives of its contents.
     public var store: String?
     /// The token with which a later process resumes this session through
@@ -44,7 +46,7 @@ public struct ConnectionStatus: Sendable {
 
     /// One sentence on what is, one on why, one on what happens next.
     var sentences: [String] {
-        [self.whatIs, self.why, self.whatNext, self.store].compactMap { $0 }
+        [self.whatIs, self.liveness, self.why, self.whatNext, self.store].compactMap { $0 }
     }
 
     private var whatIs: String {
@@ -58,6 +60,14 @@ public struct ConnectionStatus: Sendable {
         case .reconnecting: "The connection to \(self.url) is down and is being restored."
         case .released: "The connection to \(self.url) was released and cannot be used again."
         }
+    }
+
+    /// How far the server is away, of a connection that is up.
+    private var liveness: String? {
+        guard self.state == .connected, let lastHeard = self.lastHeard else { return nil }
+        let heard = "The server was last heard \(Self.seconds(lastHeard.duration(to: self.time))) ago"
+        guard let roundTrip = self.link?.roundTrip else { return "\(heard)." }
+        return "\(heard); a round trip takes \(Int((roundTrip / .milliseconds(1)).rounded(.up))) ms."
     }
 
     private var why: String? {

@@ -175,6 +175,7 @@ extension ConnectionInbox.State {
         var status = ConnectionStatus(url: self.destination.url, state: shown.state, progress: shown.progress)
         status.link = shown.state == .connected ? self.link : nil
         status.waitingCommands = self.load.waiting
+        status.lastHeard = self.lastHeard
         status.lastError = shown.lastError
         status.refusals = shown.refusals
         status.history = self.history

@@ -250,6 +250,10 @@ public struct LinkInfo: Sendable, Hashable {
     public var facts: [String: String]
     /// Whether the server resumed the former session, so that nothing was missed.
     public var isContinuous: Bool
+    /// The latest measured time from a question to its answer; nil as long as none was measured.
+    ///
+    /// By the wire's own ping, or by ``ConnectionOptions/probeEvent``.
+    public var roundTrip: Duration?
 
     /// Makes the information.
     public init(sessionID: String? = nil, facts: [String: String] = [:], isContinuous: Bool = false) {

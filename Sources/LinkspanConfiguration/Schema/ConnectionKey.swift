@@ -59,6 +59,12 @@ struct ConnectionKey: Sendable {
         }
     }
 
+    private static func text(
+        _ name: String, _ property: Property<String?>, _ summary: String
+    ) -> Self {
+        Self(name, .text, "none", summary) { if case .text(let text) = $1 { $0[keyPath: property] = text } }
+    }
+
     private static func flag(
         _ name: String, _ property: Property<Bool>, reload: ReloadClass? = nil, _ summary: String
     ) -> Self {
@@ -145,6 +151,10 @@ extension ConnectionKey {
         .seconds(
             "slowListener", 0.001...3_600, \.options.slowListener,
             "The time listeners may occupy the executor before a warning is logged."),
+        .text(
+            "probeEvent", \.options.probeEvent,
+            "The event that measures the round trip: a request without arguments that the server answers at once."),
+        .seconds("probeInterval", 1...86_400, \.options.probeInterval, "The interval between two such measurements."),
         .number(
             "trace", 0...65_536, \.options.trace,
             "The number of latest frames remembered for a report, without their contents."),

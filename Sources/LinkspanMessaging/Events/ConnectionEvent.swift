@@ -2,7 +2,7 @@ public import LinkspanLifecycle
 
 /// A change of one connection.
 ///
-/// Per connection the kinds form a legal walk over the five states; `released` is the last.
+/// Per connection the kinds form a legal walk over the five states, besides `measured`; `released` is the last.
 public struct ConnectionEvent: Sendable, Hashable {
     /// The kind of a connection event.
     @nonexhaustive
@@ -17,6 +17,8 @@ public struct ConnectionEvent: Sendable, Hashable {
         case disconnected(reason: String, code: String?, willRetry: Bool)
         /// The next attempt waits for `delay`.
         case reconnecting(attempt: Int, delay: Duration)
+        /// The round trip over the open link was measured, by the wire's ping or by the probe; the state is the same.
+        case measured(roundTrip: Duration)
         /// The connection has left the pool; nothing follows for its id.
         case released
     }
@@ -40,6 +42,7 @@ public struct ConnectionEvent: Sendable, Hashable {
         switch self.kind {
         case .created, .connecting, .connected, .disconnected, .reconnecting:
             .keep(subject: Self.subject(self.connection))
+        case .measured: .none
         case .released: .forgetAll(subject: Self.subject(self.connection))
         }
     }

@@ -79,6 +79,8 @@ extension ConnectionReporter {
             ConnectionEvent(connection: self.connection.id, endpoint: self.connection.endpoint, kind: kind))
     }
 
+    func measured(roundTrip: Duration) { self.emit(.measured(roundTrip: roundTrip)) }
+
     func credentials(_ event: CredentialEvent) {
         switch event {
         case .obtained(_, let validFor):

@@ -53,7 +53,7 @@ extension BrokenConfiguration {
             says: "linkspan.connection.opendeadline  unknown option 'opendeadline' (did you mean 'openDeadline'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, idleTimeout, openDeadline, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
+                + "flushPause, healthyAfter, idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, slowListener, trace)  from chat.yaml:6"
         ),
         Self(
@@ -82,7 +82,7 @@ extension BrokenConfiguration {
             says: "linkspan.connection.idleTimout  unknown option 'idleTimout' (did you mean 'idleTimeout'? "
                 + "known: bufferBytes, bufferCommands, bufferMaxAge, bufferOverflow, credentialDeadline, "
                 + "deliveryAttempts, deliveryBytes, deliveryCommands, deliveryKey, deliveryKeyField, deliveryRepeatAfter, deliveryWaitsAfterFailure, flushBytes, flushCommands, "
-                + "flushPause, healthyAfter, idleTimeout, openDeadline, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
+                + "flushPause, healthyAfter, idleTimeout, openDeadline, probeEvent, probeInterval, replyTimeout, retry, retryAfterCap, retryCap, retryEarlyCap, "
                 + "retryEarlyPeriod, retryFirstSpread, retryInitial, retryLimit, slowListener, trace)  from chat.json:2"
         ),
         Self(

@@ -41,7 +41,9 @@ struct DiagnosisTests {
     @Test
     func `while it is up, after a disconnect by request, and at the end`() throws {
         let harness = try Harness.connected()
-        #expect(harness.connection.explain() == "The connection to scripted://server/ is up.")
+        #expect(
+            harness.connection.explain()
+                == "The connection to scripted://server/ is up. The server was last heard 0.0 s ago.")
         try harness.connection.disconnect()
         #expect(
             harness.connection.explain()

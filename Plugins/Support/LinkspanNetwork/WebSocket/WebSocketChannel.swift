@@ -50,6 +50,8 @@ public final class WebSocketChannel {
     private var nextPing: (any ScheduledWork)?
     /// The time of the latest arrival, parts of messages included.
     public private(set) var lastHeard: ContinuousClock.Instant?
+    /// When the ping left that the server has not answered yet; nil when there is none.
+    private var pinged: ContinuousClock.Instant?
     /// Whether anything has arrived since the last ping.
     private var isAlive = true
     private var control = ControlRate()
@@ -207,6 +209,7 @@ extension WebSocketChannel {
         var output: [UInt8] = []
         var ending: (end: WebSocketEnd, stream: WebSocketSession.StreamEnd)?
         var isOver = false
+        var hasPong = false
     }
 
     /// Hands over what the session makes of the bytes that were read.
@@ -216,6 +219,7 @@ extension WebSocketChannel {
         self.isBehind = false
         var first = self.nextMessage(&reading)
         if first != nil { self.handler.received { first.take() ?? self.nextMessage(&reading) } }
+        if reading.hasPong, let pinged = self.pinged.take() { self.handler.answeredPing(after: .now - pinged) }
         let newControlFrames = self.session.controlFrames - controlFrames
         if reading.ending == nil, newControlFrames > 0, self.control.isFlooded(by: newControlFrames, now: .now) {
             reading.ending = self.session.fail(.controlFlood, into: &reading.output).map { (.closed($0), .drop) }
@@ -265,9 +269,12 @@ extension WebSocketChannel {
             switch consume event {
             case .text(let text): message = .text(text)
             case .binary(let bytes): message = .binary(bytes)
-            case .pong: continue
+            case .pong:
+                reading.hasPong = true
+                continue
             case .closed(let event, let stream):
-                let refusal = event.violation == nil ? nil : self.lateRefusal(reading.chunk)
+                let isFirst = event.violation != nil && self.messages == 0
+                let refusal = isFirst ? WebSocketEnd(lateRefusal: reading.chunk) : nil
                 reading.ending = refusal.map { ($0, .drop) } ?? (.closed(event), stream)
                 reading.isOver = true
                 return nil
@@ -282,17 +289,6 @@ extension WebSocketChannel {
         }
         reading.isOver = true
         return nil
-    }
-
-    /// What the server means that agrees to the upgrade and then answers in HTTP all the same, as engine.io does.
-    private func lateRefusal(_ chunk: [UInt8]) -> WebSocketEnd? {
-        guard self.messages == 0, chunk.starts(with: "HTTP/1.1 ".utf8),
-            let status = Int(String(decoding: chunk.dropFirst(9).prefix(3), as: UTF8.self))
-        else { return nil }
-        return .stream(
-            ByteStreamError(
-                .refusedAfterUpgrade, "the server answered with status \(status) after it accepted the upgrade",
-                status: status))
     }
 
     /// Whether so many bytes more are read: not without end from a server that has been told to close.
@@ -388,6 +384,7 @@ extension WebSocketChannel {
         var output: [UInt8] = []
         guard self.session.ping(into: &output), self.stream != nil else { return }
         self.stream?.write { $0.append(contentsOf: output) }
+        self.pinged = .now
         self.nextPing = self.loop.scheduleLocally(after: keepAlive.timeout) {
             if self.isAlive { return self.scheduleKeepAlive() }
             // What has arrived meanwhile is to be read before a server is called dead: perhaps this side was busy.

@@ -12,11 +12,21 @@ public protocol WebSocketChannelHandler: AnyObject {
     /// - Parameter next: the next message; nil when there is none. Has to be called until then.
     func received(_ next: () -> WebSocketMessage?)
 
+    /// The server has answered a ping of ``WebSocketRequest/KeepAlive``; by default nothing is done.
+    ///
+    /// - Parameter roundTrip: the time that took.
+    func answeredPing(after roundTrip: Duration)
+
     /// There is room again after ``WebSocketChannel/SendResult/full``.
     func drained()
 
     /// The channel has ended; called exactly once, last, whatever happened.
     func closed(_ end: WebSocketEnd)
+}
+
+extension WebSocketChannelHandler {
+    /// Does nothing.
+    public func answeredPing(after roundTrip: Duration) {}
 }
 
 /// A whole message.

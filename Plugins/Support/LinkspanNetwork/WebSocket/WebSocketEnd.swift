@@ -13,3 +13,17 @@ public enum WebSocketEnd: Sendable, Hashable {
     /// This side ended it without ceremony.
     case aborted
 }
+
+extension WebSocketEnd {
+    /// The refusal of a server that agrees to the upgrade and then answers in HTTP all the same, as engine.io does; nil when
+    /// its bytes are something else.
+    init?(lateRefusal chunk: [UInt8]) {
+        guard chunk.starts(with: "HTTP/1.1 ".utf8),
+            let status = Int(String(decoding: chunk.dropFirst(9).prefix(3), as: UTF8.self))
+        else { return nil }
+        self = .stream(
+            ByteStreamError(
+                .refusedAfterUpgrade, "the server answered with status \(status) after it accepted the upgrade",
+                status: status))
+    }
+}

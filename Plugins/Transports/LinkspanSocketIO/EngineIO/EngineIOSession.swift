@@ -14,6 +14,8 @@ struct EngineIOSession: Sendable {
         case opened(EngineIOHandshake)
         /// Send a pong, at once.
         case answerPong
+        /// The answer to a ping of ours, after this time.
+        case pong(after: Duration)
         /// A message in text.
         case text(ArraySlice<UInt8>)
         /// A message in binary.
@@ -146,9 +148,9 @@ extension EngineIOSession {
             self.state = .open(heartbeat)
             return .answerPong
         case .pong:
-            heartbeat.heardPong(now: now)
+            let roundTrip = heartbeat.heardPong(now: now)
             self.state = .open(heartbeat)
-            return .nothing
+            return roundTrip.map { .pong(after: $0) } ?? .nothing
         case .open(let json):
             // The reference lets a second handshake replace the timings of the first.
             self.open(try EngineIOHandshake(json: json), now: now)

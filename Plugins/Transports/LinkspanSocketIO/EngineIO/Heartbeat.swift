@@ -14,8 +14,8 @@ struct Heartbeat: Sendable {
         case listening(since: ContinuousClock.Instant)
         /// This side pings (version 3): when it does next.
         case resting(until: ContinuousClock.Instant)
-        /// This side has pinged: until when the answer may take.
-        case awaitingPong(deadline: ContinuousClock.Instant)
+        /// This side has pinged at an instant: until when the answer may take.
+        case awaitingPong(since: ContinuousClock.Instant, deadline: ContinuousClock.Instant)
     }
 
     private let interval: Duration
@@ -36,7 +36,7 @@ struct Heartbeat: Sendable {
         switch self.role {
         case .listening(let since): since.advanced(by: self.interval + self.timeout)
         case .resting(let until): until
-        case .awaitingPong(let deadline): deadline
+        case .awaitingPong(_, let deadline): deadline
         }
     }
 
@@ -49,8 +49,8 @@ struct Heartbeat: Sendable {
     mutating func heard(at instant: ContinuousClock.Instant) {
         switch self.role {
         case .listening(let since): self.role = .listening(since: max(since, instant))
-        case .awaitingPong(let deadline):
-            self.role = .awaitingPong(deadline: max(deadline, instant.advanced(by: self.timeout)))
+        case .awaitingPong(let since, let deadline):
+            self.role = .awaitingPong(since: since, deadline: max(deadline, instant.advanced(by: self.timeout)))
         // The time of the next ping stays.
         case .resting: ()
         }
@@ -60,8 +60,13 @@ struct Heartbeat: Sendable {
         if case .listening = self.role { self.role = .listening(since: now) }
     }
 
-    mutating func heardPong(now: ContinuousClock.Instant) {
-        if case .awaitingPong = self.role { self.role = .resting(until: now.advanced(by: self.interval)) }
+    /// The other side has answered.
+    ///
+    /// - Returns: the time that took; nil when nothing was asked.
+    mutating func heardPong(now: ContinuousClock.Instant) -> Duration? {
+        guard case .awaitingPong(let since, _) = self.role else { return nil }
+        self.role = .resting(until: now.advanced(by: self.interval))
+        return since.duration(to: now)
     }
 
     mutating func timer(now: ContinuousClock.Instant) -> TimerOutcome {
@@ -73,7 +78,7 @@ struct Heartbeat: Sendable {
         case .resting where now >= self.end:
             return .end(LinkspanError(.heartbeatMissed, "the time for an Engine.IO ping was missed"))
         case .resting:
-            self.role = .awaitingPong(deadline: now.advanced(by: self.timeout))
+            self.role = .awaitingPong(since: now, deadline: now.advanced(by: self.timeout))
             return .sendPing
         case .awaitingPong: return .end(LinkspanError(.heartbeatMissed, "no Engine.IO pong for \(self.timeout)"))
         }

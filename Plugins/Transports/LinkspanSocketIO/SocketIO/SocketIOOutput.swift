@@ -13,6 +13,14 @@ struct SocketIOOutput: Sendable {
         let event: LinkEvent
     }
 
+    /// A beat of the heartbeat.
+    enum Beat: Sendable {
+        /// The server has pinged.
+        case heard
+        /// The server has answered a ping after this time.
+        case answered(Duration)
+    }
+
     /// Text frames to send.
     var frames = FrameQueue()
     /// The next event; apart from the others, because most packets are one event, which then needs no memory.
@@ -23,6 +31,8 @@ struct SocketIOOutput: Sendable {
     ///
     /// Each namespace has its closing event among the events already.
     var close: LinkspanError?
+    /// What the heartbeat has brought, if anything.
+    var heartbeat: Beat?
     /// Whether the session's deadlines may have changed.
     var hasNewDeadlines = false
 

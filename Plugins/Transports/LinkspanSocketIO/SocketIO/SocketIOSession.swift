@@ -196,7 +196,10 @@ extension SocketIOSession {
             self.handle(binary: data, output: &output)
         case .nothing:
             ()
+        case .pong(let roundTrip):
+            output.heartbeat = .answered(roundTrip)
         case .answerPong:
+            output.heartbeat = .heard
             output.frames.append { EngineIOPacket.pong([]).append(to: &$0) }
         case .opened(let handshake):
             self.handshake = handshake

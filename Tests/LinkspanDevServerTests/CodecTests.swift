@@ -1,0 +1,89 @@
+internal import EventJournal
+internal import Linkspan
+internal import LinkspanDevServer
+internal import LinkspanInMemory
+internal import LinkspanNetwork
+internal import LinkspanWebSocket
+internal import Testing
+
+/// A codec that subscribes, answers and reads several events of one message.
+@Suite(.timeLimit(.minutes(1)))
+struct CodecTests {
+    /// The default envelope, with subscriptions, pings and lists of its own.
+    private struct Feed: EnvelopeCodec {
+        let name = "feed"
+        var topics: [String]
+
+        func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+            try JSONEnvelopeCodec().encode(envelope, to: &buffer)
+        }
+
+        func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] {
+            guard !self.topics.isEmpty else { throw LinkspanError(.invalidConfiguration, "there is no topic") }
+            return try self.topics.map { topic throws(LinkspanError) in try Self.text("subscribe", Payload(topic)) }
+        }
+
+        func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+            let decoded = try JSONEnvelopeCodec().decode(text: text)
+            guard case .event(let name, let payload, nil)? = decoded.envelopes.first else { return decoded }
+            switch name {
+            case "ping": return DecodedEnvelope([], answers: [try Self.text("pong", payload)])
+            case "list":
+                return DecodedEnvelope(
+                    try payload.values.map { value throws(LinkspanError) in
+                        .event(name: "item", payload: try Payload(value), id: nil)
+                    })
+            default: return decoded
+            }
+        }
+
+        func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+            try JSONEnvelopeCodec().decode(binary: binary)
+        }
+
+        private static func text(_ event: String, _ payload: Payload) throws(LinkspanError) -> WebSocketMessage {
+            var buffer: [UInt8] = []
+            _ = try JSONEnvelopeCodec().encode(.event(name: event, payload: payload, id: nil), to: &buffer)
+            return .text(buffer[...])
+        }
+    }
+
+    @Test("subscribes on each new link, answers pings unseen, and reads a list as its items")
+    func feed() async throws {
+        let (hub, asked) = (InMemoryHub(), Journal<String>("what the client has said"))
+        hub.onConnect { peer in
+            peer.on("subscribe") { message in
+                asked.append("subscribe \(message.payload[0]?.string ?? "")")
+                peer.emit("ping", message.payload)
+                try? peer.emit("list", 1, 2, 3)
+            }
+            peer.on("pong") { asked.append("pong \($0.payload[0]?.string ?? "")") }
+        }
+        try await Bench.run(hub: hub) { bench in
+            let transport = WebSocketTransport(.init { $0.codec = Feed(topics: ["BTC"]) }, loop: bench.loop)
+            let manager = ConnectionManager()
+            let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
+            let heard = Journal<String>("what the client has heard")
+            try handler.onAny { heard.append("\($0.event) \($0.payload[0]?.int ?? 0)") }
+            #expect(try await asked.first(2) == ["subscribe BTC", "pong BTC"])
+            #expect(try await heard.first(3) == ["item 1", "item 2", "item 3"])
+            hub.cut()
+            hub.restore()
+            #expect(try await asked.first(4).suffix(2) == ["subscribe BTC", "pong BTC"])
+            await manager.shutdown()
+        }
+    }
+
+    @Test("that cannot begin a session ends its link with its error")
+    func failing() async throws {
+        try await Bench.run(hub: InMemoryHub()) { bench in
+            let transport = WebSocketTransport(.init { $0.codec = Feed(topics: []) }, loop: bench.loop)
+            let manager = ConnectionManager()
+            let handler = try ConnectionBuilder(bench.server.webSocketURL).transport(transport).connect(by: manager)
+            let error = await #expect(throws: LinkspanError.self) { try await handler.connected(within: .seconds(2)) }
+            #expect(
+                error?.code == .invalidConfiguration || (error?.cause as? LinkspanError)?.code == .invalidConfiguration)
+            await manager.shutdown()
+        }
+    }
+}
