@@ -222,7 +222,7 @@ extension TokenRefresher {
         self.timer = nil
         switch self.renewals?.schedule.timerFired(now: self.scheduler.now, random: self.random()) {
         case .ask:
-            if let source = self.renewals?.source, let url { self.wait = source.renew(url, scheduler: self.scheduler) }
+            self.renew()
         case .stopAsking:
             self.wait?()
             self.wait = nil
@@ -230,6 +230,17 @@ extension TokenRefresher {
         }
         self.arm()
     }
+
+    private func renew() {
+        guard let source = self.renewals?.source, let url else { return }
+        self.wait = source.renew(url, scheduler: self.scheduler) { [weak self] in
+            // No parent can own this task: the answer comes from outside all tasks.
+            Task { await self?.renewalFailed() }
+        }
+    }
+
+    /// A failure that is not noted is that of a call that was under way when the renewal came due: it is asked for anew.
+    private func renewalFailed() { if self.renewals?.schedule.isAsking == true { self.renew() } }
 
     /// Makes sure that a timer runs for the schedule's deadline, and for no other.
     private func arm() {

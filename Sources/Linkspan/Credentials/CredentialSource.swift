@@ -78,9 +78,11 @@ public struct CredentialSource: Sendable, Hashable {
     /// Has the provider asked for newer credentials than there are, unless it is being asked.
     ///
     /// - Returns: a call that stops waiting for them; the provider is cancelled when nobody else waits.
-    package func renew(_ url: ConnectionURL, scheduler: any Scheduler) -> @Sendable () -> Void {
+    package func renew(
+        _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable () -> Void
+    ) -> @Sendable () -> Void {
         guard case .provider(let shared) = self.kind else { return {} }
-        return shared.renew(url, scheduler: scheduler)
+        return shared.renew(url, scheduler: scheduler, onFailure: onFailure)
     }
 
     /// Whether there is nothing to show.

@@ -68,6 +68,9 @@ package struct RenewalSchedule: Sendable {
         self.timing = timing ?? .standard
     }
 
+    /// Whether the provider is being asked.
+    package var isAsking: Bool { if case .asking = self.phase { true } else { false } }
+
     /// When ``timerFired(now:random:)`` is due.
     package var deadline: ContinuousClock.Instant? {
         switch self.phase {

@@ -43,9 +43,13 @@ final class SharedCredentials: Sendable {
     }
 
     /// Has the provider asked for newer credentials than there are, unless it is being asked.
-    func renew(_ url: ConnectionURL, scheduler: any Scheduler) -> CredentialWait {
+    func renew(
+        _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable () -> Void
+    ) -> CredentialWait {
         let held = self.machine.withLock { $0.generation }
-        return self.ask(CredentialRequest(url: url, reason: .expiring), held: held, scheduler: scheduler) { _ in }
+        return self.ask(CredentialRequest(url: url, reason: .expiring), held: held, scheduler: scheduler) {
+            if case .failure = $0 { onFailure() }
+        }
     }
 
     /// Forgets all answers, cancels the calls that are under way and fails those who wait for them.
