@@ -7,8 +7,8 @@ internal import Testing
 /// Our verdict on packets beside that of python-socketio, the server most of the other tests run against.
 @Suite("Beside python-socketio")
 struct DifferentialTests {
-    @Test("packets that both accept mean the same, and every other difference has a reason", .timeLimit(.minutes(5)))
-    func differences() throws {
+    @Test(.timeLimit(.minutes(5)))
+    func `packets that both accept mean the same, and every other difference has a reason`() throws {
         // Longer on demand: DIFFERENTIAL_COUNT=1000000 DIFFERENTIAL_SEED=2 swift test --filter DifferentialTests.
         let environment = ProcessInfo.processInfo.environment
         let verdicts = try Self.verdicts(

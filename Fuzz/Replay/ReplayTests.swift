@@ -19,8 +19,8 @@ struct ReplayTests {
         return inputs
     }
 
-    @Test("hold for every stored input", .timeLimit(.minutes(1)), arguments: FuzzTarget.all)
-    func replay(_ target: FuzzTarget) throws {
+    @Test(.timeLimit(.minutes(1)), arguments: FuzzTarget.all)
+    func `hold for every stored input`(_ target: FuzzTarget) throws {
         let inputs = try Self.inputs(target)
         #expect(inputs.count >= 8, "the seeds are missing")
         for input in inputs {
@@ -28,8 +28,8 @@ struct ReplayTests {
         }
     }
 
-    @Test("hold for mutations of them", .timeLimit(.minutes(2)), arguments: FuzzTarget.all)
-    func mutate(_ target: FuzzTarget) throws {
+    @Test(.timeLimit(.minutes(2)), arguments: FuzzTarget.all)
+    func `hold for mutations of them`(_ target: FuzzTarget) throws {
         let inputs = try Self.inputs(target).map(\.bytes)
         var mutator = Mutator(inputs: inputs, seed: 1)
         // Longer on demand: FUZZ_MUTATIONS=1000000 swift test --filter FuzzTests.
@@ -45,8 +45,8 @@ struct ReplayTests {
         }
     }
 
-    @Test("are all built for the fuzzer, and have what it needs")
-    func completeness() throws {
+    @Test
+    func `are all built for the fuzzer, and have what it needs`() throws {
         let names = FuzzTarget.all.map(\.name)
         for folder in ["Targets", "Seeds"] {
             let path = Self.folder.appendingPathComponent(folder).path

@@ -7,8 +7,8 @@ import Testing
 struct AbortTests {
     private static let request = UpgradeRequest(host: "example.invalid", port: 80, isSecure: false)
 
-    @Test("ends an attempt in the same breath as it was begun")
-    func atOnce() async throws {
+    @Test
+    func `ends an attempt in the same breath as it was begun`() async throws {
         try await withServer(EchoTests.echo) { server in
             try await withLoop { loop in
                 let recorder = Recorder()
@@ -20,8 +20,8 @@ struct AbortTests {
         }
     }
 
-    @Test("ends an attempt while its name is looked up")
-    func duringLookup() async throws {
+    @Test
+    func `ends an attempt while its name is looked up`() async throws {
         let (holds, hold) = Gate.make()
         defer { hold.open() }
         let (asked, ask) = AsyncStream.makeStream(of: Void.self)
@@ -39,8 +39,8 @@ struct AbortTests {
         }
     }
 
-    @Test("ends an attempt while TCP is being set up")
-    func duringConnect() async throws {
+    @Test
+    func `ends an attempt while TCP is being set up`() async throws {
         let hole = try BlackHole()
         defer { hole.stop() }
         try await withLoop { loop in
@@ -53,8 +53,8 @@ struct AbortTests {
         }
     }
 
-    @Test("ends an attempt while the answer is awaited, and closes the connection", arguments: [false, true])
-    func duringUpgrade(isSecure: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `ends an attempt while the answer is awaited, and closes the connection`(isSecure: Bool) async throws {
         let (moments, moment) = AsyncStream.makeStream(of: Bool.self)
         try await withServer({ peer in
             // The request, or the first message of TLS.
@@ -77,8 +77,8 @@ struct AbortTests {
 
     enum Moment: CaseIterable, Sendable { case opened, received, drained }
 
-    @Test("ends a stream from within a callback; nothing follows but the end", arguments: Moment.allCases)
-    func within(moment: Moment) async throws {
+    @Test(arguments: Moment.allCases)
+    func `ends a stream from within a callback; nothing follows but the end`(moment: Moment) async throws {
         try await withServer({ peer in
             peer.upgrade()
             peer.write(pattern(1 << 20))
@@ -113,8 +113,8 @@ struct AbortTests {
         }
     }
 
-    @Test("and finishing more than once ends a stream once")
-    func repeated() async throws {
+    @Test
+    func `and finishing more than once ends a stream once`() async throws {
         try await withServer(EchoTests.echo) { server in
             try await withLoop { loop in
                 let endings = Lock(0)
@@ -136,8 +136,8 @@ struct AbortTests {
         }
     }
 
-    @Test("at any moment, from another thread, ends every stream exactly once")
-    func race() async throws {
+    @Test
+    func `at any moment, from another thread, ends every stream exactly once`() async throws {
         try await withServer({ peer in
             peer.upgrade()
             peer.write(pattern(100_000))

@@ -95,10 +95,10 @@ struct BadCertificateTests {
         TestedBackEnds.makeLoop(name: "test", resolver: Resolver { _ in .success(["127.0.0.1"]) })
     }
 
-    @Test(
-        "is refused with its own reason and no byte of the request, also at the second attempt",
-        arguments: Case.allCases)
-    func refused(_ kind: Case) async throws {
+    @Test(arguments: Case.allCases)
+    func `is refused with its own reason and no byte of the request, also at the second attempt`(_ kind: Case)
+        async throws
+    {
         guard kind != .cut else { return try await self.cut() }
         let setting = try await blocking { try self.setting(kind) }
         let server = try await blocking {
@@ -154,8 +154,8 @@ struct BadCertificateTests {
         return try TLSRecords.firstFlight(port: server.port)
     }
 
-    @Test("is no server that is right about all of that", arguments: ["localhost", "127.0.0.1"])
-    func accepted(host: String) async throws {
+    @Test(arguments: ["localhost", "127.0.0.1"])
+    func `is no server that is right about all of that`(host: String) async throws {
         let made = self.certificates
         try await blocking {
             try made.makeIntermediate("between", authority: "ca")
@@ -177,8 +177,8 @@ struct BadCertificateTests {
         }
     }
 
-    @Test("is noticed when it takes the place of one whose key is pinned")
-    func pinsOnReconnect() async throws {
+    @Test
+    func `is noticed when it takes the place of one whose key is pinned`() async throws {
         let made = self.certificates
         try await blocking { try made.make("second") }
         let setting = Setting(pins: [try made.digest("good")], code: .tls(.pinMismatch))
@@ -200,8 +200,8 @@ struct BadCertificateTests {
         }
     }
 
-    @Test("is refused without a word when it speaks TLS 1.2 and 1.3 is asked for")
-    func minimumVersion() async throws {
+    @Test
+    func `is refused without a word when it speaks TLS 1.2 and 1.3 is asked for`() async throws {
         let server = try await blocking { try TLSServer(self.certificates, certificate: "good", maximum: "TLSv1_2") }
         defer { server.stop() }
         var request = self.request(port: server.port, Setting(code: .tls(.versionTooOld)))

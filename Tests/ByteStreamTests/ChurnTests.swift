@@ -98,8 +98,8 @@ struct ChurnTests {
         #expect(ProcessCounts.threads <= threads)
     }
 
-    @Test("leaves no descriptor, no thread and no stream, and reports each ending once")
-    func plain() async throws {
+    @Test
+    func `leaves no descriptor, no thread and no stream, and reports each ending once`() async throws {
         let before = try await Self.counts()
         let numbers = Lock(0)
         try await withServer({ peer in
@@ -116,8 +116,8 @@ struct ChurnTests {
         try await Self.settle(descriptors: before.0, threads: before.1)
     }
 
-    @Test("does so over TLS, also in the middle of the handshake")
-    func secure() async throws {
+    @Test
+    func `does so over TLS, also in the middle of the handshake`() async throws {
         let certificates = try await blocking { try Certificates() }
         let before = try await Self.counts()
         let server = try await blocking { try TLSServer(certificates, certificate: "good") }
@@ -135,8 +135,8 @@ struct ChurnTests {
         try await Self.settle(descriptors: before.0, threads: before.1)
     }
 
-    @Test("does so while names are looked up and addresses fail, and through a proxy")
-    func roundabout() async throws {
+    @Test
+    func `does so while names are looked up and addresses fail, and through a proxy`() async throws {
         let before = try await Self.counts()
         let proxy = try await blocking { try ProxyServer(status: 403) }
         try await withServer({ peer in Self.serve(5, peer) }) { server in

@@ -43,8 +43,8 @@ struct ClientCertificateTests {
         Secret(String(decoding: try self.certificates.bytes(name), as: UTF8.self))
     }
 
-    @Test("lets a server that asks for one accept us, from files and from memory", arguments: ["TLSv1_2", "TLSv1_3"])
-    func accepted(maximum: String) async throws {
+    @Test(arguments: ["TLSv1_2", "TLSv1_3"])
+    func `lets a server that asks for one accept us, from files and from memory`(maximum: String) async throws {
         let path = self.certificates.path("client.pem")
         let identities: [ClientCertificate] = [
             ClientCertificate(.file(path), key: .file(self.certificates.path("client.key"))),
@@ -56,10 +56,8 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test(
-        "that is missing or not trusted is a reason of its own",
-        arguments: [("TLSv1_2", "none"), ("TLSv1_2", "unknown"), ("TLSv1_3", "none"), ("TLSv1_3", "unknown")])
-    func refused(maximum: String, name: String) async throws {
+    @Test(arguments: [("TLSv1_2", "none"), ("TLSv1_2", "unknown"), ("TLSv1_3", "none"), ("TLSv1_3", "unknown")])
+    func `that is missing or not trusted is a reason of its own`(maximum: String, name: String) async throws {
         let path = self.certificates.path("\(name).pem")
         let identity = ClientCertificate(.file(path), key: .file(self.certificates.path("\(name).key")))
         let error = try await self.ending(name == "none" ? nil : identity, maximum: maximum)
@@ -70,8 +68,8 @@ struct ClientCertificateTests {
 
     enum Fault: CaseIterable, Sendable { case missing, noCertificate, otherKey, lockedKey, noKey, weak }
 
-    @Test("that cannot be used ends the attempt before it begins", arguments: Fault.allCases)
-    func unusable(_ fault: Fault) async throws {
+    @Test(arguments: Fault.allCases)
+    func `that cannot be used ends the attempt before it begins`(_ fault: Fault) async throws {
         let path = { self.certificates.path($0) }
         let identity: ClientCertificate
         switch fault {
@@ -97,8 +95,8 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("never prints its key")
-    func hidden() throws {
+    @Test
+    func `never prints its key`() throws {
         let key = try self.text("client.key")
         let options = TLSPolicy(clientCertificate: ClientCertificate(.pem([]), key: .pem(key)))
         var text = "\(options) \(String(reflecting: options)) \(key)"

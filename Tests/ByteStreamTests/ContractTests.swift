@@ -47,8 +47,8 @@ struct ContractTests {
         }
     }
 
-    @Test("carries 4 MiB both ways", arguments: Kind.all)
-    func echo(kind: Kind) async throws {
+    @Test(arguments: Kind.all)
+    func `carries 4 MiB both ways`(kind: Kind) async throws {
         try await self.withStream(kind) { recorder, stream in
             let bytes = pattern(4 << 20)
             #expect((stream.write { $0 += bytes } ?? 0) >= bytes.count)
@@ -61,8 +61,8 @@ struct ContractTests {
         }
     }
 
-    @Test("delivers nothing while reading is paused, and all of it afterwards", arguments: Kind.all)
-    func pause(kind: Kind) async throws {
+    @Test(arguments: Kind.all)
+    func `delivers nothing while reading is paused, and all of it afterwards`(kind: Kind) async throws {
         let (isPaused, violations) = (Lock(false), Lock(0))
         let recorder = Recorder { event, stream in
             guard case .received = event else { return }
@@ -85,8 +85,8 @@ struct ContractTests {
         }
     }
 
-    @Test("tells once that the low-water mark was reached", arguments: Kind.all)
-    func drain(kind: Kind) async throws {
+    @Test(arguments: Kind.all)
+    func `tells once that the low-water mark was reached`(kind: Kind) async throws {
         try await self.withStream(kind, lowWaterMark: 1_000) { recorder, stream in
             stream.write { $0 += pattern(8 << 20) }
             for await event in recorder.events { if case .drained = event { break } }
@@ -97,8 +97,8 @@ struct ContractTests {
         }
     }
 
-    @Test("ends every stream at its end, and opens none after it", arguments: Kind.all)
-    func end(kind: Kind) async throws {
+    @Test(arguments: Kind.all)
+    func `ends every stream at its end, and opens none after it`(kind: Kind) async throws {
         try await self.withStream(kind) { recorder, stream in
             let loop = stream.loop
             try await blocking { loop.shutdown() }

@@ -10,8 +10,8 @@ struct EchoTests {
         peer.echo()
     }
 
-    @Test("carries bytes both ways after the upgrade")
-    func echo() async throws {
+    @Test
+    func `carries bytes both ways after the upgrade`() async throws {
         try await withServer(Self.echo) { server in
             try await withLoop { loop in
                 let recorder = Recorder()
@@ -31,8 +31,8 @@ struct EchoTests {
         }
     }
 
-    @Test("sends the request line, host, origin and headers as they were given, in their order")
-    func request() async throws {
+    @Test
+    func `sends the request line, host, origin and headers as they were given, in their order`() async throws {
         let (heads, found) = AsyncStream.makeStream(of: String.self)
         try await withServer({ peer in found.yield(peer.upgrade()) }) { server in
             try await withLoop { loop in
@@ -54,8 +54,8 @@ struct EchoTests {
         }
     }
 
-    @Test("delivers bytes that come in one packet with the answer")
-    func bytesWithHead() async throws {
+    @Test
+    func `delivers bytes that come in one packet with the answer`() async throws {
         try await withServer({ peer in
             _ = peer.readHead()
             peer.write(Peer.upgraded + "first")
@@ -72,8 +72,8 @@ struct EchoTests {
         }
     }
 
-    @Test("takes an answer that comes byte by byte")
-    func slowHead() async throws {
+    @Test
+    func `takes an answer that comes byte by byte`() async throws {
         try await withServer({ peer in
             _ = peer.readHead()
             for byte in (Peer.upgraded + "first").utf8 { peer.write([byte]) }
@@ -90,8 +90,8 @@ struct EchoTests {
         }
     }
 
-    @Test("keeps what is written before it is open, and sends nothing until then")
-    func writeBeforeOpen() async throws {
+    @Test
+    func `keeps what is written before it is open, and sends nothing until then`() async throws {
         try await withServer({ peer in
             _ = peer.readHead()
             peer.write(Peer.upgraded)
@@ -109,8 +109,8 @@ struct EchoTests {
         }
     }
 
-    @Test("carries 16 MiB both ways intact, in large reads")
-    func large() async throws {
+    @Test
+    func `carries 16 MiB both ways intact, in large reads`() async throws {
         try await withServer(Self.echo) { server in
             try await withLoop { loop in
                 let size = 16 << 20
@@ -138,8 +138,8 @@ struct EchoTests {
         }
     }
 
-    @Test("goes on when the peer reads slowly, and tells of the drain once the mark is reached")
-    func drain() async throws {
+    @Test
+    func `goes on when the peer reads slowly, and tells of the drain once the mark is reached`() async throws {
         let size = 24 << 20
         let (results, found) = AsyncStream.makeStream(of: Bool.self)
         let (starts, start) = Gate.make()
@@ -175,8 +175,8 @@ struct EchoTests {
         }
     }
 
-    @Test("keeps each write of four threads in one piece and in its thread's order")
-    func writers() async throws {
+    @Test
+    func `keeps each write of four threads in one piece and in its thread's order`() async throws {
         let (writes, size) = (2_000, 100)
         try await withServer(Self.echo) { server in
             try await withLoop { loop in
@@ -207,8 +207,8 @@ struct EchoTests {
         }
     }
 
-    @Test("delivers nothing while reading is paused, and everything once it is resumed")
-    func pause() async throws {
+    @Test
+    func `delivers nothing while reading is paused, and everything once it is resumed`() async throws {
         let size = 8 << 20
         try await withServer({ peer in
             peer.upgrade()
@@ -240,8 +240,8 @@ struct EchoTests {
         }
     }
 
-    @Test("finishing sends what is waiting, and then takes no more")
-    func finish() async throws {
+    @Test
+    func `finishing sends what is waiting, and then takes no more`() async throws {
         let size = 4 << 20
         let (results, found) = AsyncStream.makeStream(of: Bool.self)
         try await withServer({ peer in
@@ -264,8 +264,8 @@ struct EchoTests {
         }
     }
 
-    @Test("finishing loses nothing to a peer that is still sending")
-    func finishAgainstTraffic() async throws {
+    @Test
+    func `finishing loses nothing to a peer that is still sending`() async throws {
         let size = 1 << 20
         let (results, found) = AsyncStream.makeStream(of: Bool.self)
         try await withServer({ peer in
@@ -294,8 +294,8 @@ struct EchoTests {
         }
     }
 
-    @Test("finishing stops reading from an endless peer, which has received everything")
-    func finishAgainstFlood() async throws {
+    @Test
+    func `finishing stops reading from an endless peer, which has received everything`() async throws {
         let (results, found) = AsyncStream.makeStream(of: [UInt8].self)
         let taken = Lock(0)
         try await withServer({ peer in
@@ -318,8 +318,8 @@ struct EchoTests {
         #expect(taken.withLock { $0 } < 64 << 20, "the deadline ended it")
     }
 
-    @Test("gives up finishing after its own deadline when the peer does not read")
-    func finishDeadline() async throws {
+    @Test
+    func `gives up finishing after its own deadline when the peer does not read`() async throws {
         let (holds, hold) = Gate.make()
         defer { hold.open() }
         try await withServer({ peer in
@@ -338,8 +338,8 @@ struct EchoTests {
         }
     }
 
-    @Test("ends as closed by the peer when the peer hangs up, after all that it sent")
-    func peerEnds() async throws {
+    @Test
+    func `ends as closed by the peer when the peer hangs up, after all that it sent`() async throws {
         let size = 3 << 20
         try await withServer({ peer in
             peer.upgrade()

@@ -22,8 +22,8 @@ struct EndingTests {
         }
     }
 
-    @Test("does not follow a redirect: the other port hears nothing", arguments: [301, 302, 303, 307, 308])
-    func redirect(status: Int) async throws {
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `does not follow a redirect: the other port hears nothing`(status: Int) async throws {
         try await withServer({ _ in }) { other in
             let location = "http://user:secret@127.0.0.1:\(other.port)/path?token=secret"
             let error = try await self.ending { peer in
@@ -38,8 +38,8 @@ struct EndingTests {
         }
     }
 
-    @Test("ends as refused, with the status, for any other answer", arguments: [200, 401, 403, 404, 426, 500, 503])
-    func status(status: Int) async throws {
+    @Test(arguments: [200, 401, 403, 404, 426, 500, 503])
+    func `ends as refused, with the status, for any other answer`(status: Int) async throws {
         let error = try await self.ending { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 \(status) Text\r\nContent-Length: 4\r\nRetry-After: 17\r\n\r\nbody")
@@ -50,8 +50,8 @@ struct EndingTests {
         #expect(error.retryAfter == .seconds(17))
     }
 
-    @Test("ends when the answer is no HTTP, at its deadline at the latest")
-    func noHTTP() async throws {
+    @Test
+    func `ends when the answer is no HTTP, at its deadline at the latest`() async throws {
         let error = try await self.ending(deadline: .milliseconds(300)) { peer in
             _ = peer.readHead()
             peer.write("SSH-2.0-OpenSSH_9.2\r\n\r\n")
@@ -60,14 +60,12 @@ struct EndingTests {
         #expect([.handshakeMalformed, .timedOut].contains(error.code), "\(error)")
     }
 
-    @Test(
-        "ends as malformed when the answer has no status, or announces a body",
-        arguments: [
-            "HTTP/1.1 abc Text\r\n\r\n",
-            "HTTP/1.1 101 Switching Protocols\r\nContent-Length: 5\r\n\r\nhello",
-            "HTTP/1.1 101 Switching Protocols\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-        ])
-    func malformed(answer: String) async throws {
+    @Test(arguments: [
+        "HTTP/1.1 abc Text\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 101 Switching Protocols\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    ])
+    func `ends as malformed when the answer has no status, or announces a body`(answer: String) async throws {
         let error = try await self.ending { peer in
             _ = peer.readHead()
             peer.write(answer)
@@ -76,8 +74,8 @@ struct EndingTests {
         #expect(error.code == .handshakeMalformed, "\(error)")
     }
 
-    @Test("ends when the answer's head has no end")
-    func endlessHead() async throws {
+    @Test
+    func `ends when the answer's head has no end`() async throws {
         let error = try await self.ending { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 101 Switching Protocols\r\n")
@@ -86,14 +84,14 @@ struct EndingTests {
         #expect([.handshakeMalformed, .closedByPeer].contains(error.code), "\(error)")
     }
 
-    @Test("ends as closed by the peer when it hangs up instead of answering")
-    func hangUp() async throws {
+    @Test
+    func `ends as closed by the peer when it hangs up instead of answering`() async throws {
         let error = try await self.ending { peer in _ = peer.readHead() }
         #expect(error.code == .closedByPeer, "\(error)")
     }
 
-    @Test("times out on a server that says nothing")
-    func silent() async throws {
+    @Test
+    func `times out on a server that says nothing`() async throws {
         let start = ContinuousClock.now
         let error = try await self.ending(deadline: .milliseconds(300)) { peer in
             _ = peer.readAll()
@@ -103,8 +101,8 @@ struct EndingTests {
         #expect(start.duration(to: .now) >= .milliseconds(300))
     }
 
-    @Test("times out on a server that answers byte by byte, for ever")
-    func dripping() async throws {
+    @Test
+    func `times out on a server that answers byte by byte, for ever`() async throws {
         let error = try await self.ending(deadline: .milliseconds(300)) { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 101 Switching Protocols\r\nX-Drip: ")
@@ -114,8 +112,8 @@ struct EndingTests {
         #expect(error == ByteStreamError(timedOutIn: .upgrade))
     }
 
-    @Test("times out on a name server that does not answer")
-    func silentResolver() async throws {
+    @Test
+    func `times out on a name server that does not answer`() async throws {
         let (holds, hold) = Gate.make()
         defer { hold.open() }
         let resolver = Resolver { _ in
@@ -131,8 +129,8 @@ struct EndingTests {
         }
     }
 
-    @Test("times out on an address that takes no connection")
-    func blackHole() async throws {
+    @Test
+    func `times out on an address that takes no connection`() async throws {
         let hole = try BlackHole()
         defer { hole.stop() }
         try await withLoop { loop in
@@ -144,8 +142,8 @@ struct EndingTests {
         }
     }
 
-    @Test("ends as unreachable on a port without a listener")
-    func refused() async throws {
+    @Test
+    func `ends as unreachable on a port without a listener`() async throws {
         let port = try unusedPort()
         try await withLoop { loop in
             let recorder = Recorder()
@@ -154,8 +152,8 @@ struct EndingTests {
         }
     }
 
-    @Test("ends as unreachable at an address that takes no connections at all")
-    func impossible() async throws {
+    @Test
+    func `ends as unreachable at an address that takes no connections at all`() async throws {
         try await withLoop { loop in
             let recorder = Recorder()
             _ = recorder.connect(UpgradeRequest(host: "255.255.255.255", port: 80, isSecure: false), on: loop)
@@ -163,8 +161,8 @@ struct EndingTests {
         }
     }
 
-    @Test("ends as not resolved for a name without address")
-    func unknownName() async throws {
+    @Test
+    func `ends as not resolved for a name without address`() async throws {
         try await withLoop { loop in
             let recorder = Recorder()
             _ = recorder.connect(UpgradeRequest(host: "name.invalid", port: 80, isSecure: false), on: loop)
@@ -172,8 +170,8 @@ struct EndingTests {
         }
     }
 
-    @Test("ends at once, without a connection, for a request that must not be sent")
-    func invalid() async throws {
+    @Test
+    func `ends at once, without a connection, for a request that must not be sent`() async throws {
         try await withServer({ _ in }) { server in
             try await withLoop { loop in
                 let recorder = Recorder()
@@ -184,8 +182,8 @@ struct EndingTests {
         }
     }
 
-    @Test("tries the addresses of a name in turn, past refusals and past one that does not answer")
-    func addressesInTurn() async throws {
+    @Test
+    func `tries the addresses of a name in turn, past refusals and past one that does not answer`() async throws {
         let server = try LoopbackServer { EchoTests.echo($0) }
         defer { server.stop() }
         let hole = try BlackHole("127.0.0.2", port: server.port)
@@ -203,8 +201,8 @@ struct EndingTests {
         }
     }
 
-    @Test("connects to a name that the system resolves, and to an IPv6 address in both spellings")
-    func otherHosts() async throws {
+    @Test
+    func `connects to a name that the system resolves, and to an IPv6 address in both spellings`() async throws {
         let server = try LoopbackServer("::1") { peer in
             let head = peer.upgrade()
             peer.write(head.contains("\r\nHost: [::1]:") ? "y" : "n")
@@ -232,8 +230,8 @@ struct EndingTests {
         }
     }
 
-    @Test("ignores a proxy named by the environment")
-    func proxy() async throws {
+    @Test
+    func `ignores a proxy named by the environment`() async throws {
         await #expect(processExitsWith: .success) {
             try await withServer({ _ in }) { proxy in
                 setEnvironment("http_proxy", "http://127.0.0.1:\(proxy.port)")

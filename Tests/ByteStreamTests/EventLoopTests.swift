@@ -6,8 +6,8 @@ import Testing
 
 @Suite("An event loop", .timeLimit(.minutes(1)), .overEachBackEnd)
 struct EventLoopTests {
-    @Test("runs jobs of one thread in their order")
-    func order() async throws {
+    @Test
+    func `runs jobs of one thread in their order`() async throws {
         try await withLoop { loop in
             let numbers = Lock<[Int]>([])
             for number in 0..<10_000 { loop.execute { numbers.withLock { $0.append(number) } } }
@@ -16,8 +16,8 @@ struct EventLoopTests {
         }
     }
 
-    @Test("runs all jobs of many threads, however often it falls asleep in between")
-    func manyThreads() async throws {
+    @Test
+    func `runs all jobs of many threads, however often it falls asleep in between`() async throws {
         try await withLoop { loop in
             let count = Lock(0)
             await withDiscardingTaskGroup { group in
@@ -34,8 +34,8 @@ struct EventLoopTests {
         }
     }
 
-    @Test("runs a job given by a job, even while it has nothing else to do")
-    func nestedJobs() async throws {
+    @Test
+    func `runs a job given by a job, even while it has nothing else to do`() async throws {
         try await withLoop { loop in
             await withCheckedContinuation { continuation in
                 loop.execute { loop.execute { loop.execute { continuation.resume() } } }
@@ -43,8 +43,8 @@ struct EventLoopTests {
         }
     }
 
-    @Test("runs timers by their time, not their order, and not those that are cancelled")
-    func timers() async throws {
+    @Test
+    func `runs timers by their time, not their order, and not those that are cancelled`() async throws {
         try await withLoop { loop in
             let (fired, fire) = AsyncStream.makeStream(of: Int.self)
             let start = ContinuousClock.now
@@ -66,8 +66,8 @@ struct EventLoopTests {
         }
     }
 
-    @Test("does not run a timer that another cancels which was due at the same time")
-    func cancelledWhenDue() async throws {
+    @Test
+    func `does not run a timer that another cancels which was due at the same time`() async throws {
         try await withLoop { loop in
             let (fired, fire) = AsyncStream.makeStream(of: Int.self)
             loop.execute {
@@ -91,8 +91,8 @@ struct EventLoopTests {
         }
     }
 
-    @Test("runs a timer that is set by a timer")
-    func nestedTimers() async throws {
+    @Test
+    func `runs a timer that is set by a timer`() async throws {
         try await withLoop { loop in
             await withCheckedContinuation { continuation in
                 loop.schedule(at: .now + .milliseconds(1)) {
@@ -102,8 +102,8 @@ struct EventLoopTests {
         }
     }
 
-    @Test("knows whether the caller is on it")
-    func current() async throws {
+    @Test
+    func `knows whether the caller is on it`() async throws {
         try await withLoop { loop in
             #expect(!loop.isCurrent)
             #expect(await loop.perform { loop.isCurrent })
@@ -113,16 +113,16 @@ struct EventLoopTests {
         }
     }
 
-    @Test("confined state traps on another thread in debug builds")
-    func confinement() async {
+    @Test
+    func `confined state traps on another thread in debug builds`() async {
         await #expect(processExitsWith: .failure) {
             let number = Confined(1, to: makeLoop(name: "test"))
             _ = number.value
         }
     }
 
-    @Test("ends its open streams when it is shut down, each once")
-    func shutdownWithStreams() async throws {
+    @Test
+    func `ends its open streams when it is shut down, each once`() async throws {
         try await withServer(EchoTests.echo) { server in
             let loop = makeLoop(name: "test")
             let recorders = (0..<50).map { _ in Recorder() }
@@ -136,8 +136,10 @@ struct EventLoopTests {
         }
     }
 
-    @Test("runs what is given after its end on the caller's thread, one job at a time, and opens no more streams")
-    func afterShutdown() async throws {
+    @Test
+    func `runs what is given after its end on the caller's thread, one job at a time, and opens no more streams`()
+        async throws
+    {
         let loop = makeLoop(name: "test")
         let count = Confined(0, to: loop)
         await loop.perform { count.value += 1 }
@@ -156,8 +158,8 @@ struct EventLoopTests {
         await hop(loop)
     }
 
-    @Test("can be shut down by one of its own jobs")
-    func shutdownWithin() async throws {
+    @Test
+    func `can be shut down by one of its own jobs`() async throws {
         let loop = makeLoop(name: "test")
         let recorder = Recorder { event, _ in if case .closed = event { loop.shutdown() } }
         _ = recorder.connect(UpgradeRequest(host: "127.0.0.1", port: try unusedPort(), isSecure: false), on: loop)
@@ -165,8 +167,8 @@ struct EventLoopTests {
         loop.shutdown()
     }
 
-    @Test("is not harmed by wake-ups, writes and connects that race its end")
-    func shutdownRace() async throws {
+    @Test
+    func `is not harmed by wake-ups, writes and connects that race its end`() async throws {
         try await withServer(EchoTests.echo) { server in
             for _ in 0..<30 {
                 let loop = makeLoop(name: "test")
@@ -189,8 +191,8 @@ struct EventLoopTests {
         }
     }
 
-    @Test("ends 500 attempts that are begun at once, each with its echo")
-    func manyStreams() async throws {
+    @Test
+    func `ends 500 attempts that are begun at once, each with its echo`() async throws {
         try await withServer(EchoTests.echo) { server in
             try await withLoop { loop in
                 let recorders = (0..<500).map { _ in Recorder() }
@@ -209,8 +211,8 @@ struct EventLoopTests {
         }
     }
 
-    @Test("keeps nothing of a stream that has ended, however it ended", arguments: ["open", "refused", "reset", "tls"])
-    func leaks(kind: String) async throws {
+    @Test(arguments: ["open", "refused", "reset", "tls"])
+    func `keeps nothing of a stream that has ended, however it ended`(kind: String) async throws {
         let port = try unusedPort()
         try await withServer({ peer in
             switch kind {
@@ -254,8 +256,8 @@ struct EventLoopTests {
         var isGone: Bool { self.stream == nil && self.recorder == nil }
     }
 
-    @Test("writes nothing to standard error", arguments: NetworkBackEnd.builtIn)
-    func quiet(network: NetworkBackEnd) async {
+    @Test(arguments: NetworkBackEnd.builtIn)
+    func `writes nothing to standard error`(network: NetworkBackEnd) async {
         let name = network.rawValue
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             [name = name as String] in
@@ -274,10 +276,10 @@ struct EventLoopTests {
         #expect(result?.standardErrorContent.isEmpty == true)
     }
 
-    @Test(
-        "costs little to start, because TLS and the system's authorities wait for the first secure stream",
-        arguments: NetworkBackEnd.builtIn)
-    func start(network: NetworkBackEnd) async {
+    @Test(arguments: NetworkBackEnd.builtIn)
+    func `costs little to start, because TLS and the system's authorities wait for the first secure stream`(
+        network: NetworkBackEnd
+    ) async {
         let name = network.rawValue
         await #expect(processExitsWith: .success) { [name = name as String] in
             let network = NetworkBackEnd(rawValue: name)

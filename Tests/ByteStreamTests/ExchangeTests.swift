@@ -28,14 +28,12 @@ struct ExchangeTests {
         }
     }
 
-    @Test(
-        "gives the body of a length, of chunks, and up to the connection's end",
-        arguments: [
-            "Content-Length: 10\r\n\r\n0123456789",
-            "Transfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",
-            "Connection: close\r\n\r\n0123456789",
-        ])
-    func body(rest: String) async throws {
+    @Test(arguments: [
+        "Content-Length: 10\r\n\r\n0123456789",
+        "Transfer-Encoding: chunked\r\n\r\n4\r\n0123\r\n6\r\n456789\r\n0\r\n\r\n",
+        "Connection: close\r\n\r\n0123456789",
+    ])
+    func `gives the body of a length, of chunks, and up to the connection's end`(rest: String) async throws {
         let answer = try await self.exchange { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\n" + rest)
@@ -44,10 +42,8 @@ struct ExchangeTests {
         #expect(String(decoding: answer.body, as: UTF8.self) == "0123456789")
     }
 
-    @Test(
-        "survives chunks whose length is beyond every number",
-        arguments: ["FFFFFFFF", "80000000", "FFFFFFFFFFFFFFFFFFFF", "-1"])
-    func hugeChunk(length: String) async throws {
+    @Test(arguments: ["FFFFFFFF", "80000000", "FFFFFFFFFFFFFFFFFFFF", "-1"])
+    func `survives chunks whose length is beyond every number`(length: String) async throws {
         let result = try await self.exchange { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(length)\r\n")
@@ -58,13 +54,11 @@ struct ExchangeTests {
             [.handshakeMalformed, .closedByPeer, .answerTooLong].contains(error?.code), "\(String(describing: error))")
     }
 
-    @Test(
-        "ends at once when the announced body is too long, or a refusal is",
-        arguments: [
-            "200 OK\r\nContent-Length: 9223372036854775808", "200 OK\r\nContent-Length: -1",
-            "200 OK\r\nContent-Length: 4194305", "404 Not Found\r\nContent-Length: 1048577",
-        ])
-    func announced(head: String) async throws {
+    @Test(arguments: [
+        "200 OK\r\nContent-Length: 9223372036854775808", "200 OK\r\nContent-Length: -1",
+        "200 OK\r\nContent-Length: 4194305", "404 Not Found\r\nContent-Length: 1048577",
+    ])
+    func `ends at once when the announced body is too long, or a refusal is`(head: String) async throws {
         let result = try await self.exchange(limit: 4 << 20) { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 \(head)\r\n\r\n")
@@ -74,8 +68,8 @@ struct ExchangeTests {
         #expect(error?.code == .answerTooLong)
     }
 
-    @Test("gives a body part by part, and reads no more of it while that is paused")
-    func parts() async throws {
+    @Test
+    func `gives a body part by part, and reads no more of it while that is paused`() async throws {
         let size = 8 << 20
         let parts = Lock<[UInt8]>([])
         let (exchanges, made) = AsyncStream.makeStream(of: Void.self)
@@ -118,8 +112,8 @@ struct ExchangeTests {
         }
     }
 
-    @Test("gives an empty body and any status", arguments: [200, 204, 302, 400, 403, 413, 502])
-    func status(status: Int) async throws {
+    @Test(arguments: [200, 204, 302, 400, 403, 413, 502])
+    func `gives an empty body and any status`(status: Int) async throws {
         let answer = try await self.exchange { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 \(status) Text\r\nContent-Length: 0\r\nRetry-After: 7\r\n\r\n")
@@ -129,8 +123,8 @@ struct ExchangeTests {
         #expect(answer.head.retryAfter == .seconds(7))
     }
 
-    @Test("posts a body of any size after its head", arguments: [0, 1, 1000, 70_000, 3_000_000])
-    func post(size: Int) async throws {
+    @Test(arguments: [0, 1, 1000, 70_000, 3_000_000])
+    func `posts a body of any size after its head`(size: Int) async throws {
         let sent = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
         let seen = Lock<(head: String, body: [UInt8])>(("", []))
         let answer = try await self.exchange(.post(sent), headers: [("X-Token", "a")]) { peer in
@@ -153,8 +147,8 @@ struct ExchangeTests {
         #expect(head.lowercased().contains("connection: close\r\n"))
     }
 
-    @Test("gives each cookie by itself")
-    func cookies() async throws {
+    @Test
+    func `gives each cookie by itself`() async throws {
         let answer = try await self.exchange { peer in
             _ = peer.readHead()
             peer.write(
@@ -163,12 +157,10 @@ struct ExchangeTests {
         #expect(answer.head.cookies == ["a=1; Path=/", "b=2, x"])
     }
 
-    @Test(
-        "fails when the body is cut",
-        arguments: [
-            "Content-Length: 10\r\n\r\n0123", "Transfer-Encoding: chunked\r\n\r\n4\r\n01", "",
-        ])
-    func cut(rest: String) async throws {
+    @Test(arguments: [
+        "Content-Length: 10\r\n\r\n0123", "Transfer-Encoding: chunked\r\n\r\n4\r\n01", "",
+    ])
+    func `fails when the body is cut`(rest: String) async throws {
         let result = try await self.exchange { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\n" + rest)
@@ -176,12 +168,10 @@ struct ExchangeTests {
         #expect(throws: ByteStreamError.self) { try result.get() }
     }
 
-    @Test(
-        "ends above its limit, with and without Content-Length",
-        arguments: [
-            "Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n186a0\r\n", "\r\n",
-        ])
-    func limit(rest: String) async throws {
+    @Test(arguments: [
+        "Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n186a0\r\n", "\r\n",
+    ])
+    func `ends above its limit, with and without Content-Length`(rest: String) async throws {
         let result = try await self.exchange(limit: 50_000) { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\n" + rest)
@@ -191,8 +181,8 @@ struct ExchangeTests {
         #expect(result.code == .answerTooLong)
     }
 
-    @Test("ends at its deadline: before the answer and within it", arguments: ["", "HTTP/1.1 200 OK\r\n\r\nstart"])
-    func deadline(start: String) async throws {
+    @Test(arguments: ["", "HTTP/1.1 200 OK\r\n\r\nstart"])
+    func `ends at its deadline: before the answer and within it`(start: String) async throws {
         let result = try await self.exchange(deadline: .milliseconds(200)) { peer in
             _ = peer.readHead()
             peer.write(start)
@@ -202,8 +192,8 @@ struct ExchangeTests {
         if case .failure(let error) = result { #expect(error.stage == (start.isEmpty ? .answer : nil)) }
     }
 
-    @Test("can be cancelled at any moment", arguments: [Duration.zero, .milliseconds(50)])
-    func cancel(delay: Duration) async throws {
+    @Test(arguments: [Duration.zero, .milliseconds(50)])
+    func `can be cancelled at any moment`(delay: Duration) async throws {
         let result = try await self.exchange(cancelAfter: delay) { peer in
             _ = peer.readHead()
             _ = peer.readAll()
@@ -211,8 +201,8 @@ struct ExchangeTests {
         #expect(result.code == .closedByUs)
     }
 
-    @Test("refuses an invalid request, and one without a host")
-    func refused() async throws {
+    @Test
+    func `refuses an invalid request, and one without a host`() async throws {
         let result = try await self.exchange(headers: [("X", "a\r\nY: b")]) { _ in }
         #expect(result.code == .invalidRequest)
         let port = try unusedPort()
@@ -225,8 +215,8 @@ struct ExchangeTests {
         #expect(nobody.code == .unreachable)
     }
 
-    @Test("many run beside one another")
-    func many() async throws {
+    @Test
+    func `many run beside one another`() async throws {
         try await withServer({ peer in
             let head = peer.readHead()
             let path = head.split(separator: " ")[1]

@@ -21,8 +21,8 @@ struct IdleLoopTests {
         while Self.threads > 0 { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("has no thread before its first use and after its last, and one in between, again and again")
-    func onDemand() async throws {
+    @Test
+    func `has no thread before its first use and after its last, and one in between, again and again`() async throws {
         try await withServer(EchoTests.echo) { server in
             let loop = makeLoop(name: Self.name, idleLimit: .milliseconds(20))
             #expect(Self.threads == 0)
@@ -43,8 +43,8 @@ struct IdleLoopTests {
         }
     }
 
-    @Test("stays for a timer, and not for one that is cancelled")
-    func timers() async throws {
+    @Test
+    func `stays for a timer, and not for one that is cancelled`() async throws {
         let loop = makeLoop(name: Self.name, idleLimit: .milliseconds(1))
         let (fired, fire) = AsyncStream.makeStream(of: Void.self)
         loop.schedule(at: .now + .milliseconds(60)) { fire.yield() }
@@ -57,8 +57,9 @@ struct IdleLoopTests {
         loop.shutdown()
     }
 
-    @Test("runs every job that is given while it goes to rest, once and in order, by one thread at a time")
-    func race() async throws {
+    @Test
+    func `runs every job that is given while it goes to rest, once and in order, by one thread at a time`() async throws
+    {
         let loop = makeLoop(name: Self.name, idleLimit: .zero)
         let rounds = 5_000
         let counts = Lock([0, 0, 0])
@@ -93,8 +94,8 @@ struct IdleLoopTests {
         loop.shutdown()
     }
 
-    @Test("opens streams that are begun while it goes to rest")
-    func streams() async throws {
+    @Test
+    func `opens streams that are begun while it goes to rest`() async throws {
         try await withServer(EchoTests.echo) { server in
             let loop = makeLoop(name: Self.name, idleLimit: .zero)
             for round in 0..<300 {
@@ -110,8 +111,8 @@ struct IdleLoopTests {
         }
     }
 
-    @Test("can be shut down at any moment, and forgotten without")
-    func shutdown() async throws {
+    @Test
+    func `can be shut down at any moment, and forgotten without`() async throws {
         for round in 0..<200 {
             let loop = makeLoop(name: Self.name, idleLimit: .zero)
             if round % 4 > 0 { loop.execute {} }

@@ -21,8 +21,10 @@ struct InterimAnswerTests {
         }
     }
 
-    @Test("are skipped before an upgrade, and the stream carries what follows", arguments: interim, pieces)
-    func upgrade(_ interim: String, _ piece: Int) async throws {
+    @Test(arguments: interim, pieces)
+    func `are skipped before an upgrade, and the stream carries what follows`(_ interim: String, _ piece: Int)
+        async throws
+    {
         try await withServer({ peer in
             _ = peer.readHead()
             self.write(interim + Peer.upgraded + "behind", to: peer, piece: piece)
@@ -45,8 +47,8 @@ struct InterimAnswerTests {
         }
     }
 
-    @Test("are skipped before a refusal, which keeps its status", arguments: interim)
-    func refusal(_ interim: String) async throws {
+    @Test(arguments: interim)
+    func `are skipped before a refusal, which keeps its status`(_ interim: String) async throws {
         try await withServer({ peer in
             _ = peer.readHead()
             peer.write(interim + "HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n")
@@ -67,8 +69,10 @@ struct InterimAnswerTests {
         "HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nTransfer-Encoding: chunked\r\n\r\n4\r\none \r\n3;x=y\r\ntwo\r\n0\r\nT: x\r\n\r\n",
     ]
 
-    @Test("are skipped before the answer of an exchange, whose body is complete", arguments: interim, framed)
-    func exchange(_ interim: String, _ answer: String) async throws {
+    @Test(arguments: interim, framed)
+    func `are skipped before the answer of an exchange, whose body is complete`(_ interim: String, _ answer: String)
+        async throws
+    {
         for piece in Self.pieces {
             try await withServer({ peer in
                 _ = peer.readHead()
@@ -91,8 +95,8 @@ struct InterimAnswerTests {
         }
     }
 
-    @Test("a body that the connection's end cuts off is not complete", arguments: framed)
-    func cut(_ answer: String) async throws {
+    @Test(arguments: framed)
+    func `a body that the connection's end cuts off is not complete`(_ answer: String) async throws {
         try await withServer({ peer in
             _ = peer.readHead()
             peer.write(Self.interim[0] + answer.prefix(answer.count - (answer.hasSuffix("two") ? 1 : 12)))
@@ -107,8 +111,8 @@ struct InterimAnswerTests {
         }
     }
 
-    @Test("without end, or followed by nothing that is HTTP, are refused", arguments: [true, false])
-    func malformed(_ isEndless: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `without end, or followed by nothing that is HTTP, are refused`(_ isEndless: Bool) async throws {
         try await withServer({ peer in
             _ = peer.readHead()
             if isEndless {

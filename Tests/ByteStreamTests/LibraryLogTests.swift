@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The log of libwebsockets", .timeLimit(.minutes(1)))
 struct LibraryLogTests {
-    @Test("gives the library's lines to the loop's log, and none to standard error")
-    func log() async {
+    @Test
+    func `gives the library's lines to the loop's log, and none to standard error`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let lines = Lock<[String]>([])
             try await withLoop(EventLoop(name: "test")) { loop in

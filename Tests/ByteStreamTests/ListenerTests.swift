@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.overEachBackEnd)
 struct ListenerTests {
-    @Test("bytes of any amount arrive both ways on an accepted stream", .timeLimit(.minutes(1)))
-    func echo() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `bytes of any amount arrive both ways on an accepted stream`() async throws {
         try await withLoop { loop in
             let listener = try await loop.listen { EchoHandler($0) }
             let request = UpgradeRequest(host: "127.0.0.1", port: listener.port, isSecure: false)
@@ -24,8 +24,8 @@ struct ListenerTests {
         }
     }
 
-    @Test("a connection without a handler is closed", .timeLimit(.minutes(1)))
-    func unwanted() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a connection without a handler is closed`() async throws {
         try await withLoop { loop in
             let listener = try await loop.listen { _ in nil }
             let recorder = Recorder()
@@ -34,8 +34,8 @@ struct ListenerTests {
         }
     }
 
-    @Test("a port that is taken is an error, and is had again once its listener is closed", .timeLimit(.minutes(1)))
-    func taken() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a port that is taken is an error, and is had again once its listener is closed`() async throws {
         let loop = makeLoop(name: "server")
         defer { loop.shutdown() }
         let first = try await loop.listen { _ in nil }
@@ -47,8 +47,8 @@ struct ListenerTests {
         await second.close()
     }
 
-    @Test("listening at an invalid address or on an ended loop throws", .timeLimit(.minutes(1)))
-    func impossible() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `listening at an invalid address or on an ended loop throws`() async throws {
         let loop = makeLoop(name: "server")
         let error = await #expect(throws: ByteStreamError.self) {
             try await loop.listen(address: "nowhere") { _ in nil }
@@ -59,8 +59,8 @@ struct ListenerTests {
         #expect(late?.code == .loopStopped)
     }
 
-    @Test("the end of the loop closes the port and every accepted stream", .timeLimit(.minutes(1)))
-    func end() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `the end of the loop closes the port and every accepted stream`() async throws {
         let loop = makeLoop(name: "server")
         let listener = try await loop.listen { EchoHandler($0) }
         let port = listener.port

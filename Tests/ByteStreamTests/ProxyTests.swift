@@ -27,10 +27,10 @@ struct ProxyTests {
         }
     }
 
-    @Test(
-        "leads a plain stream to a server whose name only it can look up",
-        arguments: ["127.0.0.1", "::1"], ["", "ann:p@ss:word/=+secret"])
-    func plain(address: String, credentials: String) async throws {
+    @Test(arguments: ["127.0.0.1", "::1"], ["", "ann:p@ss:word/=+secret"])
+    func `leads a plain stream to a server whose name only it can look up`(address: String, credentials: String)
+        async throws
+    {
         try await self.withProxy(address, credentials: credentials) { proxy in
             try await withServer(EchoTests.echo) { server in
                 var request = server.request()
@@ -54,8 +54,8 @@ struct ProxyTests {
         }
     }
 
-    @Test("a server behind it is verified on a secure stream", arguments: ["good", "other"])
-    func secure(certificate: String) async throws {
+    @Test(arguments: ["good", "other"])
+    func `a server behind it is verified on a secure stream`(certificate: String) async throws {
         let certificates = try await blocking { try Certificates() }
         let server = try await blocking { try TLSServer(certificates, certificate: certificate) }
         defer { server.stop() }
@@ -84,8 +84,8 @@ struct ProxyTests {
         }
     }
 
-    @Test("names an IPv6 server to the proxy in brackets")
-    func serverIPv6() async throws {
+    @Test
+    func `names an IPv6 server to the proxy in brackets`() async throws {
         try await self.withProxy { proxy in
             let server = try LoopbackServer("::1", EchoTests.echo)
             defer { server.stop() }
@@ -102,9 +102,8 @@ struct ProxyTests {
         }
     }
 
-    @Test(
-        "that refuses says why", arguments: [(403, false), (403, true), (502, false), (302, false), (500, true)])
-    func refuses(status: Int, isSecure: Bool) async throws {
+    @Test(arguments: [(403, false), (403, true), (502, false), (302, false), (500, true)])
+    func `that refuses says why`(status: Int, isSecure: Bool) async throws {
         try await self.withProxy(status: status) { proxy in
             let error = try await self.ending(
                 UpgradeRequest(
@@ -115,8 +114,8 @@ struct ProxyTests {
         }
     }
 
-    @Test("that wants other credentials, or any, says so", arguments: [false, true], [false, true])
-    func unauthorized(showsCredentials: Bool, isSecure: Bool) async throws {
+    @Test(arguments: [false, true], [false, true])
+    func `that wants other credentials, or any, says so`(showsCredentials: Bool, isSecure: Bool) async throws {
         try await self.withProxy(credentials: "ann:another") { proxy in
             let error = try await self.ending(
                 UpgradeRequest(
@@ -129,8 +128,8 @@ struct ProxyTests {
         }
     }
 
-    @Test("that is unreachable differs from an unreachable server")
-    func unreachable() async throws {
+    @Test
+    func `that is unreachable differs from an unreachable server`() async throws {
         let hosts = ["127.0.0.1", "no.such.proxy.invalid"]
         for host in hosts {
             let error = try await self.ending(
@@ -141,8 +140,8 @@ struct ProxyTests {
         }
     }
 
-    @Test("that closes, or does not speak HTTP, ends the attempt", arguments: ["", "220 mail.test ESMTP\r\n"])
-    func strange(answer: String) async throws {
+    @Test(arguments: ["", "220 mail.test ESMTP\r\n"])
+    func `that closes, or does not speak HTTP, ends the attempt`(answer: String) async throws {
         try await withServer({ peer in
             _ = peer.readHead()
             peer.write(answer)
@@ -155,8 +154,8 @@ struct ProxyTests {
         }
     }
 
-    @Test("that is silent ends the attempt at its deadline, and aborting ends it at once")
-    func silent() async throws {
+    @Test
+    func `that is silent ends the attempt at its deadline, and aborting ends it at once`() async throws {
         try await withServer({ _ = $0.readAll() }) { proxy in
             var request = UpgradeRequest(
                 host: "server.test", port: 80, isSecure: true, deadline: .milliseconds(300),
@@ -173,22 +172,20 @@ struct ProxyTests {
         }
     }
 
-    @Test(
-        "cannot be one whose place or credentials would be cut or misread",
-        arguments: [
-            HTTPProxy(host: "", port: 80), HTTPProxy(host: "a@b", port: 80), HTTPProxy(host: "a", port: 0),
-            HTTPProxy(host: "a", port: 80, user: "a:b"),
-            HTTPProxy(host: "a", port: 80, user: "a\r\nX: y"),
-            HTTPProxy(
-                host: "a", port: 80, user: "a", password: Secret(String(repeating: "p", count: 95))),
-        ])
-    func invalid(proxy: HTTPProxy) async throws {
+    @Test(arguments: [
+        HTTPProxy(host: "", port: 80), HTTPProxy(host: "a@b", port: 80), HTTPProxy(host: "a", port: 0),
+        HTTPProxy(host: "a", port: 80, user: "a:b"),
+        HTTPProxy(host: "a", port: 80, user: "a\r\nX: y"),
+        HTTPProxy(
+            host: "a", port: 80, user: "a", password: Secret(String(repeating: "p", count: 95))),
+    ])
+    func `cannot be one whose place or credentials would be cut or misread`(proxy: HTTPProxy) async throws {
         let error = try await self.ending(UpgradeRequest(host: "server.test", port: 80, isSecure: false, proxy: proxy))
         #expect([.invalidRequest, .requestTooLong].contains(error.code), "\(error)")
     }
 
-    @Test("of the environment is not looked at")
-    func environment() async {
+    @Test
+    func `of the environment is not looked at`() async {
         await #expect(processExitsWith: .success) {
             let proxy = try ProxyServer(status: 403)
             defer { proxy.stop() }

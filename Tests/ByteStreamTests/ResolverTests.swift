@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The resolver", .timeLimit(.minutes(1)))
 struct ResolverTests {
-    @Test("looks a name up once for all who ask at the same time, and answers each")
-    func sharing() async {
+    @Test
+    func `looks a name up once for all who ask at the same time, and answers each`() async {
         let (holds, hold) = Gate.make()
         let lookups = Lock(0)
         let resolver = Resolver(limits: .init(overdue: 2, unknown: 2, answered: 2)) { name in
@@ -25,8 +25,8 @@ struct ResolverTests {
         #expect(lookups.withLock { $0 } == 1)
     }
 
-    @Test("answers all names with few threads, and again after they have ended")
-    func manyNames() async {
+    @Test
+    func `answers all names with few threads, and again after they have ended`() async {
         let resolver = Resolver(limits: .init(overdue: 2, unknown: 2, answered: 2)) { .success([$0]) }
         for _ in 0..<20 {
             await withTaskGroup(of: Bool.self) { group in
@@ -91,8 +91,8 @@ struct ResolverTests {
         return await answers.first { _ in true } ?? nil
     }
 
-    @Test("answers a healthy name while 40 others hang")
-    func fortyHang() async {
+    @Test
+    func `answers a healthy name while 40 others hang`() async {
         let server = NameServer()
         let resolver = server.resolver(.init())
         for number in 0..<40 { resolver.resolve("hang\(number)") { _ in } }
@@ -100,8 +100,10 @@ struct ResolverTests {
         server.fail()
     }
 
-    @Test("leaves threads to new names when old ones hang again, and to answered ones when new ones hang, and no more")
-    func precedence() async {
+    @Test
+    func `leaves threads to new names when old ones hang again, and to answered ones when new ones hang, and no more`()
+        async
+    {
         let server = NameServer()
         let resolver = server.resolver(.init(overdue: 2, unknown: 4, answered: 5))
         #expect(await self.addresses(resolver, "known") == ["known"])
@@ -122,8 +124,8 @@ struct ResolverTests {
         server.fail()
     }
 
-    @Test("forgets callers that no longer wait, and skips names without a waiter")
-    func forgetting() async {
+    @Test
+    func `forgets callers that no longer wait, and skips names without a waiter`() async {
         let server = NameServer()
         let resolver = server.resolver(.init(overdue: 1, unknown: 1, answered: 1))
         resolver.resolve("hang") { _ in }
@@ -138,8 +140,8 @@ struct ResolverTests {
         #expect(server.asked == ["hang", "wanted"])
     }
 
-    @Test("knows the loopback and fails on a name that cannot exist")
-    func system() throws {
+    @Test
+    func `knows the loopback and fails on a name that cannot exist`() throws {
         let addresses = try Resolver.addresses(of: "localhost").get()
         #expect(addresses.contains("127.0.0.1") || addresses.contains("::1"))
         #expect(Set(addresses).count == addresses.count)

@@ -40,8 +40,8 @@ struct ScaleTests {
         }
     }
 
-    @Test("5,000 streams at a time on one loop, each with its echo")
-    func oneLoop() async throws {
+    @Test
+    func `5,000 streams at a time on one loop, each with its echo`() async throws {
         // Those of the loop and the test come on top.
         let limit = descriptorLimit()
         let count = min(5_000, limit - 500)
@@ -70,8 +70,8 @@ struct ScaleTests {
     }
 
     #if LWS
-    @Test("idle ones are not looked at when another has something to do, over TLS neither", arguments: [false, true])
-    func idleStreams(isSecure: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `idle ones are not looked at when another has something to do, over TLS neither`(isSecure: Bool) async throws {
         let certificates = try await blocking { try Certificates() }
         let plain = try EchoProcess()
         let secure = try await blocking { try TLSServer(certificates, certificate: "good") }
@@ -108,8 +108,8 @@ struct ScaleTests {
     }
     #endif
 
-    @Test("on several loops at once do not know of each other")
-    func severalLoops() async throws {
+    @Test
+    func `on several loops at once do not know of each other`() async throws {
         let server = try EchoProcess()
         defer { server.stop() }
         let request = UpgradeRequest(host: "127.0.0.1", port: server.port, isSecure: false)
@@ -132,8 +132,8 @@ struct ScaleTests {
         }
     }
 
-    @Test("16 MiB, both ways, take no more memory than a few times that, however often")
-    func memory() async throws {
+    @Test
+    func `16 MiB, both ways, take no more memory than a few times that, however often`() async throws {
         let size = 16 << 20
         let server = try EchoProcess()
         defer { server.stop() }

@@ -45,12 +45,10 @@ struct TLSTests {
         }
     }
 
-    @Test(
-        "connects to a server vouched for by the given file, over HTTP/1.1 and TLS 1.3",
-        arguments: [
-            "localhost", "127.0.0.1",
-        ])
-    func trusted(host: String) async throws {
+    @Test(arguments: [
+        "localhost", "127.0.0.1",
+    ])
+    func `connects to a server vouched for by the given file, over HTTP/1.1 and TLS 1.3`(host: String) async throws {
         try await self.withTLSServer("good") { server in
             try await withLoop(self.makeLoop()) { loop in
                 let recorder = Recorder()
@@ -69,8 +67,8 @@ struct TLSTests {
         }
     }
 
-    @Test("carries 16 MiB both ways intact, with pauses in between")
-    func large() async throws {
+    @Test
+    func `carries 16 MiB both ways intact, with pauses in between`() async throws {
         try await self.withTLSServer("good") { server in
             try await withLoop(self.makeLoop()) { loop in
                 let size = 16 << 20
@@ -92,13 +90,13 @@ struct TLSTests {
         }
     }
 
-    @Test(
-        "is refused before any byte is sent when the certificate is not trusted, for another host, or expired",
-        arguments: [
-            ("stranger", ByteStreamError.Code.tls(.incompleteChain)), ("other", .tls(.wrongHost)),
-            ("expired", .tls(.expired)),
-        ])
-    func rejected(certificate: String, code: ByteStreamError.Code) async throws {
+    @Test(arguments: [
+        ("stranger", ByteStreamError.Code.tls(.incompleteChain)), ("other", .tls(.wrongHost)),
+        ("expired", .tls(.expired)),
+    ])
+    func `is refused before any byte is sent when the certificate is not trusted, for another host, or expired`(
+        certificate: String, code: ByteStreamError.Code
+    ) async throws {
         try await self.withTLSServer(certificate) { server in
             let error = try await self.ending(self.request(server))
             #expect(error.code == code, "\(error)")
@@ -109,8 +107,8 @@ struct TLSTests {
         }
     }
 
-    @Test("is refused when only the system's authorities are trusted")
-    func systemRoots() async throws {
+    @Test
+    func `is refused when only the system's authorities are trusted`() async throws {
         try await self.withTLSServer("good") { server in
             let error = try await self.ending(self.request(server, roots: .system))
             #expect(error.code == .tls(.incompleteChain))
@@ -118,8 +116,8 @@ struct TLSTests {
         }
     }
 
-    @Test("finds the system's authorities")
-    func systemRootsAreLoaded() async throws {
+    @Test
+    func `finds the system's authorities`() async throws {
         await #expect(processExitsWith: .success) {
             let certificates = try Certificates()
             setEnvironment("SSL_CERT_FILE", certificates.authority)
@@ -135,8 +133,8 @@ struct TLSTests {
         }
     }
 
-    @Test("checks an IPv6 address against the certificate, in both spellings", arguments: ["::1", "[::1]"])
-    func addressIPv6(host: String) async throws {
+    @Test(arguments: ["::1", "[::1]"])
+    func `checks an IPv6 address against the certificate, in both spellings`(host: String) async throws {
         try await self.withTLSServer("good", address: "::1") { server in
             try await withLoop { loop in
                 let recorder = Recorder()
@@ -158,8 +156,8 @@ struct TLSTests {
         }
     }
 
-    @Test("keeps a bounded number of contexts that no stream uses")
-    func contextsAreBounded() async throws {
+    @Test
+    func `keeps a bounded number of contexts that no stream uses`() async throws {
         let port = try unusedPort()
         try await self.withTLSServer("good") { server in
             try await withLoop(self.makeLoop()) { loop in
@@ -183,8 +181,8 @@ struct TLSTests {
         }
     }
 
-    @Test("does not mix the authorities of two configurations")
-    func configurationsAreApart() async throws {
+    @Test
+    func `does not mix the authorities of two configurations`() async throws {
         try await self.withTLSServer("good") { server in
             try await withLoop(self.makeLoop()) { loop in
                 let strange = try self.certificates.bytes("strange.pem")
@@ -202,20 +200,18 @@ struct TLSTests {
         }
     }
 
-    @Test(
-        "ends as failed when the trusted certificates cannot be read",
-        arguments: [
-            TLSPolicy.Roots.file("/nonexistent/ca.pem"), .pem([]), .pem(Array("no certificate".utf8)),
-            .pem(Array("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)),
-        ])
-    func unusableRoots(roots: TLSPolicy.Roots) async throws {
+    @Test(arguments: [
+        TLSPolicy.Roots.file("/nonexistent/ca.pem"), .pem([]), .pem(Array("no certificate".utf8)),
+        .pem(Array("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8)),
+    ])
+    func `ends as failed when the trusted certificates cannot be read`(roots: TLSPolicy.Roots) async throws {
         let error = try await self.ending(
             UpgradeRequest(host: "127.0.0.1", port: 1, isSecure: true, tls: TLSPolicy(roots: roots)))
         #expect(error.code == .tlsUnusable)
     }
 
-    @Test("a FIFO in place of a certificate or key file does not block", .timeLimit(.minutes(1)))
-    func fifo() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a FIFO in place of a certificate or key file does not block`() async throws {
         let fifo = self.certificates.path("fifo")
         try #require(mkfifo(fifo, 0o600) == 0)
         let identity = ClientCertificate(.file(self.certificates.path("good.pem")), key: .file(fifo))
@@ -230,8 +226,8 @@ struct TLSTests {
         }
     }
 
-    @Test("speaks TLS 1.2 and nothing older", arguments: [("TLSv1_2", true), ("TLSv1_1", false), ("TLSv1", false)])
-    func versions(maximum: String, isSpoken: Bool) async throws {
+    @Test(arguments: [("TLSv1_2", true), ("TLSv1_1", false), ("TLSv1", false)])
+    func `speaks TLS 1.2 and nothing older`(maximum: String, isSpoken: Bool) async throws {
         try await self.withTLSServer("good", maximum: maximum) { server in
             try await withLoop(self.makeLoop()) { loop in
                 let recorder = Recorder()
@@ -249,8 +245,8 @@ struct TLSTests {
         }
     }
 
-    @Test("fails on a server that speaks no TLS, and on one that hangs up, and sends neither a request")
-    func noTLS() async throws {
+    @Test
+    func `fails on a server that speaks no TLS, and on one that hangs up, and sends neither a request`() async throws {
         let (reads, found) = AsyncStream.makeStream(of: [UInt8].self)
         for answer in ["HTTP/1.1 400 Bad Request\r\n\r\n", ""] {
             try await withServer({ peer in
@@ -266,8 +262,8 @@ struct TLSTests {
         }
     }
 
-    @Test("times out on a server that is silent during TLS")
-    func silent() async throws {
+    @Test
+    func `times out on a server that is silent during TLS`() async throws {
         try await withServer({ _ = $0.readAll() }) { server in
             let error = try await self.ending(
                 UpgradeRequest(

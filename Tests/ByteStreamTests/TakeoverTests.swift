@@ -41,8 +41,8 @@ struct TakeoverTests {
         #expect(bytes == Array(text.utf8))
     }
 
-    @Test("has every byte that came behind the answer, and then the end", arguments: [1, 65_536, 300_000])
-    func early(_ count: Int) async throws {
+    @Test(arguments: [1, 65_536, 300_000])
+    func `has every byte that came behind the answer, and then the end`(_ count: Int) async throws {
         try await withServer({ peer in
             _ = peer.readHead()
             peer.write(Array(Peer.upgraded.utf8) + pattern(count))
@@ -58,8 +58,10 @@ struct TakeoverTests {
         }
     }
 
-    @Test("holds bytes that came with the answer back while it is paused, and delivers them in order afterwards")
-    func earlyPaused() async throws {
+    @Test
+    func `holds bytes that came with the answer back while it is paused, and delivers them in order afterwards`()
+        async throws
+    {
         let (gate, opener) = Gate.make()
         try await withServer({ peer in
             _ = peer.readHead()
@@ -87,10 +89,10 @@ struct TakeoverTests {
         }
     }
 
-    @Test(
-        "has every byte that came in the answer's own TLS record and in those behind it",
-        arguments: ["TLS1.2", "TLS1.3"])
-    func earlySecure(_ version: String) async throws {
+    @Test(arguments: ["TLS1.2", "TLS1.3"])
+    func `has every byte that came in the answer's own TLS record and in those behind it`(_ version: String)
+        async throws
+    {
         let outcome = try await Self.withSession(
             version: version, ["+together", "fill 100000", "say over"]
         ) { recorder, _ in
@@ -100,8 +102,10 @@ struct TakeoverTests {
         #expect(outcome == "done")
     }
 
-    @Test("holds them back over TLS too while it is paused, although the socket has nothing to read any more")
-    func earlySecurePaused() async throws {
+    @Test
+    func `holds them back over TLS too while it is paused, although the socket has nothing to read any more`()
+        async throws
+    {
         let outcome = try await Self.withSession(
             ["+together", "say behind"],
             within: { event, stream in
@@ -116,8 +120,8 @@ struct TakeoverTests {
         #expect(outcome == "done")
     }
 
-    @Test("goes on with new keys when the server renews its own, and wants new ones")
-    func keyUpdate() async throws {
+    @Test
+    func `goes on with new keys when the server renews its own, and wants new ones`() async throws {
         let steps = [
             "say a", "hear one", "renew", "say b", "hear two", "renew-own", "say c", "renew", "renew", "hear three",
         ]
@@ -132,8 +136,8 @@ struct TakeoverTests {
         #expect(outcome == "done")
     }
 
-    @Test("takes session tickets that come late, between bytes and behind them")
-    func lateTickets() async throws {
+    @Test
+    func `takes session tickets that come late, between bytes and behind them`() async throws {
         let steps = ["ticket", "say a", "ticket", "ticket", "say b", "hear one", "ticket", "say c", "hear two"]
         let outcome = try await Self.withSession(steps) { recorder, stream in
             try await Self.expect("ab", from: recorder)
@@ -144,8 +148,8 @@ struct TakeoverTests {
         #expect(outcome == "done")
     }
 
-    @Test("ends in order when the server says over TLS that nothing more comes and leaves TCP open")
-    func closeNotify() async throws {
+    @Test
+    func `ends in order when the server says over TLS that nothing more comes and leaves TCP open`() async throws {
         let outcome = try await Self.withSession(["+a", "end"]) { recorder, _ in
             try await Self.expect("a", from: recorder)
             #expect(await recorder.ending().code == .closedByPeer)
@@ -153,8 +157,8 @@ struct TakeoverTests {
         #expect(outcome == "done")
     }
 
-    @Test("ends when the peer breaks the connection while reading is paused")
-    func brokenWhilePaused() async throws {
+    @Test
+    func `ends when the peer breaks the connection while reading is paused`() async throws {
         try await withServer({ peer in
             peer.upgrade()
             _ = peer.read(2)
@@ -174,8 +178,8 @@ struct TakeoverTests {
         }
     }
 
-    @Test("gives its descriptors back, however often it opens and ends, and ends the loop without one")
-    func descriptors() async throws {
+    @Test
+    func `gives its descriptors back, however often it opens and ends, and ends the loop without one`() async throws {
         try await withServer(EchoTests.echo) { server in
             let before = ProcessCounts.descriptors
             try await withLoop { loop in

@@ -19,8 +19,8 @@ struct UpgradeRequestTests {
         }
     }
 
-    @Test("is valid with ordinary parts", arguments: ["example.com", "a_b-c.example", "127.0.0.1", "::1", "[fe80::1]"])
-    func valid(host: String) {
+    @Test(arguments: ["example.com", "a_b-c.example", "127.0.0.1", "::1", "[fe80::1]"])
+    func `is valid with ordinary parts`(host: String) {
         let code = self.code {
             $0.host = host
             $0.target = "/path/%20?query=a&b=c"
@@ -30,12 +30,10 @@ struct UpgradeRequestTests {
         #expect(code == nil)
     }
 
-    @Test(
-        "is refused with a character that would break the request, in any part",
-        arguments: [
-            "\r", "\n", "\0", "\t", "\u{7F}", "é", "\u{1B}",
-        ])
-    func characters(character: String) {
+    @Test(arguments: [
+        "\r", "\n", "\0", "\t", "\u{7F}", "é", "\u{1B}",
+    ])
+    func `is refused with a character that would break the request, in any part`(character: String) {
         let text = "a\(character)secret"
         #expect(self.code { $0.host = text } == .invalidRequest)
         #expect(self.code { $0.target = "/" + text } == .invalidRequest)
@@ -44,47 +42,41 @@ struct UpgradeRequestTests {
         #expect(self.code { $0.headers = [("X-Header", text)] } == .invalidRequest)
     }
 
-    @Test(
-        "is refused with parts that mean something else than they say",
-        arguments: [
-            "", "a b", "a/b", "a:80", "user@host", "[::1", "::1]", "a?b", "a#b", "[]",
-        ])
-    func hosts(host: String) {
+    @Test(arguments: [
+        "", "a b", "a/b", "a:80", "user@host", "[::1", "::1]", "a?b", "a#b", "[]",
+    ])
+    func `is refused with parts that mean something else than they say`(host: String) {
         #expect(self.code { $0.host = host } == .invalidRequest)
     }
 
-    @Test(
-        "is refused with a target that does not start with a slash, has spaces or a fragment",
-        arguments: [
-            "", "path", "http://other/", "/a b", "/a#b", "*",
-        ])
-    func targets(target: String) {
+    @Test(arguments: [
+        "", "path", "http://other/", "/a b", "/a#b", "*",
+    ])
+    func `is refused with a target that does not start with a slash, has spaces or a fragment`(target: String) {
         #expect(self.code { $0.target = target } == .invalidRequest)
     }
 
-    @Test(
-        "is refused with headers that frame the request",
-        arguments: [
-            "Host", "hOST", "Origin", "Content-Length", "Transfer-Encoding", "", "a b", "a:", "(",
-        ])
-    func headers(name: String) {
+    @Test(arguments: [
+        "Host", "hOST", "Origin", "Content-Length", "Transfer-Encoding", "", "a b", "a:", "(",
+    ])
+    func `is refused with headers that frame the request`(name: String) {
         #expect(self.code { $0.headers = [(name, "1")] } == .invalidRequest)
     }
 
-    @Test("an invalid port is rejected", arguments: [-1, 0, 65_536])
-    func ports(port: Int) {
+    @Test(arguments: [-1, 0, 65_536])
+    func `an invalid port is rejected`(port: Int) {
         #expect(self.code { $0.port = port } == .invalidRequest)
     }
 
-    @Test("takes a request line of 2,000 bytes and no more")
-    func requestLine() {
+    @Test
+    func `takes a request line of 2,000 bytes and no more`() {
         let room = 2_000 - "GET  HTTP/1.1".utf8.count
         #expect(self.code { $0.target = "/" + String(repeating: "a", count: room - 1) } == nil)
         #expect(self.code { $0.target = "/" + String(repeating: "a", count: room) } == .requestTooLong)
     }
 
-    @Test("takes a host with port of 100 bytes and no more")
-    func hostLength() {
+    @Test
+    func `takes a host with port of 100 bytes and no more`() {
         #expect(self.code { $0.host = String(repeating: "a", count: 100) } == nil)
         #expect(self.code { $0.host = String(repeating: "a", count: 101) } == .requestTooLong)
         let withPort = self.code {
@@ -94,14 +86,14 @@ struct UpgradeRequestTests {
         #expect(withPort == .requestTooLong)
     }
 
-    @Test("takes an origin of 100 bytes and no more")
-    func originLength() {
+    @Test
+    func `takes an origin of 100 bytes and no more`() {
         #expect(self.code { $0.origin = String(repeating: "a", count: 100) } == nil)
         #expect(self.code { $0.origin = String(repeating: "a", count: 101) } == .requestTooLong)
     }
 
-    @Test("takes 3.5 KiB in all and no more, and says where a token belongs")
-    func length() {
+    @Test
+    func `takes 3.5 KiB in all and no more, and says where a token belongs`() {
         #expect(self.code { $0.headers = [("Authorization", String(repeating: "a", count: 3_400))] } == nil)
         #expect(self.code { $0.headers = [("Authorization", String(repeating: "a", count: 3_500))] } == .requestTooLong)
         let request = self.request { $0.target = "/?token=" + String(repeating: "a", count: 2_000) }
@@ -109,19 +101,19 @@ struct UpgradeRequestTests {
         #expect(error?.message.contains("token") == true)
     }
 
-    @Test(
-        "names the port in its host unless it is the scheme's, and always for an IPv4 address",
-        arguments: [
-            ("example.com", 80, false, "example.com"), ("example.com", 443, true, "example.com"),
-            ("example.com", 443, false, "example.com:443"), ("::1", 443, true, "[::1]"), ("[::1]", 8, true, "[::1]:8"),
-            ("10.0.0.1", 80, false, "10.0.0.1:80"), ("10.0.0.1", 443, true, "10.0.0.1:443"),
-        ])
-    func hostHeader(host: String, port: Int, isSecure: Bool, header: String) {
+    @Test(arguments: [
+        ("example.com", 80, false, "example.com"), ("example.com", 443, true, "example.com"),
+        ("example.com", 443, false, "example.com:443"), ("::1", 443, true, "[::1]"), ("[::1]", 8, true, "[::1]:8"),
+        ("10.0.0.1", 80, false, "10.0.0.1:80"), ("10.0.0.1", 443, true, "10.0.0.1:443"),
+    ])
+    func `names the port in its host unless it is the scheme's, and always for an IPv4 address`(
+        host: String, port: Int, isSecure: Bool, header: String
+    ) {
         #expect(UpgradeRequest(host: host, port: port, isSecure: isSecure).hostHeader == header)
     }
 
-    @Test("arrives whole at its longest")
-    func longest() async throws {
+    @Test
+    func `arrives whole at its longest`() async throws {
         let (heads, found) = AsyncStream.makeStream(of: String.self)
         try await withServer({ peer in found.yield(peer.upgrade()) }) { server in
             try await withLoop { loop in

@@ -38,8 +38,8 @@ struct ChatRoomsTests {
         }
     }
 
-    @Test("a line has a number, reaches the others, and is confirmed again without being sent again")
-    func say() throws {
+    @Test
+    func `a line has a number, reaches the others, and is confirmed again without being sent again`() throws {
         var scene = Scene()
         try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
         try scene.enter(#"{"name":"bob","rooms":["lobby"]}"#, as: 2)
@@ -57,8 +57,8 @@ struct ChatRoomsTests {
         #expect(scene.heard[2]?.last?.hasPrefix("left ") == true)
     }
 
-    @Test("a person with two connections comes once and goes once")
-    func presence() throws {
+    @Test
+    func `a person with two connections comes once and goes once`() throws {
         var scene = Scene()
         try scene.enter(#"{"name":"bob","rooms":["lobby"]}"#, as: 9)
         try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
@@ -71,8 +71,8 @@ struct ChatRoomsTests {
         #expect(scene.heard[9]?.last?.hasPrefix("left ") == true)
     }
 
-    @Test("a returning member gets the missed lines, and the number of those that are lost")
-    func catchUp() throws {
+    @Test
+    func `a returning member gets the missed lines, and the number of those that are lost`() throws {
         var scene = Scene()
         try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
         for number in 1...10_003 {
@@ -94,8 +94,8 @@ struct ChatRoomsTests {
         #expect(again[0]?["seq"]?.int == 10_004)
     }
 
-    @Test("histories of empty rooms stay within their limit, the latest kept")
-    func emptyRooms() throws {
+    @Test
+    func `histories of empty rooms stay within their limit, the latest kept`() throws {
         var scene = Scene()
         let text = String(repeating: "x", count: 8_192)
         for number in 1...3_000 {
@@ -114,8 +114,8 @@ struct ChatRoomsTests {
         #expect(scene.heard[4]?.first?.contains(#""lines":null"#) == true)
     }
 
-    @Test("the lines of one room that is in use are bounded too, and what is gone is a gap")
-    func loudRoom() throws {
+    @Test
+    func `the lines of one room that is in use are bounded too, and what is gone is a gap`() throws {
         var scene = Scene()
         let text = String(repeating: "é", count: 8_192)
         try scene.enter(#"{"name":"ann","rooms":["lobby","attic"]}"#, as: 1)
@@ -131,8 +131,8 @@ struct ChatRoomsTests {
         #expect(heard.count > 1_500)
     }
 
-    @Test("a connection may be in 64 rooms, by its credentials and by joining")
-    func tooManyRooms() throws {
+    @Test
+    func `a connection may be in 64 rooms, by its credentials and by joining`() throws {
         var scene = Scene()
         let labels = (1...64).map { #""room \#($0)""# }
         try scene.enter(#"{"name":"ann","rooms":[\#(labels.joined(separator: ","))]}"#, as: 1)
@@ -144,32 +144,28 @@ struct ChatRoomsTests {
         #expect(throws: ChatRequest.Problem.self) { try scene.enter(tooMany, as: 2) }
     }
 
-    @Test(
-        "each invalid request has its error code",
-        arguments: [
-            ("say", #"{"room":"attic","text":"x","id":"1"}"#, "not_in_room"),
-            ("say", #"{"room":"lobby"}"#, "bad_request"),
-            ("say", #"{"room":"lobby","text":"","id":"1"}"#, "bad_text"),
-            ("say", #"{"room":"lobby","text":"\ud800","id":"1"}"#, "bad_text"),
-            ("say", #"{"room":"lobby","text":"x","id":""}"#, "bad_request"), ("join", #"{"room":" "}"#, "bad_room"),
-            ("join", #"{"room":"a","seen":-1}"#, "bad_request"), ("who", #"{"room":"a\u0007"}"#, "bad_room"),
-            ("who", "[]", "bad_request"), ("who", "", "bad_request"), ("who", #"{},{}"#, "bad_request"),
-            ("dance", #"{"room":"lobby"}"#, "bad_request"), ("typing", #"{"room":"attic"}"#, "not_in_room"),
-        ])
-    func problems(_ event: String, _ json: String, _ code: String) throws {
+    @Test(arguments: [
+        ("say", #"{"room":"attic","text":"x","id":"1"}"#, "not_in_room"),
+        ("say", #"{"room":"lobby"}"#, "bad_request"),
+        ("say", #"{"room":"lobby","text":"","id":"1"}"#, "bad_text"),
+        ("say", #"{"room":"lobby","text":"\ud800","id":"1"}"#, "bad_text"),
+        ("say", #"{"room":"lobby","text":"x","id":""}"#, "bad_request"), ("join", #"{"room":" "}"#, "bad_room"),
+        ("join", #"{"room":"a","seen":-1}"#, "bad_request"), ("who", #"{"room":"a\u0007"}"#, "bad_room"),
+        ("who", "[]", "bad_request"), ("who", "", "bad_request"), ("who", #"{},{}"#, "bad_request"),
+        ("dance", #"{"room":"lobby"}"#, "bad_request"), ("typing", #"{"room":"attic"}"#, "not_in_room"),
+    ])
+    func `each invalid request has its error code`(_ event: String, _ json: String, _ code: String) throws {
         var scene = Scene()
         try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
         #expect(try scene.ask(event, json, 1, "ann")[0]?["code"]?.string == code)
     }
 
-    @Test(
-        "a refused entry has a reason",
-        arguments: [
-            (#"{}"#, "bad_name"), (#"{"name":" "}"#, "bad_name"), (#"{"name":"a\u0000"}"#, "bad_name"),
-            (#"{"name":"ann","rooms":"lobby"}"#, "bad_request"), (#"{"name":"ann","rooms":[1]}"#, "bad_room"),
-            (#"{"name":"ann","seen":{"lobby":-1}}"#, "bad_request"), (#"{"name":"ann","seen":[1]}"#, "bad_request"),
-        ])
-    func refusals(_ auth: String, _ code: String) throws {
+    @Test(arguments: [
+        (#"{}"#, "bad_name"), (#"{"name":" "}"#, "bad_name"), (#"{"name":"a\u0000"}"#, "bad_name"),
+        (#"{"name":"ann","rooms":"lobby"}"#, "bad_request"), (#"{"name":"ann","rooms":[1]}"#, "bad_room"),
+        (#"{"name":"ann","seen":{"lobby":-1}}"#, "bad_request"), (#"{"name":"ann","seen":[1]}"#, "bad_request"),
+    ])
+    func `a refused entry has a reason`(_ auth: String, _ code: String) throws {
         let payload = try Payload(checking: Array(auth.utf8)[...])
         let problem = #expect(throws: ChatRequest.Problem.self) { try ChatEntry(payload) }
         #expect(problem?.code == code)

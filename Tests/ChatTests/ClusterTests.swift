@@ -17,10 +17,9 @@ extension Chat {
             }
         }
 
-        @Test(
-            "while servers are killed, every acknowledged line is shown to all once, in the same order",
-            .timeLimit(.minutes(2)))
-        func kills() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `while servers are killed, every acknowledged line is shown to all once, in the same order`() async throws
+        {
             try await Bench.run { bench in
                 let cluster = try await ChatCluster.start(on: bench)
                 let people = try await Self.gather(bench, cluster)
@@ -47,8 +46,8 @@ extension Chat {
             }
         }
 
-        @Test("members on a server that dies leave, and join again with a new connection", .timeLimit(.minutes(2)))
-        func presence() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `members on a server that dies leave, and join again with a new connection`() async throws {
             try await Bench.run { bench in
                 let cluster = try await ChatCluster.start(on: bench)
                 let bob = try await bench.join("bob", .socketio, cluster, server: 1)

@@ -16,8 +16,8 @@ extension Chat {
                 logging: { level: debug }
             """
 
-        @Test("a configuration without mistakes is valid", .timeLimit(.minutes(2)))
-        func fine() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a configuration without mistakes is valid`() async throws {
             try await Bench.run { bench in
                 let plain = try await bench.runChat(["config", "check"])
                 #expect(plain.status == 0 && plain.errors == [])
@@ -35,8 +35,8 @@ extension Chat {
             }
         }
 
-        @Test("a FIFO or a device as configuration is a mistake, and not waited for", .timeLimit(.minutes(2)))
-        func special() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a FIFO or a device as configuration is a mistake, and not waited for`() async throws {
             try await Bench.run { bench in
                 let fifo = "\(bench.folder)/chat.yaml"
                 try #require(mkfifo(fifo, 0o600) == 0)
@@ -48,8 +48,8 @@ extension Chat {
             }
         }
 
-        @Test("every mistake is reported on a line of its own, with status 64", .timeLimit(.minutes(2)))
-        func mistakes() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `every mistake is reported on a line of its own, with status 64`() async throws {
             try await Bench.run { bench in
                 let path = try bench.file("chat.yaml", Self.file + "\n  conection: {}\n")
                 let check = try await bench.runChat(
@@ -75,8 +75,8 @@ extension Chat {
             }
         }
 
-        @Test("the plan lists transport, options and services in the order of start", .timeLimit(.minutes(2)))
-        func plan() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `the plan lists transport, options and services in the order of start`() async throws {
             try await Bench.run { bench in
                 let path = try bench.file("chat.yaml", Self.file)
                 let plan = try await bench.runChat(["config", "plan", "--config", path])
@@ -97,8 +97,8 @@ extension Chat {
             }
         }
 
-        @Test("a key is explained with everything that was said about it", .timeLimit(.minutes(2)))
-        func explain() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a key is explained with everything that was said about it`() async throws {
             try await Bench.run { bench in
                 let path = try bench.file("chat.yaml", Self.file)
                 let key = try await bench.runChat(

@@ -5,8 +5,8 @@ extension Chat {
     struct ConfigurationTests {
         private static let me = ["join", "--name", "ann"]
 
-        @Test("the chat needs nothing to run in memory", .timeLimit(.minutes(2)))
-        func memory() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `the chat needs nothing to run in memory`() async throws {
             try await Bench.run { bench in
                 for flags in [[], ["--transport", "memory"]] {
                     let news = try await Self.visit(bench, Self.me + flags)
@@ -15,31 +15,31 @@ extension Chat {
             }
         }
 
-        @Test("flags choose the transport", .timeLimit(.minutes(2)))
-        func flags() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `flags choose the transport`() async throws {
             try await Self.expectConnection { wire, url, bench in
                 try await Self.visit(bench, Self.me + ["--transport", wire, "--url", url])
             }
         }
 
-        @Test("a file in YAML chooses the transport", .timeLimit(.minutes(2)))
-        func yaml() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a file in YAML chooses the transport`() async throws {
             try await Self.expectConnection { wire, url, bench in
                 let text = "linkspan:\n  transport:\n    adapter: \(wire)\n    \(wire):\n      url: \(url)\n"
                 return try await Self.visit(bench, Self.me + ["--config", try bench.file("chat.yaml", text)])
             }
         }
 
-        @Test("a file in JSON chooses the transport", .timeLimit(.minutes(2)))
-        func json() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a file in JSON chooses the transport`() async throws {
             try await Self.expectConnection { wire, url, bench in
                 let text = #"{"linkspan": {"transport": {"adapter": "\#(wire)", "\#(wire)": {"url": "\#(url)"}}}}"#
                 return try await Self.visit(bench, Self.me + ["--config", try bench.file("chat.json", text)])
             }
         }
 
-        @Test("the environment chooses the transport, and flags override it", .timeLimit(.minutes(2)))
-        func environment() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `the environment chooses the transport, and flags override it`() async throws {
             try await Self.expectConnection { wire, url, bench in
                 let environment = [
                     "LINKSPAN_TRANSPORT_ADAPTER": wire, "LINKSPAN_TRANSPORT_\(wire.uppercased())_URL": url,

@@ -3,10 +3,10 @@ internal import Testing
 extension Chat {
     @Suite
     struct ConversationTests {
-        @Test(
-            "a thousand lines of each chat reach the other one and a client of another make, in order",
-            .timeLimit(.minutes(2)), arguments: [Wire.websocket, .socketio])
-        func thousandLines(wire: Wire) async throws {
+        @Test(.timeLimit(.minutes(2)), arguments: [Wire.websocket, .socketio])
+        func `a thousand lines of each chat reach the other one and a client of another make, in order`(wire: Wire)
+            async throws
+        {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let script = "\(Place.root)/Tests/ChatTests/listener.py"

@@ -3,8 +3,8 @@ internal import Testing
 extension Chat {
     @Suite
     struct DemoTests {
-        @Test("the demo loses its link on every wire, delivers everything and ends by itself", .timeLimit(.minutes(2)))
-        func demo() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `the demo loses its link on every wire, delivers everything and ends by itself`() async throws {
             try await Bench.run { bench in
                 let chat = try await bench.chat(["demo"])
                 #expect(try await chat.exit(within: .seconds(60)) == 0)

@@ -4,9 +4,9 @@ extension Chat {
     @Suite
     struct EndOfInputTests {
         @Test(
-            "at the end of input the chat waits until everything is confirmed", .timeLimit(.minutes(2)),
+            .timeLimit(.minutes(2)),
             arguments: [Wire.socketio, .websocket])
-        func confirmed(wire: Wire) async throws {
+        func `at the end of input the chat waits until everything is confirmed`(wire: Wire) async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let chat = try await bench.chat(["join", "--name", "ann"] + (await server.arguments(for: wire)))
@@ -18,8 +18,8 @@ extension Chat {
             }
         }
 
-        @Test("the last line counts without a line break", .timeLimit(.minutes(2)))
-        func unfinishedLine() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `the last line counts without a line break`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let chat = try await bench.chat(["join", "--name", "ann"] + (await server.arguments(for: .socketio)))
@@ -30,8 +30,8 @@ extension Chat {
             }
         }
 
-        @Test("a server that comes within the patience gets everything", .timeLimit(.minutes(2)))
-        func late() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a server that comes within the patience gets everything`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 await server.kill()
@@ -46,10 +46,9 @@ extension Chat {
             }
         }
 
-        @Test(
-            "lines that a hanging server has not confirmed in time are counted, with status 1",
-            .timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
-        func hanging(wire: Wire) async throws {
+        @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func `lines that a hanging server has not confirmed in time are counted, with status 1`(wire: Wire) async throws
+        {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let arguments = ["join", "--name", "ann", "--drain", "1"] + (await server.arguments(for: wire))
@@ -63,10 +62,8 @@ extension Chat {
             }
         }
 
-        @Test(
-            "without input, an unreachable server is reported, with status 1",
-            .timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
-        func nothingToSay(wire: Wire) async throws {
+        @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func `without input, an unreachable server is reported, with status 1`(wire: Wire) async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let arguments = ["join", "--name", "ann"] + (await server.arguments(for: wire))
@@ -82,10 +79,8 @@ extension Chat {
             }
         }
 
-        @Test(
-            "lines for a server that is not there are counted, with status 1",
-            .timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
-        func absent(wire: Wire) async throws {
+        @Test(.timeLimit(.minutes(2)), arguments: [Wire.socketio, .websocket])
+        func `lines for a server that is not there are counted, with status 1`(wire: Wire) async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 await server.kill()

@@ -7,9 +7,9 @@ extension Chat {
     @Suite
     struct FirstStepsTests {
         @Test(
-            "one word in the file chooses the transport, and the service counts", .timeLimit(.minutes(1)),
+            .timeLimit(.minutes(1)),
             arguments: ["socketio", "websocket", "memory"])
-        func adapter(word: String) async throws {
+        func `one word in the file chooses the transport, and the service counts`(word: String) async throws {
             try await Bench.run { bench in
                 let original = try String(contentsOfFile: Place.root + "/Samples/FirstSteps/app.yaml", encoding: .utf8)
                 let changed = original.replacing("adapter: socketio ", with: "adapter: \(word) ")

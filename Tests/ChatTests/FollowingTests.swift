@@ -14,8 +14,8 @@ extension Chat {
             """
         }
 
-        @Test("a changed file moves the chat to another transport without losing a line", .timeLimit(.minutes(2)))
-        func transport() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a changed file moves the chat to another transport without losing a line`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let path = try bench.file("chat.yaml", await Self.file(.socketio, server))

@@ -11,10 +11,12 @@ extension Chat {
         }
 
         @Test(
-            "lines typed before, during and after a server's outage arrive once and in order", .timeLimit(.minutes(2)),
+            .timeLimit(.minutes(2)),
             arguments: zip(
                 Moment.allCases, [(Wire.socketio, Wire.websocket), (.socketio, .socketio), (.websocket, .websocket)]))
-        func kill(at moment: Moment, wires: (Wire, Wire)) async throws {
+        func `lines typed before, during and after a server's outage arrive once and in order`(
+            at moment: Moment, wires: (Wire, Wire)
+        ) async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 try await Self.converse(over: wires, server, bench) { ann, bob in
@@ -33,8 +35,8 @@ extension Chat {
             }
         }
 
-        @Test("lines typed while a server hangs arrive once and in order", .timeLimit(.minutes(2)))
-        func hang() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `lines typed while a server hangs arrive once and in order`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench, ["--ping-interval", "1", "--ping-timeout", "1"])
                 try await Self.converse(over: (.socketio, .socketio), server, bench) { ann, bob in

@@ -5,9 +5,9 @@ extension Chat {
     @Suite
     struct OutboxTests {
         @Test(
-            "lines that wait survive kill -9 of the chat, and arrive once and in order", .timeLimit(.minutes(2)),
+            .timeLimit(.minutes(2)),
             arguments: [Wire.socketio, .websocket])
-        func kill(over wire: Wire) async throws {
+        func `lines that wait survive kill -9 of the chat, and arrive once and in order`(over wire: Wire) async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let (file, lines) = ("\(bench.folder)/outbox.sqlite", (1...50).map { "line \($0)" })
@@ -35,8 +35,8 @@ extension Chat {
             }
         }
 
-        @Test("lines of one person are not sent by another", .timeLimit(.minutes(2)))
-        func accounts() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `lines of one person are not sent by another`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let arguments = await server.arguments(for: .websocket)
@@ -58,8 +58,8 @@ extension Chat {
             }
         }
 
-        @Test("a second chat on the file and an unknown key are reported", .timeLimit(.minutes(2)))
-        func refusals() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a second chat on the file and an unknown key are reported`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let file = "\(bench.folder)/outbox.sqlite"

@@ -6,7 +6,7 @@ extension Chat {
         private static let me = ["join", "--name", "ann"]
 
         @Test(
-            "a mistake in the arguments is one line on standard error and status 64", .timeLimit(.minutes(2)),
+            .timeLimit(.minutes(2)),
             arguments: [
                 (["--transport", "memroy"], ["'memroy'", "memory", "socketio", "websocket"]),
                 (["--transport", "socketio", "--url", "nonsense"], ["url", "http://"]),
@@ -20,21 +20,23 @@ extension Chat {
                 (["--drain", "nan"], ["--drain"]),
                 (["--config", "/nowhere/chat.yaml"], ["/nowhere/chat.yaml"]),
             ])
-        func arguments(flags: [String], words: [String]) async throws {
+        func `a mistake in the arguments is one line on standard error and status 64`(flags: [String], words: [String])
+            async throws
+        {
             try await Bench.run { bench in
                 Self.expectRefusal(try await bench.runChat(Self.me + flags), words, status: 64)
             }
         }
 
-        @Test("a name is needed, and one that can be a name", .timeLimit(.minutes(2)))
-        func name() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a name is needed, and one that can be a name`() async throws {
             try await Bench.run { bench in
                 Self.expectRefusal(try await bench.runChat(["join"]), ["--name"], status: 64)
             }
         }
 
         @Test(
-            "a broken file is one line on standard error and status 64", .timeLimit(.minutes(2)),
+            .timeLimit(.minutes(2)),
             arguments: [
                 ("broken.yaml", "linkspan:\n  transport: [oops\n"), ("broken.json", #"{"linkspan": {"#),
                 ("list.yaml", "- linkspan\n"),
@@ -42,7 +44,7 @@ extension Chat {
                 ("service.json", #"{"linkspan": {"services": {"enabled": ["loging"]}}}"#),
                 ("option.yaml", "linkspan:\n  services:\n    logging:\n      levle: info\n"),
             ])
-        func file(name: String, text: String) async throws {
+        func `a broken file is one line on standard error and status 64`(name: String, text: String) async throws {
             try await Bench.run { bench in
                 let path = try bench.file(name, text)
                 Self.expectRefusal(try await bench.runChat(Self.me + ["--config", path]), [name], status: 64)
@@ -50,12 +52,14 @@ extension Chat {
         }
 
         @Test(
-            "unknown names in the environment are refused, with the known ones", .timeLimit(.minutes(2)),
+            .timeLimit(.minutes(2)),
             arguments: [
                 ("LINKSPAN_TRANSPORT_ADAPTER", "sockeio", ["memory", "socketio", "websocket"]),
                 ("LINKSPAN_SERVICES_ENABLED", "loging", ["logging"]),
             ])
-        func environment(variable: String, value: String, known: [String]) async throws {
+        func `unknown names in the environment are refused, with the known ones`(
+            variable: String, value: String, known: [String]
+        ) async throws {
             try await Bench.run { bench in
                 let ended = try await bench.runChat(Self.me, environment: [variable: value])
                 Self.expectRefusal(ended, ["'\(value)'", variable] + known, status: 64)
@@ -63,9 +67,9 @@ extension Chat {
         }
 
         @Test(
-            "a server that refuses ends the chat with its reason and status 1", .timeLimit(.minutes(2)),
+            .timeLimit(.minutes(2)),
             arguments: [Wire.socketio, .websocket])
-        func server(wire: Wire) async throws {
+        func `a server that refuses ends the chat with its reason and status 1`(wire: Wire) async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench, ["--refuse"])
                 let chat = try await bench.chat(Self.me + (await server.arguments(for: wire)))

@@ -4,10 +4,11 @@ extension Chat {
     @Suite
     struct SecurityTests {
         @Test(
-            "a server of an unknown authority is refused, and taken when the authority is named",
             .timeLimit(.minutes(2)),
             arguments: [Wire.socketio, .websocket])
-        func authority(wire: Wire) async throws {
+        func `a server of an unknown authority is refused, and taken when the authority is named`(wire: Wire)
+            async throws
+        {
             try await Bench.run { bench in
                 let authority = try await Authority(on: bench)
                 let files = ["--ssl-cert", authority.certificate, "--ssl-key", authority.key]

@@ -23,8 +23,8 @@ extension Chat {
             return chat
         }
 
-        @Test("people meet over both wires, survive a restart, and the server ends when it is asked to")
-        func conversation() async throws {
+        @Test
+        func `people meet over both wires, survive a restart, and the server ends when it is asked to`() async throws {
             try await Bench.run { bench in
                 let (server, place) = try await Self.serve(on: bench)
                 let ann = try await Self.join("ann", .socketio, place, bench)
@@ -42,8 +42,8 @@ extension Chat {
             }
         }
 
-        @Test("faults are typed: a refusal, a kick, and what means nothing")
-        func faults() async throws {
+        @Test
+        func `faults are typed: a refusal, a kick, and what means nothing`() async throws {
             try await Bench.run { bench in
                 let (server, place) = try await Self.serve(on: bench)
                 let ann = try await Self.join("ann", .socketio, place, bench)
@@ -63,8 +63,8 @@ extension Chat {
             }
         }
 
-        @Test("a page of another site cannot join, unless its origin is allowed")
-        func foreignPage() async throws {
+        @Test
+        func `a page of another site cannot join, unless its origin is allowed`() async throws {
             try await Bench.run { bench in
                 let (_, place) = try await Self.serve(on: bench, ["--allow-origin", "https://app.example"])
                 let foreign = try await Self.page("https://evil.example", place, bench)
@@ -90,8 +90,8 @@ extension Chat {
             return try await bench.start("page", [try Place.python(), "-c", script, "ws://\(place)", origin])
         }
 
-        @Test("a port in use is reported in one line")
-        func taken() async throws {
+        @Test
+        func `a port in use is reported in one line`() async throws {
             try await Bench.run { bench in
                 let (_, place) = try await Self.serve(on: bench)
                 let port = try #require(place.split(separator: ":").last)

@@ -3,8 +3,8 @@ internal import Testing
 extension Chat {
     @Suite
     struct TerminalTests {
-        @Test("a line cannot control the terminal of another member", .timeLimit(.minutes(2)))
-        func controlCharacters() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a line cannot control the terminal of another member`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let ann = try await bench.join("ann", .socketio, server)
@@ -25,9 +25,9 @@ extension Chat {
         }
 
         @Test(
-            "a name or line cannot imitate a notice of the chat or reverse the text direction", .timeLimit(.minutes(2))
+            .timeLimit(.minutes(2))
         )
-        func forgery() async throws {
+        func `a name or line cannot imitate a notice of the chat or reverse the text direction`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let ann = try await bench.join("ann", .socketio, server)
@@ -44,8 +44,8 @@ extension Chat {
             }
         }
 
-        @Test("output to a file or a pipe has no escape sequences", .timeLimit(.minutes(2)))
-        func escapeSequences() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `output to a file or a pipe has no escape sequences`() async throws {
             try await Bench.run { bench in
                 for arguments in [["demo"], ["join", "--name", "ann"], ["--help"], ["join", "--help"]] {
                     let ended = try await bench.runChat(arguments)

@@ -7,8 +7,8 @@ struct ArticleTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private static let sources = Self.folder.appending(path: "../../Sources").standardized
 
-    @Test("each Swift block of an article stands in an example that is compiled")
-    func articles() throws {
+    @Test
+    func `each Swift block of an article stands in an example that is compiled`() throws {
         let pages = try Self.files(in: ["Sources", "Plugins"]) {
             $0.path.contains(".docc/") && $0.pathExtension == "md"
         }
@@ -21,8 +21,8 @@ struct ArticleTests {
         }
     }
 
-    @Test("each Swift block of a doc comment stands in an example that is compiled")
-    func comments() throws {
+    @Test
+    func `each Swift block of a doc comment stands in an example that is compiled`() throws {
         let compiled = try Self.compiled()
         var count = 0
         for file in try Self.files(in: ["Sources", "Plugins"], where: { $0.pathExtension == "swift" }) {
@@ -57,8 +57,8 @@ struct ArticleTests {
         }
     }
 
-    @Test("each file and folder that the design page names exists")
-    func namedFiles() throws {
+    @Test
+    func `each file and folder that the design page names exists`() throws {
         let root = Self.sources.deletingLastPathComponent()
         let names = try Self.design().matches(of: /`((?:Sources|Plugins|Samples|Tests)\/[^`\n]+)`/).map { String($0.1) }
         #expect(names.count > 40)
@@ -67,8 +67,8 @@ struct ArticleTests {
         }
     }
 
-    @Test("each folder of more than ten files is in the table of the design page")
-    func folders() throws {
+    @Test
+    func `each folder of more than ten files is in the table of the design page`() throws {
         let files = try Self.files(in: ["Sources", "Plugins", "Samples"]) {
             !$0.hasDirectoryPath && !$0.path.contains(".docc/") && !$0.lastPathComponent.hasPrefix(".")
                 && !$0.path.contains("__pycache__")

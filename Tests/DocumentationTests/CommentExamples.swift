@@ -487,10 +487,8 @@ struct LineCodec: EnvelopeCodec {
 /// The article about message formats.
 @Suite("A message format of your own")
 struct MessageFormatExample {
-    @Test(
-        "a line is read as an event, a request or a reply",
-        arguments: ["say: hello", "price #7: BTC", "#7: 64000"])
-    func lines(line: String) throws {
+    @Test(arguments: ["say: hello", "price #7: BTC", "#7: 64000"])
+    func `a line is read as an event, a request or a reply`(line: String) throws {
         let decoded = try LineCodec().decode(text: Array(line.utf8)[...])
         var buffer: [UInt8] = []
         _ = try LineCodec().encode(decoded.envelopes[0], to: &buffer)
@@ -510,8 +508,8 @@ struct MessageFormatExample {
 /// The examples of catalogues that need no network.
 @Suite("The catalogues", .timeLimit(.minutes(1)))
 struct CatalogueExamples {
-    @Test("a hub in the process answers a request")
-    func hub() async throws {
+    @Test
+    func `a hub in the process answers a request`() async throws {
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.on("echo") { $0.reply($0.payload) } }
         let connection = try ConnectionBuilder("memory://lobby").transport(.inMemory(hub)).connect()
@@ -520,8 +518,8 @@ struct CatalogueExamples {
         connection.release()
     }
 
-    @Test("a development server answers a request over Socket.IO")
-    func server() async throws {
+    @Test
+    func `a development server answers a request over Socket.IO`() async throws {
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.on("echo") { $0.reply($0.payload) } }
         let server = DevServer(hub: hub)

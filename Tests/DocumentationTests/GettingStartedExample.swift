@@ -50,8 +50,8 @@ struct GettingStartedExample {
         }
     }
 
-    @Test("a service counts a connection over the in-memory hub", .timeLimit(.minutes(1)))
-    func counterCounts() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a service counts a connection over the in-memory hub`() async throws {
         let counter = ConnectionCounter()
         let plan = MessagingPlan(
             url: "memory://lobby", transport: InMemoryTransport(hub: InMemoryHub()), services: [counter])

@@ -25,8 +25,8 @@ struct ServicesExample {
 
     private func attach(_ report: String) { #expect(report.contains("entries")) }
 
-    @Test("its services run", .timeLimit(.minutes(1)))
-    func services() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `its services run`() async throws {
         let session = self.session
         var plan = MessagingPlan(url: "memory://lobby", transport: .inMemory(InMemoryHub()))
         let tokens = TokenSource { reason in
@@ -57,8 +57,8 @@ struct ServicesExample {
         #expect(await messaging.stop().isClean)
     }
 
-    @Test("its service group runs and ends", .timeLimit(.minutes(1)))
-    func group() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `its service group runs and ends`() async throws {
         let plan = MessagingPlan(url: "memory://lobby", transport: .inMemory(InMemoryHub()))
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let task = Task {

@@ -26,8 +26,8 @@ final class Room: Sendable {
 
 @Suite("Testing your feature", .timeLimit(.minutes(1)))
 struct TestingYourFeatureExample {
-    @Test("a room shows a line, and delivers one")
-    func fake() async throws {
+    @Test
+    func `a room shows a line, and delivers one`() async throws {
         let fake = try FakeConnection()
         let room = try Room(fake)
         fake.say(Message(event: "line", payload: try Payload("hello")))
@@ -36,8 +36,8 @@ struct TestingYourFeatureExample {
         #expect(fake.commands.withLock { $0.map(\.event) } == ["say"])
     }
 
-    @Test("a line comes back from the server")
-    func hub() async throws {
+    @Test
+    func `a line comes back from the server`() async throws {
         let hub = InMemoryHub()
         hub.onConnect { peer in
             peer.on("say") { message in
@@ -59,8 +59,8 @@ struct TestingYourFeatureExample {
         connection.release()
     }
 
-    @Test("a line said during an outage arrives once the server is back")
-    func outage() async throws {
+    @Test
+    func `a line said during an outage arrives once the server is back`() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler) { number in
             number <= 3 ? .refusing(LinkspanError(.connectionLost, "the server is down")) : .perfect

@@ -10,8 +10,8 @@ struct TutorialExample {
 
     private static func print(_ text: String) { self.recorder.note(text) }
 
-    @Test("its program shows both lines")
-    func program() async throws {
+    @Test
+    func `its program shows both lines`() async throws {
         let print: @Sendable (String) -> Void = Self.print
         let hub = InMemoryHub()
         hub.onConnect { peer in
@@ -42,8 +42,8 @@ struct TutorialExample {
         connection.release()
     }
 
-    @Test("each step of it shows code that is compiled", arguments: 1...7)
-    func steps(number: Int) throws {
+    @Test(arguments: 1...7)
+    func `each step of it shows code that is compiled`(number: Int) throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let step = folder.appending(
             path: "../../Sources/Linkspan/Documentation.docc/Resources/chat-room-\(number).swift"

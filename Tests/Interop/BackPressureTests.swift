@@ -5,10 +5,8 @@ internal import Testing
 extension Interop {
     /// Servers that do not read for a while.
     @Suite struct BackPressureTests {
-        @Test(
-            "messages wait while the server hangs, and arrive in order later",
-            arguments: [ServerKind.aiohttp, .uvicorn, .webSocket])
-        func waits(_ kind: ServerKind) async throws {
+        @Test(arguments: [ServerKind.aiohttp, .uvicorn, .webSocket])
+        func `messages wait while the server hangs, and arrive in order later`(_ kind: ServerKind) async throws {
             let (count, pad) = (200, String(repeating: "x", count: 100_000))
             try await withServer(kind) { server in
                 try await Bench.use { bench in
@@ -31,8 +29,8 @@ extension Interop {
             }
         }
 
-        @Test("a message that does not fit into what may wait is refused, and the connection goes on")
-        func refuses() async throws {
+        @Test
+        func `a message that does not fit into what may wait is refused, and the connection goes on`() async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server) { $0.buffer.bytes = 1 << 20 }

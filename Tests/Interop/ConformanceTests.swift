@@ -66,8 +66,8 @@ extension Interop {
             func makeTransport() -> any Transport { WebSocketTransport(.init { $0.tls = self.tls }, loop: self.loop) }
         }
 
-        @Test("Socket.IO conforms", .overEachWire, arguments: TransportConformance.Check.allCases, ServerKind.asyncio)
-        func socketIOConforms(_ check: TransportConformance.Check, _ kind: ServerKind) async throws {
+        @Test(.overEachWire, arguments: TransportConformance.Check.allCases, ServerKind.asyncio)
+        func `Socket.IO conforms`(_ check: TransportConformance.Check, _ kind: ServerKind) async throws {
             guard check != .carriesLargeMessages || kind.takesLargeMessages else { return }
             guard check != .carriesBinaryBothWays || kind.takesMediumMessages else { return }
             let server = try await SharedServers.server(kind)
@@ -76,8 +76,8 @@ extension Interop {
             }
         }
 
-        @Test("raw WebSocket conforms", .overWebSockets, arguments: TransportConformance.Check.allCases)
-        func webSocketConforms(_ check: TransportConformance.Check) async throws {
+        @Test(.overWebSockets, arguments: TransportConformance.Check.allCases)
+        func `raw WebSocket conforms`(_ check: TransportConformance.Check) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 await TransportConformance.run(check, over: try WebSocketFixture(server, loop: bench.loop))

@@ -8,8 +8,10 @@ internal import Testing
 extension Interop {
     /// Clients that are not ours, at the server that is: it speaks the protocols, and not what we take for them.
     @Suite(.timeLimit(.minutes(2))) struct DevServerTests {
-        @Test("python-socketio's client and websockets' find what they expect", arguments: Self.ways)
-        func referenceClients(_ way: String, _ results: Int) async throws {
+        @Test(arguments: Self.ways)
+        func `python-socketio's client and websockets' find what they expect`(_ way: String, _ results: Int)
+            async throws
+        {
             let configuration = DevServer.Configuration {
                 $0.pingInterval = .seconds(1)
                 $0.pingTimeout = .seconds(1)

@@ -17,10 +17,8 @@ extension Interop {
             return (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0
         }
 
-        @Test(
-            "200 connections connect, get an echo, close, and leave no file open",
-            arguments: [ServerKind.aiohttp, .webSocket])
-        func opensAndCloses(_ kind: ServerKind) async throws {
+        @Test(arguments: [ServerKind.aiohttp, .webSocket])
+        func `200 connections connect, get an echo, close, and leave no file open`(_ kind: ServerKind) async throws {
             let count = 200
             try await withServer(kind) { server in
                 let before = Self.openFiles
@@ -51,10 +49,10 @@ extension Interop {
             }
         }
 
-        @Test(
-            "connections of one process that lose their server together are all back soon after it is",
-            arguments: [100, 1_000])
-        func comeBack(_ count: Int) async throws {
+        @Test(arguments: [100, 1_000])
+        func `connections of one process that lose their server together are all back soon after it is`(_ count: Int)
+            async throws
+        {
             Herd.raiseDescriptorLimit()
             try await withServer(.aiohttp) { server in
                 // With the limits and the chance that every app has.

@@ -58,8 +58,8 @@ extension Interop {
             try await receiver.events.first { if case .closed = $0 { true } else { false } }
         }
 
-        @Test("a link over Socket.IO says what it waits for", .overEveryWire, arguments: Stop.allCases)
-        func socketIO(_ stop: Stop) async throws {
+        @Test(.overEveryWire, arguments: Stop.allCases)
+        func `a link over Socket.IO says what it waits for`(_ stop: Stop) async throws {
             let wire = Wire.current
             try await withSilentServer(["--at", stop.rawValue]) { server in
                 try await Bench.use { bench in
@@ -75,9 +75,9 @@ extension Interop {
         }
 
         @Test(
-            "a link over a raw WebSocket says what it waits for", .overWebSockets,
+            .overWebSockets,
             arguments: [Stop.connection, .accept, .request])
-        func webSocket(_ stop: Stop) async throws {
+        func `a link over a raw WebSocket says what it waits for`(_ stop: Stop) async throws {
             let wire = Wire.current
             try await withSilentServer(["--at", stop.rawValue]) { server in
                 try await Bench.use { bench in
@@ -89,8 +89,8 @@ extension Interop {
             }
         }
 
-        @Test("a timeout behind a silent proxy names the stage", .overEveryWire)
-        func proxy() async throws {
+        @Test(.overEveryWire)
+        func `a timeout behind a silent proxy names the stage`() async throws {
             let wire = Wire.current
             try await Wire.$current.withValue(Wire(network: Wire.current.network)) {
                 try await withSilentServer(["--at", "request"]) { server in
@@ -123,8 +123,8 @@ extension Interop {
             try await body(loop)
         }
 
-        @Test("a timeout in name resolution names the host's owner, server or proxy", .overEveryWire)
-        func resolver() async throws {
+        @Test(.overEveryWire)
+        func `a timeout in name resolution names the host's owner, server or proxy`() async throws {
             let wire = Wire.current
             try await Self.withHangingNames { loop in
                 for proxy in [nil, HTTPProxy(host: "hanging.test", port: 1)] {
@@ -153,8 +153,8 @@ extension Interop {
             }
         }
 
-        @Test("40 names that are never resolved do not hold up one that is")
-        func starvation() async throws {
+        @Test
+        func `40 names that are never resolved do not hold up one that is`() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Self.withHangingNames { loop in
                 try await Bench.use { bench in

@@ -27,10 +27,8 @@ struct QuickExitTests {
 
     private static let runs = ProcessInfo.processInfo.environment["EXITS"].flatMap(Int.init) ?? 7
 
-    @Test(
-        "messages sent before exit arrive, and a clean exit leaves no session",
-        arguments: ["shutdown", "stop", "drain"])
-    func arrives(_ departure: String) async throws {
+    @Test(arguments: ["shutdown", "stop", "drain"])
+    func `messages sent before exit arrive, and a clean exit leaves no session`(_ departure: String) async throws {
         try await withServer(.aiohttp) { server in
             try await Bench.use { bench in
                 let observer = try await bench.socketIO(server)

@@ -48,8 +48,8 @@ extension Interop {
             return text
         }
 
-        @Test("a trusted authority lets both transports connect", arguments: ServerKind.secure)
-        func connects(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.secure)
+        func `a trusted authority lets both transports connect`(_ kind: ServerKind) async throws {
             let certificates = try await SharedServers.certificates()
             try await withServer(kind, certificates.options("good")) { server in
                 try await Bench.use { bench in
@@ -61,8 +61,8 @@ extension Interop {
             }
         }
 
-        @Test("an unknown authority is refused before anything is said", arguments: ServerKind.secure)
-        func refusesUnknownAuthority(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.secure)
+        func `an unknown authority is refused before anything is said`(_ kind: ServerKind) async throws {
             let certificates = try await SharedServers.certificates()
             try await withServer(kind, certificates.options("good")) { server in
                 let error = try await Bench.use { bench in
@@ -83,8 +83,8 @@ extension Interop {
             }
         }
 
-        @Test("a certificate for another host is refused before anything is said", arguments: ServerKind.secure)
-        func refusesOtherHost(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.secure)
+        func `a certificate for another host is refused before anything is said`(_ kind: ServerKind) async throws {
             let certificates = try await SharedServers.certificates()
             try await withServer(kind, certificates.options("other")) { server in
                 try await Bench.use { bench in
@@ -100,8 +100,8 @@ extension Interop {
             }
         }
 
-        @Test("a key that is not pinned is refused before anything is said", arguments: ServerKind.secure)
-        func refusesUnpinnedKey(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.secure)
+        func `a key that is not pinned is refused before anything is said`(_ kind: ServerKind) async throws {
             let certificates = try await SharedServers.certificates()
             let pin = try PublicKeyPin("sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=")
             try await withServer(kind, certificates.options("good")) { server in
@@ -122,8 +122,8 @@ extension Interop {
             }
         }
 
-        @Test("no error tells a secret, whatever goes wrong", arguments: ServerKind.secure)
-        func keepsSecrets(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.secure)
+        func `no error tells a secret, whatever goes wrong`(_ kind: ServerKind) async throws {
             let certificates = try await SharedServers.certificates()
             try await withServer(kind, certificates.options("good")) { server in
                 try await Bench.use { bench in

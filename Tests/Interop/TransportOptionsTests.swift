@@ -14,8 +14,8 @@ extension Interop {
             try #require(Self.factories[name]).make(OptionValues(values))
         }
 
-        @Test("all of it is understood, and explained without secrets", arguments: ["socketio", "websocket"])
-        func understood(_ name: String) throws {
+        @Test(arguments: ["socketio", "websocket"])
+        func `all of it is understood, and explained without secrets`(_ name: String) throws {
             let transport = try Self.make(
                 name,
                 [
@@ -33,30 +33,30 @@ extension Interop {
             #expect(!"\(transport.options)".contains("hush"))
         }
 
-        @Test("the default is the system's authorities and no proxy", arguments: ["socketio", "websocket"])
-        func defaults(_ name: String) throws {
+        @Test(arguments: ["socketio", "websocket"])
+        func `the default is the system's authorities and no proxy`(_ name: String) throws {
             let transport = try Self.make(name, [:])
             #expect(transport.options["tls"] == "system roots")
             #expect(transport.options["proxy"] == "none")
         }
 
         @Test(
-            "invalid options are refused at once", arguments: ["socketio", "websocket"],
+            arguments: ["socketio", "websocket"],
             [
                 ["pins": ["sha256/no"] as any Sendable], ["revokedPins": ["x"]],
                 ["certificate": "own.pem"], ["key": "own.key"], ["proxy": "https://p:1"],
                 ["proxyUser": "ann"], ["proxy": "p:1", "proxyPassword": "hush"],
             ])
-        func refused(_ name: String, _ values: [String: any Sendable]) throws {
+        func `invalid options are refused at once`(_ name: String, _ values: [String: any Sendable]) throws {
             let error = #expect(throws: LinkspanError.self) { try Self.make(name, values) }
             #expect(error?.code == .invalidConfiguration)
             #expect(error?.description.contains("hush") == false)
         }
 
-        @Test(
-            "secrets are refused in files: the proxy's password, and headers",
-            arguments: [("socketio", ["proxyPassword"]), ("websocket", ["headers", "proxyPassword"])])
-        func secrets(_ name: String, _ secrets: [String]) throws {
+        @Test(arguments: [("socketio", ["proxyPassword"]), ("websocket", ["headers", "proxyPassword"])])
+        func `secrets are refused in files: the proxy's password, and headers`(_ name: String, _ secrets: [String])
+            throws
+        {
             let options = try #require(Self.factories[name]).options
             #expect(options.filter(\.isSecret).map(\.name) == secrets)
         }

@@ -43,8 +43,8 @@ extension Interop {
             #expect(receiver.events.entries.count == 1)
         }
 
-        @Test("over Socket.IO, a link that has ended cannot be opened", arguments: Ending.allCases)
-        func staysEndedOverSocketIO(_ ending: Ending) async throws {
+        @Test(arguments: Ending.allCases)
+        func `over Socket.IO, a link that has ended cannot be opened`(_ ending: Ending) async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
                     try await Self.endThenOpen(
@@ -57,8 +57,8 @@ extension Interop {
             }
         }
 
-        @Test("over raw WebSocket, a link that has ended cannot be opened", arguments: Ending.allCases)
-        func staysEndedOverWebSocket(_ ending: Ending) async throws {
+        @Test(arguments: Ending.allCases)
+        func `over raw WebSocket, a link that has ended cannot be opened`(_ ending: Ending) async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
                     try await Self.endThenOpen(

@@ -8,8 +8,8 @@ internal import Testing
 @Suite("Changes of a running plan", .timeLimit(.minutes(2)))
 struct ApplyTests {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a hot option is taken over, and nothing is interrupted")
-    func hot() async throws {
+    @Test
+    func `a hot option is taken over, and nothing is interrupted`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -22,8 +22,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("options of the connection hold at once, over the same link")
-    func connectionOptions() async throws {
+    @Test
+    func `options of the connection hold at once, over the same link`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -38,8 +38,10 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a reload keeps the plan's credential source, and reconnects nothing; another source takes a new link")
-    func credentialSource() async throws {
+    @Test
+    func `a reload keeps the plan's credential source, and reconnects nothing; another source takes a new link`()
+        async throws
+    {
         let stage = Stage()
         var plan = try stage.load()
         plan.plan.credentials = .provider { _ in try Credentials(auth: "ann") }
@@ -62,8 +64,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("another transport gets all that waited for the former one, in order")
-    func reconnect() async throws {
+    @Test
+    func `another transport gets all that waited for the former one, in order`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -84,8 +86,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("an option of the transport, or another endpoint, takes a new link of the same transport")
-    func newLink() async throws {
+    @Test
+    func `an option of the transport, or another endpoint, takes a new link of the same transport`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -103,8 +105,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("deliveries made while the connection moves back and forth arrive")
-    func movesUnderLoad() async throws {
+    @Test
+    func `deliveries made while the connection moves back and forth arrive`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -126,8 +128,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a plan that is not connected yet connects to the new place")
-    func beforeConnecting() async throws {
+    @Test
+    func `a plan that is not connected yet connects to the new place`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             try await messaging.apply(plan.difference(to: try stage.load(["LINKSPAN_TRANSPORT_ADAPTER": "second"])))
@@ -139,8 +141,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a service is restarted with its new options, and who needs it around it")
-    func restart() async throws {
+    @Test
+    func `a service is restarted with its new options, and who needs it around it`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -155,8 +157,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("services come and go, and the way back is a change like any other")
-    func comeAndGo() async throws {
+    @Test
+    func `services come and go, and the way back is a change like any other`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let next = try stage.load(["LINKSPAN_SERVICES_ENABLED": "metrics,rooms"])
@@ -171,8 +173,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a service that had failed to start is started with its new options, hot or not")
-    func degraded() async throws {
+    @Test
+    func `a service that had failed to start is started with its new options, hot or not`() async throws {
         let stage = Stage()
         stage.fail("start presence")
         try await stage.run { messaging, plan in
@@ -186,8 +188,8 @@ struct ApplyTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a service that is added to a connected plan has its channel when it starts")
-    func channels() async throws {
+    @Test
+    func `a service that is added to a connected plan has its channel when it starts`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -209,8 +211,8 @@ struct RollbackTests {
     ]
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a start that fails takes everything back")
-    func start() async throws {
+    @Test
+    func `a start that fails takes everything back`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -237,8 +239,8 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a hot change that fails is taken back, and the services too")
-    func hot() async throws {
+    @Test
+    func `a hot change that fails is taken back, and the services too`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let next = try stage.load([
@@ -261,8 +263,8 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a change of a fixed option is refused, and the services are restored")
-    func connection() async throws {
+    @Test
+    func `a change of a fixed option is refused, and the services are restored`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             let channel = try messaging.connect()
@@ -280,8 +282,8 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("services that are not restored are named")
-    func noWayBack() async throws {
+    @Test
+    func `services that are not restored are named`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             stage.fail("start metrics", "start presence")
@@ -297,8 +299,8 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a service that had failed before may fail again when restored")
-    func degraded() async throws {
+    @Test
+    func `a service that had failed before may fail again when restored`() async throws {
         let stage = Stage()
         stage.fail("start presence", "start metrics")
         try await stage.run { messaging, plan in
@@ -312,8 +314,8 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a plan whose needs are missing is refused before anything is touched")
-    func needs() async throws {
+    @Test
+    func `a plan whose needs are missing is refused before anything is touched`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             var next = plan.plan
@@ -328,8 +330,8 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("one change is made at a time")
-    func twoAtOnce() async throws {
+    @Test
+    func `one change is made at a time`() async throws {
         let stage = Stage()
         let (starts, started) = AsyncStream<Void>.makeStream()
         let (gate, opened) = AsyncStream<Void>.makeStream()
@@ -353,8 +355,8 @@ struct RollbackTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("after the stop nothing is changed any more")
-    func afterStop() async throws {
+    @Test
+    func `after the stop nothing is changed any more`() async throws {
         let stage = Stage()
         try await stage.run { messaging, plan in
             await messaging.stop()

@@ -8,8 +8,8 @@ internal import Testing
 @Suite("Broken configurations")
 struct BrokenConfigurationTests {
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("every mistake has its line", arguments: BrokenConfiguration.all)
-    func message(broken: BrokenConfiguration) throws {
+    @Test(arguments: BrokenConfiguration.all)
+    func `every mistake has its line`(broken: BrokenConfiguration) throws {
         let text = try failure(
             broken.file, as: broken.name, environment: broken.environment, arguments: broken.arguments,
             overrides: broken.overrides)
@@ -17,8 +17,8 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("several mistakes are reported at once, the file's first")
-    func several() throws {
+    @Test
+    func `several mistakes are reported at once, the file's first`() throws {
         let text = try failure(
             """
             linkspan:
@@ -45,8 +45,8 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a missing file is one clear line")
-    func missingFile() {
+    @Test
+    func `a missing file is one clear line`() {
         let error = #expect(throws: ConfigurationError.self) {
             try ConfigurationLoader(catalog: .sample()).load(file: "/nowhere/chat.yaml", environment: [:])
         }
@@ -57,8 +57,8 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a directory is no file")
-    func directory() throws {
+    @Test
+    func `a directory is no file`() throws {
         try withDirectory { files in
             let error = #expect(throws: ConfigurationError.self) {
                 try ConfigurationLoader(catalog: .sample()).load(file: files.directory.path, environment: [:])
@@ -69,8 +69,8 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a FIFO or a device is refused at once, without a writer and without end", .timeLimit(.minutes(1)))
-    func special() throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a FIFO or a device is refused at once, without a writer and without end`() throws {
         try withDirectory { files in
             let fifo = files.directory.appendingPathComponent("chat.yaml").path
             try #require(mkfifo(fifo, 0o600) == 0)
@@ -86,8 +86,8 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("two options with the same spelling are refused")
-    func collision() throws {
+    @Test
+    func `two options with the same spelling are refused`() throws {
         var catalog = Catalog.sample()
         catalog.add(
             TransportFactory(
@@ -105,8 +105,8 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a service cannot declare an option that every service has")
-    func commonOption() throws {
+    @Test
+    func `a service cannot declare an option that every service has`() throws {
         var catalog = Catalog.sample()
         let option = PluginOption("priority", .number(1...3), fallback: "1", "How urgent.")
         catalog.add(ServiceFactory("urgent", options: [option]) { OptionService(name: "urgent", values: $0) })
@@ -118,8 +118,8 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a need that only code declares is a problem of the list of services")
-    func needInCode() throws {
+    @Test
+    func `a need that only code declares is a problem of the list of services`() throws {
         var catalog = Catalog.sample()
         catalog.add(ServiceFactory("typing") { PlacedService(name: "typing", placement: .needing("presence"), $0) })
         let given = [
@@ -133,14 +133,12 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test(
-        "plug-ins cannot take names that break keys",
-        arguments: [
-            ("My-Transport", "a transport cannot be called 'My-Transport': names are lower case letters and digits"),
-            ("url", "a transport cannot be called 'url': the key has another meaning"),
-            ("", "a transport cannot be called '': names are lower case letters and digits"),
-        ])
-    func pluginNames(name: String, message: String) throws {
+    @Test(arguments: [
+        ("My-Transport", "a transport cannot be called 'My-Transport': names are lower case letters and digits"),
+        ("url", "a transport cannot be called 'url': the key has another meaning"),
+        ("", "a transport cannot be called '': names are lower case letters and digits"),
+    ])
+    func `plug-ins cannot take names that break keys`(name: String, message: String) throws {
         var catalog = Catalog.sample()
         catalog.add(TransportFactory(name, schemes: []) { OptionTransport(name: "x", values: $0) })
         let given = ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"]
@@ -149,8 +147,8 @@ struct BrokenConfigurationTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("nothing is made twice, and nothing is made of broken options")
-    func makesOnlyWhatIsRight() throws {
+    @Test
+    func `nothing is made twice, and nothing is made of broken options`() throws {
         var catalog = Catalog.sample()
         catalog.add(
             ServiceFactory("fragile", options: [PluginOption("size", .number(1...9), fallback: "1", "A size.")]) {

@@ -65,16 +65,16 @@ struct DifferenceTests {
     ]
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a difference is described in lines", arguments: Self.rows)
-    func lines(row: Row) throws {
+    @Test(arguments: Self.rows)
+    func `a difference is described in lines`(row: Row) throws {
         let stage = Stage()
         let difference = try stage.load(row.before).difference(to: try stage.load(row.after))
         #expect(difference.description.split(separator: "\n").map(String.init) == row.lines)
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a difference never shows a secret")
-    func secrets() throws {
+    @Test
+    func `a difference never shows a secret`() throws {
         let given = ["LINKSPAN_TRANSPORT_ADAPTER": "websocket", "LINKSPAN_TRANSPORT_URL": "ws://a"]
         let old = try load(environment: given.merging(["LINKSPAN_TRANSPORT_WEBSOCKET_TOKEN": "s3cr3t"]) { $1 })
         let new = try load(environment: given.merging(["LINKSPAN_TRANSPORT_WEBSOCKET_TOKEN": "hidden"]) { $1 })

@@ -12,8 +12,8 @@ struct FileWatchTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("rewriting the same content is no change")
-    func known() throws {
+    @Test
+    func `rewriting the same content is no change`() throws {
         var watch = FileWatch(known: try self.look("a").content)
         var changes = 0
         for time: Int64 in 1...5 {
@@ -23,16 +23,16 @@ struct FileWatchTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a change counts once, when two looks in a row are alike")
-    func twice() throws {
+    @Test
+    func `a change counts once, when two looks in a row are alike`() throws {
         var watch = FileWatch(known: try self.look("a").content)
         let seen = try (0..<4).map { _ in try watch.see(self.look("b", time: 2)) }
         #expect(seen == [false, true, false, false])
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a file that is being written is left alone until it rests")
-    func halfWritten() throws {
+    @Test
+    func `a file that is being written is left alone until it rests`() throws {
         var watch = FileWatch(known: try self.look("abc").content)
         // Emptied, then filled in three steps.
         let texts = ["", "x", "xy", "xyz", "xyz"]
@@ -41,8 +41,8 @@ struct FileWatchTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a text that was there before between two others is not mistaken for rest")
-    func sameTextLater() throws {
+    @Test
+    func `a text that was there before between two others is not mistaken for rest`() throws {
         var watch = FileWatch(known: try self.look("a").content)
         let seen = try [
             watch.see(self.look("b", time: 2)), watch.see(self.look("c", time: 3)),
@@ -53,8 +53,8 @@ struct FileWatchTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a file that goes and comes back between two looks is no change; one that stays away is one")
-    func missing() throws {
+    @Test
+    func `a file that goes and comes back between two looks is no change; one that stays away is one`() throws {
         let gone = FileLook(identity: nil, content: .failure("gone"))
         var watch = FileWatch(known: try self.look("a").content)
         let seen = try [

@@ -28,17 +28,17 @@ struct HostileFileTests {
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test(
-        "any text ends in a plan or an error of one line a problem", arguments: contents.indices,
+        arguments: contents.indices,
         ["chat.yaml", "chat.json"])
-    func text(index: Int, name: String) throws {
+    func `any text ends in a plan or an error of one line a problem`(index: Int, name: String) throws {
         let message = try #require(try failure(Self.contents[index], as: name))
         #expect(message.contains("nothing was started"))
         #expect(message.utf8.count < 2_000)
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("bytes that are no text are refused", arguments: ["chat.yaml", "chat.json"])
-    func binary(name: String) throws {
+    @Test(arguments: ["chat.yaml", "chat.json"])
+    func `bytes that are no text are refused`(name: String) throws {
         var generator = SystemRandomNumberGenerator()
         let random = Data((0..<4_096).map { _ in UInt8.random(in: 0...255, using: &generator) })
         for data in [random, Data([0x00]), Data([0xFF, 0xFE, 0x61, 0x00]), Data([0xC3])] {
@@ -53,8 +53,8 @@ struct HostileFileTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("texts cut off are errors or plans")
-    func truncation() throws {
+    @Test
+    func `texts cut off are errors or plans`() throws {
         let text = """
             linkspan:
               transport: { adapter: "memory", memory: {url: 'memory://a'} } # text's end
@@ -69,8 +69,8 @@ struct HostileFileTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a large file is refused without reading all of it")
-    func large() throws {
+    @Test
+    func `a large file is refused without reading all of it`() throws {
         #expect(
             try failure(String(repeating: "# comment\n", count: 30_000))
                 == "1 problem in configuration, nothing was started: chat.yaml  cannot be read: it is larger than 256 KiB"
@@ -78,8 +78,8 @@ struct HostileFileTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("brackets may nest as deep as the limit, and no deeper", arguments: [(64, true), (65, false)])
-    func depth(depth: Int, isFine: Bool) throws {
+    @Test(arguments: [(64, true), (65, false)])
+    func `brackets may nest as deep as the limit, and no deeper`(depth: Int, isFine: Bool) throws {
         let file = "other: " + String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         let given = ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"]
         let message = try failure(file, environment: given)
@@ -87,8 +87,8 @@ struct HostileFileTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("brackets in quoted texts and long flat files are no nesting")
-    func harmless() throws {
+    @Test
+    func `brackets in quoted texts and long flat files are no nesting`() throws {
         let entries = (0..<2_000).map { "  key\($0): { list: [\"[[[\", '{{{'], text: \"}\" } # it's fine" }
         let file = "other:\n" + entries.joined(separator: "\n")
         let given = ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"]

@@ -32,8 +32,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("defaults hold when no source says anything")
-    func defaults() throws {
+    @Test
+    func `defaults hold when no source says anything`() throws {
         let plan = try load("linkspan: { transport: { adapter: socketio, socketio: { url: http://a } } }")
         #expect(self.path(plan) == nil)
         #expect(plan.explain("transport.socketio.path")?.value == "/socket.io/")
@@ -43,8 +43,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("an app's own defaults are the weakest source")
-    func ownDefaults() throws {
+    @Test
+    func `an app's own defaults are the weakest source`() throws {
         let defaults = [
             Override(path: "transport.adapter", value: "memory", origin: "default"),
             Override(path: "transport.memory.url", value: "memory://mine", origin: "default"),
@@ -63,8 +63,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a file wins over defaults")
-    func fileWins() throws {
+    @Test
+    func `a file wins over defaults`() throws {
         let plan = try load(self.file)
         #expect(plan.adapter == "socketio")
         #expect(plan.plan.url == "http://127.0.0.1:3000")
@@ -76,21 +76,21 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("the environment wins over a file")
-    func environmentWins() throws {
+    @Test
+    func `the environment wins over a file`() throws {
         #expect(self.path(try load(self.file, environment: self.environment)) == "/environment/")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("arguments win over the environment")
-    func argumentsWin() throws {
+    @Test
+    func `arguments win over the environment`() throws {
         let plan = try load(self.file, environment: self.environment, arguments: self.arguments)
         #expect(self.path(plan) == "/arguments/")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("overrides win over everything, and every loser is known")
-    func overridesWin() throws {
+    @Test
+    func `overrides win over everything, and every loser is known`() throws {
         let plan = try load(
             self.file, environment: self.environment, arguments: self.arguments, overrides: [self.override])
         #expect(self.path(plan) == "/override/")
@@ -101,8 +101,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("of two overrides for one key the last one wins")
-    func lastOverrideWins() throws {
+    @Test
+    func `of two overrides for one key the last one wins`() throws {
         let plan = try load(
             self.file,
             overrides: [self.override, Override(path: "transport.socketio.path", value: "/last/", origin: "--again")])
@@ -110,8 +110,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("one flag swaps the transport")
-    func adapterByFlag() throws {
+    @Test
+    func `one flag swaps the transport`() throws {
         let plan = try load(
             self.file, overrides: [Override(path: "transport.adapter", value: "memory", origin: "--transport")])
         #expect(plan.adapter == "memory")
@@ -120,24 +120,24 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("one flag swaps the endpoint, whichever the transport")
-    func endpointByFlag() throws {
+    @Test
+    func `one flag swaps the endpoint, whichever the transport`() throws {
         let url = Override(path: "transport.url", value: "ws://other:1", origin: "--url")
         let plan = try load(self.file, environment: ["LINKSPAN_TRANSPORT_ADAPTER": "websocket"], overrides: [url])
         #expect(plan.plan.url == "ws://other:1")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("in one source, a transport's own endpoint wins over the common one")
-    func ownEndpointWins() throws {
+    @Test
+    func `in one source, a transport's own endpoint wins over the common one`() throws {
         let plan = try load(
             "linkspan: { transport: { adapter: memory, url: memory://common, memory: { url: memory://own } } }")
         #expect(plan.plan.url == "memory://own")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a plan comes from the environment alone")
-    func environmentAlone() throws {
+    @Test
+    func `a plan comes from the environment alone`() throws {
         let plan = try load(environment: [
             "LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_MEMORY_URL": "memory://lobby",
             "LINKSPAN_SERVICES_ENABLED": " presence , logging ", "LINKSPAN_SERVICES_LOGGING_LEVEL": "trace",
@@ -149,8 +149,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("an empty variable takes nothing away, except from lists")
-    func emptyVariable() throws {
+    @Test
+    func `an empty variable takes nothing away, except from lists`() throws {
         let plan = try load(
             self.file, environment: ["LINKSPAN_TRANSPORT_ADAPTER": "", "LINKSPAN_SERVICES_ENABLED": ""])
         #expect(plan.adapter == "socketio")
@@ -158,15 +158,15 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("lists are replaced, not merged")
-    func listsAreReplaced() throws {
+    @Test
+    func `lists are replaced, not merged`() throws {
         let plan = try load(self.file, environment: ["LINKSPAN_SERVICES_ENABLED": "presence"])
         #expect(plan.services == ["presence"])
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("services are added and removed last, whatever source enabled them")
-    func addAndRemove() throws {
+    @Test
+    func `services are added and removed last, whatever source enabled them`() throws {
         let plan = try load(
             self.file,
             environment: [
@@ -177,8 +177,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a service is switched on and off by configuration alone", arguments: [true, false])
-    func switchService(isOn: Bool) throws {
+    @Test(arguments: [true, false])
+    func `a service is switched on and off by configuration alone`(isOn: Bool) throws {
         let change = isOn ? "add" : "remove"
         let text = self.file.replacing("[logging, presence]", with: isOn ? "[presence]" : "[logging, presence]")
         let plan = try load(text, environment: ["LINKSPAN_SERVICES_\(change.uppercased())": "logging"])
@@ -186,8 +186,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("YAML and JSON mean the same")
-    func formats() throws {
+    @Test
+    func `YAML and JSON mean the same`() throws {
         let json = """
             {
               "linkspan": {
@@ -240,8 +240,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("retry schedules of equal values are equal, so that connections can share them")
-    func retry() throws {
+    @Test
+    func `retry schedules of equal values are equal, so that connections can share them`() throws {
         let text =
             "linkspan: { transport: { adapter: memory, url: memory://a }, connection: { retryCap: %, retryLimit: 3 } }"
         let first = try load(text.replacing("%", with: "9")).plan.options
@@ -258,25 +258,21 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test(
-        "a file may be empty, or hold only comments, or belong to others",
-        arguments: [
-            "", "\n\n", "# nothing\n", "---\n", "other: { list: [1, 2], text: x }\n",
-        ])
-    func fileWithoutSection(text: String) throws {
+    @Test(arguments: [
+        "", "\n\n", "# nothing\n", "---\n", "other: { list: [1, 2], text: x }\n",
+    ])
+    func `a file may be empty, or hold only comments, or belong to others`(text: String) throws {
         let plan = try load(
             text, environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"])
         #expect(plan.adapter == "memory")
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test(
-        "known sections may be empty, and values null",
-        arguments: [
-            "connection: {}", "connection:", "services: { logging: {}, presence: }", "services: { add: }",
-            "connection: { idleTimeout: null }", "transport: { websocket: {}, adapter: ~ }",
-        ])
-    func emptySections(text: String) throws {
+    @Test(arguments: [
+        "connection: {}", "connection:", "services: { logging: {}, presence: }", "services: { add: }",
+        "connection: { idleTimeout: null }", "transport: { websocket: {}, adapter: ~ }",
+    ])
+    func `known sections may be empty, and values null`(text: String) throws {
         let plan = try load(
             "linkspan: { \(text) }\n",
             environment: ["LINKSPAN_TRANSPORT_ADAPTER": "memory", "LINKSPAN_TRANSPORT_URL": "memory://a"])
@@ -284,8 +280,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a section may be defined by an anchor and merged elsewhere")
-    func merge() throws {
+    @Test
+    func `a section may be defined by an anchor and merged elsewhere`() throws {
         let plan = try load(
             """
             common: &common { idleTimeout: 9 }
@@ -296,8 +292,8 @@ struct LayerTests {
         #expect(plan.plan.options.idleTimeout == .seconds(9))
     }
 
-    @Test("a section's own keys win over those that it merges in")
-    func mergeKey() throws {
+    @Test
+    func `a section's own keys win over those that it merges in`() throws {
         let plan = try load(
             """
             common: &common { idleTimeout: 9, openDeadline: 8, trace: 7 }
@@ -313,8 +309,8 @@ struct LayerTests {
         #expect(plan.explain("connection.idleTimeout")?.origin.hasSuffix("chat.yaml:1") == true)
     }
 
-    @Test("JSON may escape characters as two halves, and indent by tabs")
-    func escapes() throws {
+    @Test
+    func `JSON may escape characters as two halves, and indent by tabs`() throws {
         let plan = try load(
             #"""
             {
@@ -326,15 +322,15 @@ struct LayerTests {
         #expect(self.path(plan) == #"/😀\uD83D\uDE00/"#)
     }
 
-    @Test("lists of other sections may hold anything")
-    func foreignLists() throws {
+    @Test
+    func `lists of other sections may hold anything`() throws {
         let plan = try load(
             "other: [1, a, { b: c }, [d]]\nlinkspan: { transport: { adapter: memory, url: memory://a } }")
         #expect(plan.adapter == "memory")
     }
 
-    @Test("the default of each key of a connection is the default of the code")
-    func connectionDefaults() throws {
+    @Test
+    func `the default of each key of a connection is the default of the code`() throws {
         for option in ConnectionOptions.declared {
             guard let fallback = option.fallback, !["no limit", "none"].contains(fallback) else { continue }
             let text = "linkspan: { transport: { adapter: memory, url: memory://a }, connection: { \(option.name): "
@@ -344,8 +340,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("secrets and queries of URLs are never shown")
-    func redaction() throws {
+    @Test
+    func `secrets and queries of URLs are never shown`() throws {
         let plan = try load(
             "linkspan: { transport: { adapter: websocket, websocket: { url: 'ws://a/b?token=hidden' } } }",
             environment: ["LINKSPAN_TRANSPORT_WEBSOCKET_TOKEN": "hidden"],
@@ -358,8 +354,8 @@ struct LayerTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("every key can be listed with its variable and flag")
-    func reference() throws {
+    @Test
+    func `every key can be listed with its variable and flag`() throws {
         let keys = ConfigurationLoader(catalog: .sample()).reference
         let key = try #require(keys.first { $0.path == "linkspan.transport.websocket.pingInterval" })
         #expect(key.variable == "LINKSPAN_TRANSPORT_WEBSOCKET_PING_INTERVAL")

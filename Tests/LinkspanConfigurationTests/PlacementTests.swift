@@ -21,8 +21,8 @@ struct PlacementTests {
         """
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("without a word about it a service stands as it says")
-    func untouched() throws {
+    @Test
+    func `without a word about it a service stands as it says`() throws {
         let planned = try #require(try load(Self.file, catalog: Self.catalog()).plan.services.first)
         #expect(planned.name == "typing")
         #expect(planned.settings.placement == nil)
@@ -32,8 +32,8 @@ struct PlacementTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("configured settings are added to the service's own")
-    func configured() throws {
+    @Test
+    func `configured settings are added to the service's own`() throws {
         let section = "    typing: { importance: required, after: [logging], priority: 3, handleLimit: 0.25 }"
         let plan = try load(Self.file + section, catalog: Self.catalog())
         let planned = try #require(plan.plan.services.first)
@@ -45,8 +45,8 @@ struct PlacementTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("the plan tells the order of start and its reasons, and the registry keeps to it", .timeLimit(.minutes(1)))
-    func order() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `the plan tells the order of start and its reasons, and the registry keeps to it`() async throws {
         let section = "    presence: { after: [logging] }\n"
         let plan = try load(Self.file + section, catalog: Self.catalog())
         let waves = plan.order.waves.map { $0.map { $0.name } }
@@ -61,8 +61,8 @@ struct PlacementTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("the configuration alone makes a service required", .timeLimit(.minutes(1)))
-    func importance() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `the configuration alone makes a service required`() async throws {
         var catalog = Catalog.sample()
         catalog.add(ServiceFactory("broken") { _ in BrokenService() })
         let text = Self.file.replacing("[typing, presence, logging]", with: "[broken]")

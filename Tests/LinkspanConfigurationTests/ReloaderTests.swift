@@ -60,8 +60,8 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("an edit takes effect, and only once")
-    func edit() async throws {
+    @Test
+    func `an edit takes effect, and only once`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             try follower.write(Self.text(mood: "wild"))
@@ -74,8 +74,8 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("an edit by renaming takes effect, and the next one in place")
-    func rename() async throws {
+    @Test
+    func `an edit by renaming takes effect, and the next one in place`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             try Data(Self.text(mood: "wild").utf8).write(to: follower.file, options: .atomic)
@@ -86,8 +86,8 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("an invalid edit keeps the running plan and is reported once; corrected, it takes effect")
-    func broken() async throws {
+    @Test
+    func `an invalid edit keeps the running plan and is reported once; corrected, it takes effect`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             try follower.write(Self.text(mood: "wild", services: "[rooms, presense]"))
@@ -104,8 +104,8 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("an emptied file is a mistake, and not a configuration without services")
-    func emptied() async throws {
+    @Test
+    func `an emptied file is a mistake, and not a configuration without services`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             for text in ["", "# The chat.\n"] {
@@ -121,8 +121,8 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a file that is written slowly is taken when it is whole")
-    func slowly() async throws {
+    @Test
+    func `a file that is written slowly is taken when it is whole`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             let text = Self.text(mood: "wild", services: "[rooms, presence]")
@@ -139,8 +139,8 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a missing file is reported, and the running plan stays")
-    func gone() async throws {
+    @Test
+    func `a missing file is reported, and the running plan stays`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             try FileManager.default.removeItem(at: follower.file)
@@ -151,8 +151,8 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a request is answered at once, changed or not")
-    func request() async throws {
+    @Test
+    func `a request is answered at once, changed or not`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             follower.reloader.reload()
@@ -164,8 +164,8 @@ struct ReloaderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("a failing change is rolled back and reported, and can be repeated")
-    func failed() async throws {
+    @Test
+    func `a failing change is rolled back and reported, and can be repeated`() async throws {
         let stage = Stage()
         try await self.follow(stage) { follower in
             stage.fail("start metrics")

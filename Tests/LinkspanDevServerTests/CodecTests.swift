@@ -48,8 +48,8 @@ struct CodecTests {
         }
     }
 
-    @Test("subscribes on each new link, answers pings unseen, and reads a list as its items")
-    func feed() async throws {
+    @Test
+    func `subscribes on each new link, answers pings unseen, and reads a list as its items`() async throws {
         let (hub, asked) = (InMemoryHub(), Journal<String>("what the client has said"))
         hub.onConnect { peer in
             peer.on("subscribe") { message in
@@ -74,8 +74,8 @@ struct CodecTests {
         }
     }
 
-    @Test("that cannot begin a session ends its link with its error")
-    func failing() async throws {
+    @Test
+    func `that cannot begin a session ends its link with its error`() async throws {
         try await Bench.run(hub: InMemoryHub()) { bench in
             let transport = WebSocketTransport(.init { $0.codec = Feed(topics: []) }, loop: bench.loop)
             let manager = ConnectionManager()

@@ -34,8 +34,8 @@ struct ConformanceTests {
         func makeTransport() -> any Transport { self.transport }
     }
 
-    @Test("Socket.IO conforms, however it is carried", arguments: TransportConformance.Check.allCases)
-    func socketIO(_ check: TransportConformance.Check) async throws {
+    @Test(arguments: TransportConformance.Check.allCases)
+    func `Socket.IO conforms, however it is carried`(_ check: TransportConformance.Check) async throws {
         for carriers in SocketIOTransport.Carriers.allCases {
             try await Bench.run { bench in
                 let transport = bench.socketIO(carriers)
@@ -45,8 +45,8 @@ struct ConformanceTests {
         }
     }
 
-    @Test("raw WebSockets conform", arguments: TransportConformance.Check.allCases)
-    func webSocket(_ check: TransportConformance.Check) async throws {
+    @Test(arguments: TransportConformance.Check.allCases)
+    func `raw WebSockets conform`(_ check: TransportConformance.Check) async throws {
         try await Bench.run { bench in
             let transport = WebSocketTransport(loop: bench.loop)
             // The client takes close code 4403 for another kind of refusal.

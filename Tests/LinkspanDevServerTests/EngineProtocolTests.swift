@@ -7,17 +7,19 @@ internal import Testing
 struct EngineProtocolTests {
     private let bench = EngineBench.echo
 
-    @Test("a server behaves as each case of the official suite asks", arguments: EngineCase.allCases)
-    func official(_ each: EngineCase) async throws { try await self.bench.check(each) }
+    @Test(arguments: EngineCase.allCases)
+    func `a server behaves as each case of the official suite asks`(_ each: EngineCase) async throws {
+        try await self.bench.check(each)
+    }
 
-    @Test("the official suites have as many cases as are checked here")
-    func counts() {
+    @Test
+    func `the official suites have as many cases as are checked here`() {
         #expect(EngineCase.allCases.count == 25)
         #expect(EngineCase.ofSocketIO.count + SocketIOCase.allCases.count == 32)
     }
 
-    @Test("a POST with the id of an upgraded session is answered 400, and the session lives")
-    func postAfterUpgrade() async throws {
+    @Test
+    func `a POST with the id of an upgraded session is answered 400, and the session lives`() async throws {
         try await self.bench.run { port in
             let session = try self.bench.poll(port)
             let socket = try self.bench.upgrade(port, session)
@@ -26,8 +28,10 @@ struct EngineProtocolTests {
         }
     }
 
-    @Test("a second WebSocket of a session during the upgrade is opened and closed, and the upgrade goes on")
-    func secondWebSocket() async throws {
+    @Test
+    func `a second WebSocket of a session during the upgrade is opened and closed, and the upgrade goes on`()
+        async throws
+    {
         try await self.bench.run { port in
             let session = try self.bench.poll(port)
             let socket = try self.bench.probe(port, session)
@@ -37,8 +41,8 @@ struct EngineProtocolTests {
         }
     }
 
-    @Test("without the option there is no echo, and Socket.IO's sessions are not its")
-    func noEcho() async throws {
+    @Test
+    func `without the option there is no echo, and Socket.IO's sessions are not its`() async throws {
         try await Bench.run { bench in
             let status = try self.bench.exchange(bench.server.port, "GET", "EIO=4&transport=polling").status
             #expect(status == 404)

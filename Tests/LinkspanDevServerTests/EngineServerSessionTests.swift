@@ -36,8 +36,8 @@ struct EngineServerSessionTests {
         }
     }
 
-    @Test("a poll waits until there is something, and takes what has gathered")
-    func poll() {
+    @Test
+    func `a poll waits until there is something, and takes what has gathered`() {
         var session = self.session()
         #expect(Self.words(session.poll().effects) == [])
         #expect(Self.words(session.send([Self.text("4a")])) == ["answer 4a"])
@@ -46,8 +46,8 @@ struct EngineServerSessionTests {
         #expect(Self.words(session.poll().effects) == ["answer 4b|4c|<2>"])
     }
 
-    @Test("a second poll at a time ends the session, and so does one that is gone")
-    func polls() {
+    @Test
+    func `a second poll at a time ends the session, and so does one that is gone`() {
         var session = self.session()
         _ = session.poll()
         let second = session.poll()
@@ -61,14 +61,14 @@ struct EngineServerSessionTests {
         #expect(Self.words(closed.posted([Self.text("1")], now: self.start)) == ["answer 6", "end closedByClient"])
     }
 
-    @Test("unfetched packets are bounded")
-    func overflow() {
+    @Test
+    func `unfetched packets are bounded`() {
         var session = self.session(maximumWaiting: 10)
         #expect(Self.words(session.send([Self.text("4123456789")])) == ["end overflow"])
     }
 
-    @Test("an upgrade is probed, releases the poll, and carries what waited")
-    func upgrade() {
+    @Test
+    func `an upgrade is probed, releases the poll, and carries what waited`() {
         var session = self.session()
         let isTried = session.tryWebSocket(now: self.start)
         #expect(isTried)
@@ -87,8 +87,8 @@ struct EngineServerSessionTests {
         #expect(Self.words(session.send([Self.text("4c")])) == ["send 4c"])
     }
 
-    @Test("an upgrade that fails, breaks the rules or takes too long leaves the polling alone")
-    func failedUpgrade() {
+    @Test
+    func `an upgrade that fails, breaks the rules or takes too long leaves the polling alone`() {
         for attempt in 0..<4 {
             var session = self.session()
             _ = session.tryWebSocket(now: self.start)
@@ -107,8 +107,8 @@ struct EngineServerSessionTests {
         }
     }
 
-    @Test("pings go out, pongs put the next one off, and silence ends the session")
-    func heartbeat() {
+    @Test
+    func `pings go out, pongs put the next one off, and silence ends the session`() {
         var session = self.session(overWebSocket: true)
         #expect(session.nextDeadline == self.start + .seconds(25))
         #expect(Self.words(session.timer(now: self.start + .seconds(25))) == ["send 2"])
@@ -120,8 +120,8 @@ struct EngineServerSessionTests {
         #expect(session.nextDeadline == nil)
     }
 
-    @Test("a client's messages are delivered, its goodbye and its mistakes end the session")
-    func packets() {
+    @Test
+    func `a client's messages are delivered, its goodbye and its mistakes end the session`() {
         var session = self.session(overWebSocket: true)
         let now = self.start
         #expect(Self.words(session.webSocketReceived(Self.text("42[\"a\"]"), now: now)) == ["deliver 2[\"a\"]"])

@@ -55,8 +55,8 @@ struct ExecutorTests {
         }
     }
 
-    @Test("callbacks come on the executor and outside calls, also under a lock of the app", arguments: Place.allCases)
-    func callbacks(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `callbacks come on the executor and outside calls, also under a lock of the app`(_ place: Place) async throws {
         try await Self.run(place) { app, configuration, manager in
             let handler = try configuration.connect(by: manager)
             let states = handler.onStateChange { _ in app.called("state") }
@@ -82,10 +82,10 @@ struct ExecutorTests {
         }
     }
 
-    @Test(
-        "a listener may send, request, subscribe and disconnect; its calls take effect afterwards",
-        arguments: Place.allCases)
-    func fromInside(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `a listener may send, request, subscribe and disconnect; its calls take effect afterwards`(_ place: Place)
+        async throws
+    {
         try await Self.run(place) { app, configuration, manager in
             let handler = try configuration.connect(by: manager)
             let isInside = Lock(false)
@@ -126,8 +126,8 @@ struct ExecutorTests {
         }
     }
 
-    @Test("an object may send and release in its deinit, wherever that runs", arguments: Place.allCases)
-    func fromDeinit(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `an object may send and release in its deinit, wherever that runs`(_ place: Place) async throws {
         try await Self.run(place) { app, configuration, manager in
             let other = try configuration.connect(by: manager)
             try other.on("echo") { _ in app.called("listener") }

@@ -16,8 +16,8 @@ struct FarewellTests {
         return (hub, said)
     }
 
-    @Test("nothing is lost that was sent right before a shutdown and the end of the loop", arguments: Way.allCases)
-    func flush(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `nothing is lost that was sent right before a shutdown and the end of the loop`(_ way: Way) async throws {
         let (hub, said) = Self.listening()
         try await Bench.run(hub: hub) { bench in
             let client = try await bench.client(way)
@@ -34,8 +34,10 @@ struct FarewellTests {
         }
     }
 
-    @Test("one of two namespaces that share a socket leaves as cleanly", arguments: SocketIOTransport.Carriers.allCases)
-    func oneOfTwo(_ carriers: SocketIOTransport.Carriers) async throws {
+    @Test(arguments: SocketIOTransport.Carriers.allCases)
+    func `one of two namespaces that share a socket leaves as cleanly`(_ carriers: SocketIOTransport.Carriers)
+        async throws
+    {
         let (hub, said) = Self.listening()
         try await Bench.run(hub: hub) { bench in
             let way = Way.socketIO(carriers)
@@ -52,8 +54,8 @@ struct FarewellTests {
         }
     }
 
-    @Test("a client that gives up while it polls for the first time leaves no session behind")
-    func abandonedHandshake() async throws {
+    @Test
+    func `a client that gives up while it polls for the first time leaves no session behind`() async throws {
         // With sessions left behind there would be no room for the last one before their heartbeat is missed.
         try await Bench.run(configuration: .init { $0.maximumConnections = 8 }) { bench in
             for _ in 0..<40 {

@@ -9,8 +9,8 @@ internal import Testing
 /// What can be made to go wrong.
 @Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct FaultTests {
-    @Test("a drop ends all links, and clients reconnect", arguments: Way.allCases)
-    func drop(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `a drop ends all links, and clients reconnect`(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
             _ = try await client.handler.request("req")
@@ -22,8 +22,8 @@ struct FaultTests {
         }
     }
 
-    @Test("one client is dropped and the other is not")
-    func dropOne() async throws {
+    @Test
+    func `one client is dropped and the other is not`() async throws {
         try await Bench.run { bench in
             let ann = try await bench.client(.socketIO(.polling))
             _ = try await ann.handler.request("req")
@@ -36,8 +36,8 @@ struct FaultTests {
         }
     }
 
-    @Test("a kicked client stays disconnected", arguments: Way.allCases)
-    func kick(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `a kicked client stays disconnected`(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
             _ = try await client.handler.request("req")
@@ -48,8 +48,8 @@ struct FaultTests {
         }
     }
 
-    @Test("a stalled server says nothing, and everything afterwards", arguments: Way.allCases)
-    func stall(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `a stalled server says nothing, and everything afterwards`(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
             _ = try await client.handler.request("req")
@@ -66,8 +66,8 @@ struct FaultTests {
         }
     }
 
-    @Test("a stalled server is missed by its heartbeat", arguments: [Way.socketIO(.webSocket), .socketIO(.polling)])
-    func stalledHeartbeat(_ way: Way) async throws {
+    @Test(arguments: [Way.socketIO(.webSocket), .socketIO(.polling)])
+    func `a stalled server is missed by its heartbeat`(_ way: Way) async throws {
         let configuration = DevServer.Configuration {
             $0.pingInterval = .milliseconds(200)
             // Clients believe nothing shorter, and have that long for an answer.
@@ -83,8 +83,8 @@ struct FaultTests {
         }
     }
 
-    @Test("credentials are refused while that is switched on", arguments: Way.allCases)
-    func refuse(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `credentials are refused while that is switched on`(_ way: Way) async throws {
         try await Bench.run { bench in
             bench.server.refuseCredentials(code: "closed", message: "the chat is closed")
             let refused = try await bench.client(way)
@@ -97,8 +97,8 @@ struct FaultTests {
         }
     }
 
-    @Test("after a restart the server has the same port, and clients reconnect", arguments: Way.allCases)
-    func restart(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `after a restart the server has the same port, and clients reconnect`(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
             _ = try await client.handler.request("req")
@@ -115,8 +115,8 @@ struct FaultTests {
         }
     }
 
-    @Test("a delay holds back what clients say, in its order", arguments: [Way.socketIO(.webSocket), .webSocket])
-    func delay(_ way: Way) async throws {
+    @Test(arguments: [Way.socketIO(.webSocket), .webSocket])
+    func `a delay holds back what clients say, in its order`(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
             _ = try await client.handler.request("req")
@@ -133,8 +133,8 @@ struct FaultTests {
         }
     }
 
-    @Test("a server starts once, and tells of a port that is taken")
-    func states() async throws {
+    @Test
+    func `a server starts once, and tells of a port that is taken`() async throws {
         try await Bench.run { bench in
             let error = await #expect(throws: LinkspanError.self) { try await bench.server.start() }
             #expect(error?.code == .wrongState)

@@ -9,8 +9,8 @@ struct HTTPRequestParserTests {
 
     private func parser() -> HTTPRequestParser { HTTPRequestParser(limits: .init(bodyBytes: 100)) }
 
-    @Test("a request is the same, however it is cut to pieces", arguments: 1...200)
-    func pieces(_ size: Int) throws {
+    @Test(arguments: 1...200)
+    func `a request is the same, however it is cut to pieces`(_ size: Int) throws {
         var parser = self.parser()
         let bytes = Array((Self.request + Self.request).utf8)
         var requests: [HTTPRequest] = []
@@ -28,8 +28,8 @@ struct HTTPRequestParserTests {
         #expect(!parser.isWithinRequest)
     }
 
-    @Test("whatever bytes come, there is a request, an error, or nothing yet")
-    func random() {
+    @Test
+    func `whatever bytes come, there is a request, an error, or nothing yet`() {
         var generator = SystemRandomNumberGenerator()
         let bytes = Array(Self.request.utf8)
         for _ in 0..<5_000 {
@@ -50,8 +50,8 @@ struct HTTPRequestParserTests {
         }
     }
 
-    @Test("bytes after a request are available unchanged")
-    func rest() throws {
+    @Test
+    func `bytes after a request are available unchanged`() throws {
         var parser = self.parser()
         parser.receive(Array("GET / HTTP/1.1\r\n\r\n\u{81}x".utf8))
         _ = try parser.next()

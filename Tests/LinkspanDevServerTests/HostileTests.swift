@@ -27,22 +27,20 @@ struct HostileTests {
         }
     }
 
-    @Test(
-        "a malformed request is answered with its status, and closed",
-        arguments: [
-            ("\u{0}\u{1}\u{2}garbage\r\n\r\n", 400), ("GET\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505),
-            ("GET / HTTP/1.1\r\nbroken field\r\n\r\n", 400), ("GET / HTTP/1.1\nHost: x\n\r\n\r\n", 400),
-            ("GET / HTTP/1.1\r\n folded: x\r\n\r\n", 400), ("GET http://x/ HTTP/1.1\r\n\r\n", 400),
-            ("POST /socket.io/ HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
-            ("POST /socket.io/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
-            ("POST /socket.io/ HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400),
-            ("POST /socket.io/ HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n", 413),
-            ("POST /socket.io/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 501),
-            ("GET /" + String(repeating: "a", count: 70_000), 431),
-            ("GET /" + String(repeating: "a", count: 17_000) + " HTTP/1.1\r\n\r\n", 431),
-            ("GET / HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 200) + "\r\n", 431),
-        ])
-    func malformed(_ request: String, _ status: Int) async throws {
+    @Test(arguments: [
+        ("\u{0}\u{1}\u{2}garbage\r\n\r\n", 400), ("GET\r\n\r\n", 400), ("GET / HTTP/2.0\r\n\r\n", 505),
+        ("GET / HTTP/1.1\r\nbroken field\r\n\r\n", 400), ("GET / HTTP/1.1\nHost: x\n\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\n folded: x\r\n\r\n", 400), ("GET http://x/ HTTP/1.1\r\n\r\n", 400),
+        ("POST /socket.io/ HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400),
+        ("POST /socket.io/ HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        ("POST /socket.io/ HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400),
+        ("POST /socket.io/ HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n", 413),
+        ("POST /socket.io/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 501),
+        ("GET /" + String(repeating: "a", count: 70_000), 431),
+        ("GET /" + String(repeating: "a", count: 17_000) + " HTTP/1.1\r\n\r\n", 431),
+        ("GET / HTTP/1.1\r\n" + String(repeating: "a: b\r\n", count: 200) + "\r\n", 431),
+    ])
+    func `a malformed request is answered with its status, and closed`(_ request: String, _ status: Int) async throws {
         try await self.withServer { bench in
             let client = try RawClient(port: bench.server.port)
             client.write(request)
@@ -51,15 +49,13 @@ struct HostileTests {
         }
     }
 
-    @Test(
-        "invalid Engine.IO requests are refused with their codes",
-        arguments: [
-            ("GET /socket.io/", 0), ("GET /socket.io/?EIO=4&transport=carrier-pigeon", 0),
-            ("GET /socket.io/?EIO=3&transport=polling", 5), ("POST /socket.io/?EIO=4&transport=polling", 2),
-            ("GET /socket.io/?EIO=4&transport=polling&sid=nobody", 1),
-            ("GET /socket.io/?EIO=4&transport=websocket", 0),
-        ])
-    func unknown(_ line: String, _ code: Int) async throws {
+    @Test(arguments: [
+        ("GET /socket.io/", 0), ("GET /socket.io/?EIO=4&transport=carrier-pigeon", 0),
+        ("GET /socket.io/?EIO=3&transport=polling", 5), ("POST /socket.io/?EIO=4&transport=polling", 2),
+        ("GET /socket.io/?EIO=4&transport=polling&sid=nobody", 1),
+        ("GET /socket.io/?EIO=4&transport=websocket", 0),
+    ])
+    func `invalid Engine.IO requests are refused with their codes`(_ line: String, _ code: Int) async throws {
         try await self.withServer { bench in
             let client = try RawClient(port: bench.server.port)
             client.write("\(line) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -69,8 +65,8 @@ struct HostileTests {
         }
     }
 
-    @Test("half a request is borne with for a while only")
-    func half() async throws {
+    @Test
+    func `half a request is borne with for a while only`() async throws {
         try await self.withServer(.init { $0.requestTimeout = .milliseconds(200) }) { bench in
             let (silent, slow) = (try RawClient(port: bench.server.port), try RawClient(port: bench.server.port))
             slow.write("GET / HTTP/1.1\r\nHost:")
@@ -80,7 +76,6 @@ struct HostileTests {
     }
 
     @Test(
-        "a WebSocket that violates the protocol is closed with a reason",
         arguments: [
             // Unmasked; of an unknown opcode; longer than any message may be; text that is no UTF-8.
             ([0x81, 0x02, 0x68, 0x69], 1_002), ([0x83, 0x80, 0, 0, 0, 0], 1_002),
@@ -89,7 +84,7 @@ struct HostileTests {
             ([0x81, 0x81, 0, 0, 0, 0, 0x7B], 1_007), ([0x81, 0x82, 0, 0, 0, 0, 0x7B, 0x7D], 1_008),
             ([0x82, 0x81, 0, 0, 0, 0, 0x7B], 1_008),
         ] as [([UInt8], Int)])
-    func frames(_ frame: [UInt8], _ code: Int) async throws {
+    func `a WebSocket that violates the protocol is closed with a reason`(_ frame: [UInt8], _ code: Int) async throws {
         try await self.withServer { bench in
             let client = try RawClient(port: bench.server.port)
             client.write("GET /any HTTP/1.1\r\n" + Self.upgrade)
@@ -101,9 +96,8 @@ struct HostileTests {
         }
     }
 
-    @Test(
-        "packets that break the rules end their session", arguments: ["9", "2", "42{}", "451-[]", "4", "bnot base64"])
-    func packets(_ packet: String) async throws {
+    @Test(arguments: ["9", "2", "42{}", "451-[]", "4", "bnot base64"])
+    func `packets that break the rules end their session`(_ packet: String) async throws {
         try await self.withServer { bench in
             let sid = try self.beginPolling(bench)
             let post = try RawClient(port: bench.server.port)
@@ -119,8 +113,8 @@ struct HostileTests {
         }
     }
 
-    @Test("requests that come behind one another are answered in their order")
-    func pipelined() async throws {
+    @Test
+    func `requests that come behind one another are answered in their order`() async throws {
         try await self.withServer { bench in
             let client = try RawClient(port: bench.server.port)
             let request = "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -131,8 +125,8 @@ struct HostileTests {
         }
     }
 
-    @Test("a client that does not read is dropped when too much waits for it")
-    func deaf() async throws {
+    @Test
+    func `a client that does not read is dropped when too much waits for it`() async throws {
         try await self.withServer(.init { $0.maximumWaitingBytes = 1 << 20 }) { bench in
             let (peers, ends) = (Journal<HubPeer>("the peer"), Journal<Bool>("the end of the peer"))
             bench.hub.onConnect { peer throws(LinkspanError) in peers.append(peer) }
@@ -148,8 +142,8 @@ struct HostileTests {
         }
     }
 
-    @Test("connections above the limit are closed when all others are used")
-    func limit() async throws {
+    @Test
+    func `connections above the limit are closed when all others are used`() async throws {
         try await self.withServer(.init { $0.maximumConnections = 2 }) { bench in
             let kept = try await bench.client(.webSocket)
             _ = try await kept.handler.request("req")

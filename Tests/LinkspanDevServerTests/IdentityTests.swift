@@ -63,8 +63,9 @@ struct IdentityTests {
         }
     }
 
-    @Test("the second user within the idle timeout of the first is the second to the server", arguments: Place.allCases)
-    func afterRelease(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `the second user within the idle timeout of the first is the second to the server`(_ place: Place) async throws
+    {
         try await Self.run(place) { manager, configuration in
             let first = try configuration(Self.user("ann")).connect(by: manager)
             #expect(try await Self.whoami(first) == "ann")
@@ -76,8 +77,8 @@ struct IdentityTests {
         }
     }
 
-    @Test("users beside one another are themselves, and holders of one source share", arguments: Place.allCases)
-    func besideOneAnother(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `users beside one another are themselves, and holders of one source share`(_ place: Place) async throws {
         try await Self.run(place) { manager, configuration in
             let ann = Self.user("ann")
             let holders = [try configuration(ann).connect(by: manager), try configuration(ann).connect(by: manager)]
@@ -90,8 +91,8 @@ struct IdentityTests {
         }
     }
 
-    @Test("after a move the server sees the new user there, and only there", arguments: Place.allCases)
-    func move(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `after a move the server sees the new user there, and only there`(_ place: Place) async throws {
         try await Self.run(place) { manager, configuration in
             let (ann, bob) = (Self.user("ann"), Self.user("bob"))
             let (first, second) = (
@@ -108,10 +109,10 @@ struct IdentityTests {
         }
     }
 
-    @Test(
-        "after a log-out the server has no session of the user, and the next user is the next",
-        arguments: Place.allCases)
-    func logOut(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `after a log-out the server has no session of the user, and the next user is the next`(_ place: Place)
+        async throws
+    {
         try await Self.run(place) { manager, configuration in
             let (ann, bob) = (Self.user("ann"), Self.user("bob"))
             let held = try configuration(ann).connect(by: manager)
@@ -130,8 +131,8 @@ struct IdentityTests {
         }
     }
 
-    @Test("the facade moves to another user, and its manager keeps users apart", arguments: Place.allCases)
-    func facade(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `the facade moves to another user, and its manager keeps users apart`(_ place: Place) async throws {
         try await Bench.run { bench in
             let (url, transport) = place.transport(bench)
             var plan = MessagingPlan(url: url, transport: transport, credentials: Self.user("ann"))

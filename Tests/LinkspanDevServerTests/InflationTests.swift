@@ -30,8 +30,8 @@ struct InflationTests {
         func closed(_ end: WebSocketEnd) { self.ends.append(end) }
     }
 
-    @Test("messages of one read are delivered in turns of a megabyte, whole and in order, then the end")
-    func turns() async throws {
+    @Test
+    func `messages of one read are delivered in turns of a megabyte, whole and in order, then the end`() async throws {
         let loop = makeLoop(name: "inflation")
         defer { loop.shutdown() }
         let port = await loop.perform {

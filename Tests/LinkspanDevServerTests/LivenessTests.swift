@@ -9,8 +9,8 @@ internal import Testing
 /// Heartbeats are heard, and pings measured, although no message comes.
 @Suite(.timeLimit(.minutes(1)))
 struct LivenessTests {
-    @Test("a raw WebSocket measures the round trip by its pings")
-    func ping() async throws {
+    @Test
+    func `a raw WebSocket measures the round trip by its pings`() async throws {
         try await Bench.run(hub: InMemoryHub()) { bench in
             let transport = WebSocketTransport(
                 .init { $0.keepAlive = .init(interval: .milliseconds(50), timeout: .seconds(5)) }, loop: bench.loop)
@@ -29,8 +29,8 @@ struct LivenessTests {
         }
     }
 
-    @Test("a ping of a Socket.IO server is heard", arguments: [SocketIOTransport.Carriers.webSocket, .polling])
-    func heartbeat(_ carriers: SocketIOTransport.Carriers) async throws {
+    @Test(arguments: [SocketIOTransport.Carriers.webSocket, .polling])
+    func `a ping of a Socket.IO server is heard`(_ carriers: SocketIOTransport.Carriers) async throws {
         let server = DevServer.Configuration {
             $0.pingInterval = .milliseconds(300)
             $0.pingTimeout = .seconds(5)

@@ -38,14 +38,12 @@ struct OriginTests {
         }
     }
 
-    @Test(
-        "apps, pages of this machine and pages on the list are served",
-        arguments: [
-            nil, "http://localhost:5173", "http://LOCALHOST", "https://app.localhost", "http://127.0.0.1:1",
-            "http://127.8.8.8", "http://[::1]:3000", "https://app.example", "https://app.example:443",
-            "http://old.example:8080",
-        ])
-    func allowed(_ origin: String?) async throws {
+    @Test(arguments: [
+        nil, "http://localhost:5173", "http://LOCALHOST", "https://app.localhost", "http://127.0.0.1:1",
+        "http://127.8.8.8", "http://[::1]:3000", "https://app.example", "https://app.example:443",
+        "http://old.example:8080",
+    ])
+    func `apps, pages of this machine and pages on the list are served`(_ origin: String?) async throws {
         try await Bench.run(configuration: Self.pages) { bench in
             let answers = try self.answers(bench, origin.map { ["Origin": $0] } ?? [:])
             #expect(answers[0].hasPrefix("HTTP/1.1 200 "))
@@ -56,14 +54,14 @@ struct OriginTests {
         }
     }
 
-    @Test(
-        "a page of another site is refused over every wire, and the hub hears nothing of it",
-        arguments: [
-            "https://evil.example", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "null", "file://",
-            "http://evil-localhost", "http://localhost@evil.example", "http://app.example", "https://app.example:8443",
-            "https://old.example:8080", "https://sub.app.example", "", "*", "http://[::2]", "http://localhost:1:2",
-        ])
-    func foreign(_ origin: String) async throws {
+    @Test(arguments: [
+        "https://evil.example", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "null", "file://",
+        "http://evil-localhost", "http://localhost@evil.example", "http://app.example", "https://app.example:8443",
+        "https://old.example:8080", "https://sub.app.example", "", "*", "http://[::2]", "http://localhost:1:2",
+    ])
+    func `a page of another site is refused over every wire, and the hub hears nothing of it`(_ origin: String)
+        async throws
+    {
         try await Bench.run(configuration: Self.pages) { bench in
             let peers = Journal<HubPeer>("peers")
             bench.hub.onConnect { peer throws(LinkspanError) in peers.append(peer) }
@@ -79,10 +77,10 @@ struct OriginTests {
         }
     }
 
-    @Test(
-        "a name that is not the server's is refused, whether or not the page has the same (DNS rebinding)",
-        arguments: ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "app.example"])
-    func rebinding(_ name: String) async throws {
+    @Test(arguments: ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "app.example"])
+    func `a name that is not the server's is refused, whether or not the page has the same (DNS rebinding)`(
+        _ name: String
+    ) async throws {
         try await Bench.run(configuration: Self.pages) { bench in
             let host = "\(name):\(bench.server.port)"
             let requests = [["Host": host], ["Host": host, "Origin": "http://\(host)"], ["Host": name]]
@@ -92,8 +90,8 @@ struct OriginTests {
         }
     }
 
-    @Test("without a list no name is the server's but those of this machine")
-    func noList() async throws {
+    @Test
+    func `without a list no name is the server's but those of this machine`() async throws {
         try await Bench.run(configuration: .init { $0.introduction = .optional(within: .zero) }) { bench in
             for (name, isOurs) in [("evil.example", false), ("dev.example", false), ("localhost", true)] {
                 for answer in try self.answers(bench, ["Host": name]) {
@@ -103,10 +101,8 @@ struct OriginTests {
         }
     }
 
-    @Test(
-        "the server answers under its own names, and to pages that came from there",
-        arguments: ["localhost", "app.localhost", "dev.example", "DEV.example.", "192.0.2.7", "[2001:db8::7]"])
-    func names(_ name: String) async throws {
+    @Test(arguments: ["localhost", "app.localhost", "dev.example", "DEV.example.", "192.0.2.7", "[2001:db8::7]"])
+    func `the server answers under its own names, and to pages that came from there`(_ name: String) async throws {
         try await Bench.run(configuration: Self.pages) { bench in
             for host in [name, "\(name):\(bench.server.port)"] {
                 #expect(try self.answers(bench, ["Host": host]).allSatisfy { !$0.hasPrefix("HTTP/1.1 4") })
@@ -122,8 +118,8 @@ struct OriginTests {
         }
     }
 
-    @Test("a request with no Host, or with two or a broken one, is answered 400")
-    func malformedHost() async throws {
+    @Test
+    func `a request with no Host, or with two or a broken one, is answered 400`() async throws {
         try await Bench.run { bench in
             let hosts = ["", "Host: localhost\r\nHost: localhost\r\n", "Host: localhost:x\r\n", "Host: [::1\r\n"]
             for host in hosts {
@@ -134,16 +130,16 @@ struct OriginTests {
         }
     }
 
-    @Test("a cross-site request without an origin takes no session")
-    func silentPage() async throws {
+    @Test
+    func `a cross-site request without an origin takes no session`() async throws {
         try await Bench.run { bench in
             let answers = try self.answers(bench, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"])
             #expect(answers.allSatisfy { $0.hasPrefix("HTTP/1.1 403 ") })
         }
     }
 
-    @Test("a CORS preflight is answered for an allowed page and refused for another")
-    func preflight() async throws {
+    @Test
+    func `a CORS preflight is answered for an allowed page and refused for another`() async throws {
         try await Bench.run(configuration: Self.pages) { bench in
             func ask(_ origin: String) throws -> String {
                 let client = try RawClient(port: bench.server.port)
@@ -163,10 +159,12 @@ struct OriginTests {
         }
     }
 
-    @Test(
-        "an invalid allowed origin or host keeps the server from starting",
-        arguments: [("app.example", "a"), ("https://app.example/path", "a"), ("https://a", "http://a"), ("*", "a:80")])
-    func misconfigured(_ origin: String, _ host: String) async throws {
+    @Test(arguments: [
+        ("app.example", "a"), ("https://app.example/path", "a"), ("https://a", "http://a"), ("*", "a:80"),
+    ])
+    func `an invalid allowed origin or host keeps the server from starting`(_ origin: String, _ host: String)
+        async throws
+    {
         let server = DevServer(
             hub: InMemoryHub(),
             configuration: .init {

@@ -63,8 +63,8 @@ struct PauseTests {
         return ends.notes.first
     }
 
-    @Test("that pauses reading gets everything in order", arguments: Place.allCases)
-    func complete(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `that pauses reading gets everything in order`(_ place: Place) async throws {
         try await Self.run(place) { handler in
             let numbers = try handler.events("number", capacity: 100, overflow: .pause)
             try handler.send("count")
@@ -86,10 +86,10 @@ struct PauseTests {
         }
     }
 
-    @Test(
-        "holds up a request that is awaited between its elements only when it pauses reading",
-        arguments: Place.allCases, StreamOverflow.allCases)
-    func request(_ place: Place, _ overflow: StreamOverflow) async throws {
+    @Test(arguments: Place.allCases, StreamOverflow.allCases)
+    func `holds up a request that is awaited between its elements only when it pauses reading`(
+        _ place: Place, _ overflow: StreamOverflow
+    ) async throws {
         try await Self.run(place) { handler in
             let numbers = try handler.events("number", capacity: 10, overflow: overflow)
             try handler.send("count")
@@ -106,8 +106,8 @@ struct PauseTests {
         }
     }
 
-    @Test("no longer pauses reading when its reader has gone", arguments: Place.allCases)
-    func gone(_ place: Place) async throws {
+    @Test(arguments: Place.allCases)
+    func `no longer pauses reading when its reader has gone`(_ place: Place) async throws {
         try await Self.run(place) { handler in
             var numbers: EventStream<(message: Message, missed: Int)>? = try handler.events(
                 "number", capacity: 10, overflow: .pause)
@@ -123,8 +123,8 @@ struct PauseTests {
         }
     }
 
-    @Test("for longer than the heartbeat ends the link as slow consumer", arguments: Way.allCases)
-    func heartbeat(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `for longer than the heartbeat ends the link as slow consumer`(_ way: Way) async throws {
         let server = DevServer.Configuration {
             $0.pingInterval = .milliseconds(300)
             // Clients believe nothing shorter, and have that long for an answer before they pause.
@@ -146,8 +146,8 @@ struct PauseTests {
         }
     }
 
-    @Test("ends as slow consumer in memory when too much waits")
-    func memory() async throws {
+    @Test
+    func `ends as slow consumer in memory when too much waits`() async throws {
         try await Self.run(.memory) { handler in
             let numbers = try handler.events("blob", capacity: 1, overflow: .pause)
             #expect(try await Self.firstEnd(of: handler, after: "blobs") == "slowConsumer")

@@ -28,8 +28,8 @@ struct RenewalTests {
         }
     }
 
-    @Test("are shown to the server by the event that was chosen", arguments: Way.allCases)
-    func shown(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `are shown to the server by the event that was chosen`(_ way: Way) async throws {
         let heard = EventRecorder()
         let hub = InMemoryHub()
         hub.onConnect { peer in
@@ -71,8 +71,8 @@ struct RenewalTests {
         await isOver.value
     }
 
-    @Test("are for the next link when no event was chosen", arguments: Way.allCases)
-    func kept(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `are for the next link when no event was chosen`(_ way: Way) async throws {
         try await Bench.run { bench in
             let transport = self.transport(way, bench, renewalEvent: nil).transport
             let receiver = Silence()

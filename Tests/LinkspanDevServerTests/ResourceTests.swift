@@ -17,8 +17,8 @@ struct ResourceTests {
         "Host: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
         + "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 
-    @Test("a connection has one timer, however many requests it brings, and none when it has ended")
-    func timers() async throws {
+    @Test
+    func `a connection has one timer, however many requests it brings, and none when it has ended`() async throws {
         let loop = CountingLoop()
         let configuration = DevServer.Configuration()
         let run = ServerRun(
@@ -36,8 +36,8 @@ struct ResourceTests {
         await run.stop(gracefully: false)
     }
 
-    @Test("sessions and WebSockets that have ended leave no timer behind")
-    func endedSessions() async throws {
+    @Test
+    func `sessions and WebSockets that have ended leave no timer behind`() async throws {
         let loop = CountingLoop()
         let configuration = DevServer.Configuration()
         let run = ServerRun(
@@ -85,8 +85,8 @@ struct ResourceTests {
         }
     }
 
-    @Test("idle clients do not keep others out, from the same address or another", arguments: Idleness.allCases)
-    func idle(_ idleness: Idleness) async throws {
+    @Test(arguments: Idleness.allCases)
+    func `idle clients do not keep others out, from the same address or another`(_ idleness: Idleness) async throws {
         let configuration = DevServer.Configuration {
             $0.maximumConnections = 20
             $0.maximumPerAddress = 10
@@ -113,8 +113,8 @@ struct ResourceTests {
         }
     }
 
-    @Test("one address has no more places than its limit, and others are served")
-    func perAddress() async throws {
+    @Test
+    func `one address has no more places than its limit, and others are served`() async throws {
         let configuration = DevServer.Configuration {
             $0.maximumConnections = 6
             $0.maximumPerAddress = 3
@@ -137,8 +137,8 @@ struct ResourceTests {
         }
     }
 
-    @Test("a place is taken from the address that has the most, and there from who rested longest")
-    func displaced() throws {
+    @Test
+    func `a place is taken from the address that has the most, and there from who rested longest`() throws {
         final class Holder: PlaceHolder {
             let placeKey: Int
             let address: String

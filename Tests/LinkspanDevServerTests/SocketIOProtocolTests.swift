@@ -9,11 +9,13 @@ internal import Testing
 struct SocketIOProtocolTests {
     private static let target = "/socket.io/?EIO=4&transport=websocket"
 
-    @Test("a server behaves below Socket.IO as each case of the official suite asks", arguments: EngineCase.ofSocketIO)
-    func engine(_ each: EngineCase) async throws { try await EngineBench.socketIO.check(each) }
+    @Test(arguments: EngineCase.ofSocketIO)
+    func `a server behaves below Socket.IO as each case of the official suite asks`(_ each: EngineCase) async throws {
+        try await EngineBench.socketIO.check(each)
+    }
 
-    @Test("a server behaves as each case of the official suite asks", arguments: SocketIOCase.allCases)
-    func official(_ each: SocketIOCase) async throws {
+    @Test(arguments: SocketIOCase.allCases)
+    func `a server behaves as each case of the official suite asks`(_ each: SocketIOCase) async throws {
         switch each {
         case .main: try await self.connects("40", "40{", #"42["auth",{}]"#)
         case .mainWithPayload: try await self.connects(#"40{"token":"123"}"#, "40{", #"42["auth",{"token":"123"}]"#)
@@ -52,8 +54,8 @@ struct SocketIOProtocolTests {
         }
     }
 
-    @Test("a client that has left the main namespace is put out when it does not answer pings")
-    func silentWithoutNamespace() async throws {
+    @Test
+    func `a client that has left the main namespace is put out when it does not answer pings`() async throws {
         try await self.withServer({
             $0.pingInterval = .milliseconds(100)
             $0.pingTimeout = .milliseconds(100)

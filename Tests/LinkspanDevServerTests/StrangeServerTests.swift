@@ -35,8 +35,8 @@ struct StrangeServerTests {
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         + "Sec-WebSocket-Accept: {accept}\r\n\r\n"
 
-    @Test("a connection is down from the Close frame on, though the server leaves the stream open")
-    func closeFrame() async throws {
+    @Test
+    func `a connection is down from the Close frame on, though the server leaves the stream open`() async throws {
         let open = Journal<Int>("a connection beside the former")
         // A Close frame with code 1012.
         try await self.withServer(Self.agreement + "\u{88}\u{02}\u{03}\u{F4}", open: open) { port, loop in
@@ -49,8 +49,8 @@ struct StrangeServerTests {
         }
     }
 
-    @Test("a 400 behind the 101 is another version of Engine.IO, and final", arguments: [true, false])
-    func lateRefusal(_ isLegacy: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `a 400 behind the 101 is another version of Engine.IO, and final`(_ isLegacy: Bool) async throws {
         let refusal =
             "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-type: text/html\r\nContent-Length: 45\r\n\r\n"
             + #"{"code":5,"message":"Unsupported protocol version"}"#
@@ -64,8 +64,8 @@ struct StrangeServerTests {
         }
     }
 
-    @Test("a 404 is final, and says that nothing is at the path", arguments: SocketIOTransport.Carriers.allCases)
-    func notFound(_ carriers: SocketIOTransport.Carriers) async throws {
+    @Test(arguments: SocketIOTransport.Carriers.allCases)
+    func `a 404 is final, and says that nothing is at the path`(_ carriers: SocketIOTransport.Carriers) async throws {
         let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
         try await self.withServer(answer) { port, loop in
             let transport = SocketIOTransport(.init { $0.carriers = carriers }, loop: loop)

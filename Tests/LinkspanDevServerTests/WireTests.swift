@@ -12,8 +12,8 @@ internal import Testing
 /// What a hub does for its clients, on every wire.
 @Suite(.timeLimit(.minutes(2)), .overSomeBackEnd)
 struct WireTests {
-    @Test("events, replies, questions and binary go both ways", arguments: Way.allCases)
-    func messages(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `events, replies, questions and binary go both ways`(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
             #expect(try await client.handler.request("req", "é😀", 7).decode(Int.self, at: 1) == 7)
@@ -25,8 +25,8 @@ struct WireTests {
         }
     }
 
-    @Test("a message of 1 MiB arrives whole, in text and in binary", arguments: Way.allCases)
-    func large(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `a message of 1 MiB arrives whole, in text and in binary`(_ way: Way) async throws {
         try await Bench.run { bench in
             let client = try await bench.client(way)
             let blob = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
@@ -38,8 +38,8 @@ struct WireTests {
         }
     }
 
-    @Test("members of a room get its messages over every wire")
-    func rooms() async throws {
+    @Test
+    func `members of a room get its messages over every wire`() async throws {
         try await Bench.run { bench in
             var clients: [Client] = []
             for way in Way.allCases {
@@ -56,8 +56,8 @@ struct WireTests {
         }
     }
 
-    @Test("an error thrown by the hub refuses the client, with message and code", arguments: Way.allCases)
-    func refusal(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `an error thrown by the hub refuses the client, with message and code`(_ way: Way) async throws {
         let hub = InMemoryHub()
         hub.onConnect { _ throws(LinkspanError) in
             throw LinkspanError(.credentialsRefused, "no name", details: try Payload(["code": "bad_name"]))
@@ -72,8 +72,8 @@ struct WireTests {
         }
     }
 
-    @Test("the hub sees credentials, headers and query, and the end of each client", arguments: Way.allCases)
-    func admission(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `the hub sees credentials, headers and query, and the end of each client`(_ way: Way) async throws {
         let hub = InMemoryHub.echo()
         try await Bench.run(hub: hub) { bench in
             let client = try await bench.client(way, auth: ["name": "ann"])
@@ -88,8 +88,8 @@ struct WireTests {
         }
     }
 
-    @Test("each namespace has its own hub, and an unknown namespace is refused")
-    func namespaces() async throws {
+    @Test
+    func `each namespace has its own hub, and an unknown namespace is refused`() async throws {
         try await Bench.run { bench in
             let second = try await bench.client(.socketIO(.polling), path: "second")
             #expect(try await second.handler.request("req", 1).decode(Int.self) == 1)
@@ -99,8 +99,8 @@ struct WireTests {
         }
     }
 
-    @Test("without WebSocket support a client falls back to polling")
-    func fallback() async throws {
+    @Test
+    func `without WebSocket support a client falls back to polling`() async throws {
         let configuration = DevServer.Configuration { $0.carriers = .polling }
         try await Bench.run(configuration: configuration) { bench in
             for carriers in [Way.socketIO(.fallback), .socketIO(.upgrade)] {
@@ -110,8 +110,8 @@ struct WireTests {
         }
     }
 
-    @Test("heartbeats keep a silent client, on every wire", arguments: Way.allCases)
-    func heartbeat(_ way: Way) async throws {
+    @Test(arguments: Way.allCases)
+    func `heartbeats keep a silent client, on every wire`(_ way: Way) async throws {
         let configuration = DevServer.Configuration {
             $0.pingInterval = .milliseconds(50)
             $0.pingTimeout = .milliseconds(1_000)

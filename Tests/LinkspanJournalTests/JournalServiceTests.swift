@@ -14,8 +14,8 @@ struct JournalServiceTests {
         MessageEvent(connection: 7, event: "chat", bytes: 10, kind: kind)
     }
 
-    @Test("events of all families are kept in order", .timeLimit(.minutes(1)))
-    func order() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `events of all families are kept in order`() async throws {
         let journal = JournalService()
         try await run([journal]) { registry in
             registry.emit(self.connection(.connecting(attempt: 1)))
@@ -41,8 +41,8 @@ struct JournalServiceTests {
         #expect(journal.entries.map { $0.seq } == journal.entries.map { $0.seq }.sorted())
     }
 
-    @Test("text of a server is kept in one line, control characters escaped", .timeLimit(.minutes(1)))
-    func hostileReason() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `text of a server is kept in one line, control characters escaped`() async throws {
         let journal = JournalService()
         try await run([journal]) { registry in
             let reason = "\u{1B}[2J\nconnection 7 connected" + String(repeating: "x", count: 5_000)
@@ -52,8 +52,8 @@ struct JournalServiceTests {
         #expect(line.contains("reason='\\u{1b}[2J\\u{a}connection 7 connectedx") && line.count < 1_100)
     }
 
-    @Test("the oldest make room, and how many is known", .timeLimit(.minutes(1)))
-    func capacity() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `the oldest make room, and how many is known`() async throws {
         let journal = JournalService(options: JournalService.Options(capacity: 3))
         try await run([journal]) { registry in
             for attempt in 1...10 { registry.emit(self.connection(.connecting(attempt: attempt))) }
@@ -68,8 +68,8 @@ struct JournalServiceTests {
         }
     }
 
-    @Test("messages that went well are counted and take no room", .timeLimit(.minutes(1)))
-    func messages() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `messages that went well are counted and take no room`() async throws {
         let journal = JournalService()
         try await run([journal]) { registry in
             for _ in 0..<20 { registry.emit(self.message(.sent)) }
@@ -83,8 +83,8 @@ struct JournalServiceTests {
         #expect(journal.report.contains("20 sent, 1 acknowledged, 1 received"))
     }
 
-    @Test("gaps are known", .timeLimit(.minutes(1)))
-    func gaps() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `gaps are known`() async throws {
         let journal = JournalService()
         let registry = ServiceRegistry()
         try registry.register(journal, settings: ServiceSettings(budgets: Budgets(mailbox: 4))).keep()
@@ -98,8 +98,8 @@ struct JournalServiceTests {
         #expect(journal.report.contains("gap="))
     }
 
-    @Test("errors thrown by handlers are not kept", .timeLimit(.minutes(1)))
-    func secrets() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `errors thrown by handlers are not kept`() async throws {
         let journal = JournalService()
         try await run([journal]) { registry in
             registry.emit(FaultEvent(path: "chat", code: .handlerFailed, message: "threw: s3cret", hint: "s3cret"))
@@ -111,8 +111,8 @@ struct JournalServiceTests {
         #expect(!journal.report.contains("s3cret"))
     }
 
-    @Test("the report tells the age of entries", .timeLimit(.minutes(1)))
-    func ages() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `the report tells the age of entries`() async throws {
         let later = ContinuousClock.now + .seconds(100)
         let journal = JournalService(now: { later })
         try await run([journal]) { registry in registry.emit(AppEvent.didBecomeActive) }
@@ -121,8 +121,8 @@ struct JournalServiceTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("configuration alone switches it on and sets its capacity", .timeLimit(.minutes(1)))
-    func fromConfiguration() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `configuration alone switches it on and sets its capacity`() async throws {
         #expect(try services(.journal, nil).isEmpty)
         let on = try services(.journal, "enabled: [journal]\njournal: {capacity: 2}")
         let journal = try #require(on.first as? JournalService)

@@ -18,8 +18,8 @@ private struct PhaseFollower: AppObserving {
 
 @Suite(.timeLimit(.minutes(1)), .serialized)
 struct EventSourceTests {
-    @Test("events of a source reach the services, those sent before it ran included")
-    func manual() async throws {
+    @Test
+    func `events of a source reach the services, those sent before it ran included`() async throws {
         let registry = ServiceRegistry()
         let (source, sink) = AsyncStream.makeStream(of: AppEvent.self)
         let journal = Journal()
@@ -36,8 +36,8 @@ struct EventSourceTests {
         #expect(journal.all.count == 2)
     }
 
-    @Test("a signal becomes an event, and the former disposition is restored")
-    func signals() async throws {
+    @Test
+    func `a signal becomes an event, and the former disposition is restored`() async throws {
         let registry = ServiceRegistry()
         let journal = Journal()
         try registry.register(PhaseFollower(journal: journal)).keep()

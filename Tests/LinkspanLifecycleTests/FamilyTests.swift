@@ -23,8 +23,8 @@ struct FamilyTests {
         static var family: EventFamily<Self, any QueueObserving> { .news("queue") { _, _, _ in } }
     }
 
-    @Test("a family that is first emitted after a service was registered reaches it")
-    func lateFamily() async throws {
+    @Test
+    func `a family that is first emitted after a service was registered reaches it`() async throws {
         let registry = ServiceRegistry()
         let follower = Follower()
         try registry.register(follower).keep()
@@ -35,8 +35,8 @@ struct FamilyTests {
         await registry.stop()
     }
 
-    @Test("the end of a subject takes all its states along, whatever their family")
-    func subjectEnds() async throws {
+    @Test
+    func `the end of a subject takes all its states along, whatever their family`() async throws {
         let registry = ServiceRegistry()
         try await registry.start()
         for id in [1, 2] as [UInt64] {
@@ -52,15 +52,15 @@ struct FamilyTests {
         await registry.stop()
     }
 
-    @Test("two types are two families, even with one name")
-    func identity() {
+    @Test
+    func `two types are two families, even with one name`() {
         #expect(QueueEvent.familyID != SecondQueueEvent.familyID)
         #expect(QueueEvent.familyID == QueueEvent(connection: 1, isFull: true).familyID)
         #expect("\(SecondQueueEvent.familyID)" == "queue")
     }
 
-    @Test("news has an audience while a service observes, states always")
-    func audience() {
+    @Test
+    func `news has an audience while a service observes, states always`() {
         let registry = ServiceRegistry()
         let journal = Journal()
         #expect(!registry.hasAudience(for: FaultEvent.self))

@@ -60,8 +60,10 @@ struct FaultTests {
         self.door.open()
     }
 
-    @Test("a start that fails or hangs delays the others no longer than its budget", arguments: Misbehaviour.allCases)
-    func start(misbehaviour: Misbehaviour) async throws {
+    @Test(arguments: Misbehaviour.allCases)
+    func `a start that fails or hangs delays the others no longer than its budget`(misbehaviour: Misbehaviour)
+        async throws
+    {
         let (wall, door) = (self.wall, self.door)
         defer { self.release() }
         let entered = Door()
@@ -93,10 +95,11 @@ struct FaultTests {
     }
 
     @Test(
-        "a bad quiesce or stop of one is named, and the others stop in order",
         arguments: Misbehaviour.allCases,
         [LifecycleStep.quiesce, .stop])
-    func stop(misbehaviour: Misbehaviour, step: LifecycleStep) async throws {
+    func `a bad quiesce or stop of one is named, and the others stop in order`(
+        misbehaviour: Misbehaviour, step: LifecycleStep
+    ) async throws {
         let (wall, door) = (self.wall, self.door)
         defer { self.release() }
         let entered = Door()
@@ -131,8 +134,10 @@ struct FaultTests {
         #expect(self.journal.all(with: "stop ").filter { $0 != "bad" } == ["last", "beside", "first"])
     }
 
-    @Test("the whole stop takes no longer than its budget, and a wave that hangs leaves time for the later ones")
-    func stopBudget() async throws {
+    @Test
+    func `the whole stop takes no longer than its budget, and a wave that hangs leaves time for the later ones`()
+        async throws
+    {
         let wall = self.wall
         defer { self.release() }
         let clock = self.clock
@@ -166,10 +171,10 @@ struct FaultTests {
         #expect(journal.all.last == "stop base")
     }
 
-    @Test(
-        "a handler that fails or hangs delays neither the emitter nor the other services",
-        arguments: Misbehaviour.allCases)
-    func handle(misbehaviour: Misbehaviour) async throws {
+    @Test(arguments: Misbehaviour.allCases)
+    func `a handler that fails or hangs delays neither the emitter nor the other services`(misbehaviour: Misbehaviour)
+        async throws
+    {
         let (wall, door, clock) = (self.wall, self.door, self.clock)
         defer { self.release() }
         // One after the other, so that the good one has flushed when time passes for the bad one.
@@ -231,8 +236,8 @@ struct FaultTests {
         }
     }
 
-    @Test("background work that does not end is reported, and the service is stopped")
-    func run() async throws {
+    @Test
+    func `background work that does not end is reported, and the service is stopped`() async throws {
         let door = self.door
         defer { self.release() }
         let isRunning = Door()
@@ -254,8 +259,8 @@ struct FaultTests {
         #expect(self.journal.all(with: "stop ").last == "first")
     }
 
-    @Test("a service whose start returns after its deadline is stopped, and its scope throws")
-    func lateStart() async throws {
+    @Test
+    func `a service whose start returns after its deadline is stopped, and its scope throws`() async throws {
         let (door, journal) = (self.door, self.journal)
         let entered = Door()
         let registry = try self.registry { probe in
@@ -280,8 +285,8 @@ struct FaultTests {
         #expect(journal.all(with: "stop ").filter { $0 == "bad" }.count == 1)
     }
 
-    @Test("six services that block their threads cost the caller one budget, not six")
-    func sixBlockers() async throws {
+    @Test
+    func `six services that block their threads cost the caller one budget, not six`() async throws {
         let (wall, clock, journal) = (self.wall, self.clock, self.journal)
         defer { wall.takeDown() }
         let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
@@ -310,8 +315,8 @@ struct FaultTests {
         #expect(shutdown.fate(of: "services.good") == .stopped)
     }
 
-    @Test("more blocking services than the thread limit do not delay the caller")
-    func moreThanTheCap() async throws {
+    @Test
+    func `more blocking services than the thread limit do not delay the caller`() async throws {
         let wall = self.wall
         defer { wall.takeDown() }
         let registry = ServiceRegistry(
@@ -333,8 +338,8 @@ struct FaultTests {
         #expect(shutdown.rows.allSatisfy { $0.fate == .abandoned(during: [.start]) })
     }
 
-    @Test("added threads end when they are idle")
-    func threadsLeave() async throws {
+    @Test
+    func `added threads end when they are idle`() async throws {
         let threads = ServiceThreads(base: 1, cap: 8)
         let wall = Wall()
         let all = Lock(0)

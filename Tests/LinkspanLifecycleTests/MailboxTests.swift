@@ -5,8 +5,8 @@ internal import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct MailboxTests {
-    @Test("a service gets the events of concurrent emitters in the order of their numbers")
-    func order() async throws {
+    @Test
+    func `a service gets the events of concurrent emitters in the order of their numbers`() async throws {
         let registry = ServiceRegistry()
         let listener = Listener("listener", budgets: Budgets(handle: .seconds(60), mailbox: 100_000))
         try registry.register(listener).keep()
@@ -31,8 +31,8 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("a full mailbox drops the oldest events, counts them in the next one, and faults once")
-    func gap() async throws {
+    @Test
+    func `a full mailbox drops the oldest events, counts them in the next one, and faults once`() async throws {
         let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let (entered, door) = (Door(), Door())
         let slow = Listener("slow", budgets: Budgets(mailbox: 4)) { event, _ in
@@ -60,8 +60,8 @@ struct MailboxTests {
         #expect(fast.journal.all(with: "message ").count == 11)
     }
 
-    @Test("lost events of one family make no gap in another")
-    func gapPerFamily() {
+    @Test
+    func `lost events of one family make no gap in another`() {
         var mailbox = Mailbox(
             id: .make(), path: "a", interest: .service(Probe("a")), capacity: 2, limit: .seconds(1)
         ) { _, _ in true }
@@ -81,8 +81,10 @@ struct MailboxTests {
         #expect(mailbox.post(letter(message("m"), 8)).beginsOverflow)
     }
 
-    @Test("events that waited for a service are marked as replayed, and only the latest of each state is delivered")
-    func heldEvents() async throws {
+    @Test
+    func `events that waited for a service are marked as replayed, and only the latest of each state is delivered`()
+        async throws
+    {
         let registry = ServiceRegistry()
         let listener = Listener("listener")
         try registry.register(listener).keep()
@@ -105,8 +107,8 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("a service that starts late gets the current states and no earlier news")
-    func sticky() async throws {
+    @Test
+    func `a service that starts late gets the current states and no earlier news`() async throws {
         let registry = ServiceRegistry()
         try await registry.start()
         registry.emit(connection(1, .created))
@@ -123,8 +125,8 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("an event emitted from inside a handler is delivered after the present one, without waiting")
-    func emitFromHandler() async throws {
+    @Test
+    func `an event emitted from inside a handler is delivered after the present one, without waiting`() async throws {
         let registry = ServiceRegistry()
         let listener = Listener("listener") { event, scope in
             if event.event.event == "question" {
@@ -143,8 +145,8 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("an event emitted by a handler has the number of the handled event as its cause")
-    func cause() async throws {
+    @Test
+    func `an event emitted by a handler has the number of the handled event as its cause`() async throws {
         let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let journal = Journal()
         let listener = Listener("listener") { event, scope in
@@ -162,8 +164,8 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("without observers an event is not made")
-    func nobody() async throws {
+    @Test
+    func `without observers an event is not made`() async throws {
         let registry = ServiceRegistry(options: .init { $0.batchDelay = .zero })
         let journal = Journal()
         func made() -> MessageEvent {
@@ -179,8 +181,8 @@ struct MailboxTests {
         #expect(journal.all.count == 1)
     }
 
-    @Test("a barrier reports services that handled the event, failed, or were late")
-    func barrier() async throws {
+    @Test
+    func `a barrier reports services that handled the event, failed, or were late`() async throws {
         let clock = ManualScheduler()
         let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
         let (entered, door) = (Door(), Door())
@@ -216,8 +218,8 @@ struct MailboxTests {
         door.open()
     }
 
-    @Test("a barrier from inside a barrier of its family is a signal and a fault, not a deadlock")
-    func reentrantBarrier() async throws {
+    @Test
+    func `a barrier from inside a barrier of its family is a signal and a fault, not a deadlock`() async throws {
         let registry = ServiceRegistry()
         let listener = Listener("listener") { event, _ in
             if event.event.event == "outer" {
@@ -232,8 +234,10 @@ struct MailboxTests {
         await registry.stop()
     }
 
-    @Test("events in a batch keep their place among others, and services that start later get none of them")
-    func batches() async throws {
+    @Test
+    func `events in a batch keep their place among others, and services that start later get none of them`()
+        async throws
+    {
         let clock = ManualScheduler()
         let registry = ServiceRegistry(options: .init { $0.scheduler = clock })
         let early = Listener("early")
@@ -257,8 +261,8 @@ struct MailboxTests {
         #expect(numbers == numbers.sorted() && numbers.count == 5)
     }
 
-    @Test("a batch that does not fit loses its oldest events, and events between batches keep their place")
-    func batchOverflow() throws {
+    @Test
+    func `a batch that does not fit loses its oldest events, and events between batches keep their place`() throws {
         var mailbox = Mailbox(
             id: .make(), path: "a", interest: .service(Probe("a")), capacity: 5, limit: .seconds(1)
         ) { _, _ in true }

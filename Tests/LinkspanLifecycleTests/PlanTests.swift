@@ -25,8 +25,8 @@ struct PlanTests {
         return error.problems
     }
 
-    @Test("puts needs before phases, phases before priorities, priorities before names")
-    func order() throws {
+    @Test
+    func `puts needs before phases, phases before priorities, priorities before names`() throws {
         let waves = try self.plan([
             ("zeta", Placement(priority: 5)),
             ("alpha", Placement()),
@@ -40,8 +40,8 @@ struct PlanTests {
         #expect(waves == [["log"], ["store"], ["early"], ["zeta", "alpha", "beta"], ["user"], ["watcher"]])
     }
 
-    @Test("`before` and soft needs order the services that are registered")
-    func softOrder() throws {
+    @Test
+    func `before and soft needs order the services that are registered`() throws {
         let waves = try self.plan([
             ("b", Placement(needs: [.soft("missing"), .soft("a")])), ("a", Placement(needs: [])),
             ("first", Placement(before: ["a", "nobody"])),
@@ -49,14 +49,14 @@ struct PlanTests {
         #expect(waves == [["first"], ["a"], ["b"]])
     }
 
-    @Test("a missing need is reported with a suggestion")
-    func missing() {
+    @Test
+    func `a missing need is reported with a suggestion`() {
         let problems = self.problems([("presence", Placement(needs: [.hard("loging")])), ("logging", Placement())])
         #expect(problems == ["services.presence.needs: 'loging' is not registered (did you mean 'logging'?)"])
     }
 
-    @Test("all missing needs are reported at once, without far-fetched suggestions")
-    func allProblems() {
+    @Test
+    func `all missing needs are reported at once, without far-fetched suggestions`() {
         let problems = self.problems([("a", Placement(needs: [.hard("x1234"), .hard("y1234")]))])
         #expect(
             problems == [
@@ -64,8 +64,8 @@ struct PlanTests {
             ])
     }
 
-    @Test("a cycle is reported by its members, without services that only depend on it")
-    func cycle() {
+    @Test
+    func `a cycle is reported by its members, without services that only depend on it`() {
         let problems = self.problems([
             ("b", Placement(needs: [.hard("a")])), ("a", Placement(needs: [.hard("b")])),
             ("behind", Placement(needs: [.hard("a")])),
@@ -74,8 +74,8 @@ struct PlanTests {
         #expect(self.problems([("self", Placement(needs: [.hard("self")]))]) == ["dependency cycle self -> self"])
     }
 
-    @Test("resolves a name to a sibling first, then outwards, then anywhere if it is the only one")
-    func resolution() throws {
+    @Test
+    func `resolves a name to a sibling first, then outwards, then anywhere if it is the only one`() throws {
         let chat = ServiceID.make()
         let other = ServiceID.make()
         func node(_ name: ServiceName, _ group: ServiceID?, _ needs: [Placement.Need] = [], isGroup: Bool = false)

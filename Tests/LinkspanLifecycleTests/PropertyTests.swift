@@ -85,8 +85,8 @@ private struct RandomTree {
 
 @Suite(.timeLimit(.minutes(1)))
 struct PropertyTests {
-    @Test("a nested tree starts and stops like the flat list of its services", arguments: 0..<60)
-    func treeIsFlat(index: Int) async throws {
+    @Test(arguments: 0..<60)
+    func `a nested tree starts and stops like the flat list of its services`(index: Int) async throws {
         let seed = UInt64(index) &* 7919 &+ 1
         var tree = RandomTree(seed: seed, failures: index.isMultiple(of: 2))
         let flat = Journal()
@@ -108,8 +108,8 @@ struct PropertyTests {
             "seed \(seed)")
     }
 
-    @Test("in a sequential registry, stop is the exact reverse of start", arguments: 0..<30)
-    func exactReverse(index: Int) async throws {
+    @Test(arguments: 0..<30)
+    func `in a sequential registry, stop is the exact reverse of start`(index: Int) async throws {
         let seed = UInt64(index) &* 104_729 &+ 3
         let tree = RandomTree(seed: seed)
         let journal = Journal()
@@ -122,8 +122,9 @@ struct PropertyTests {
         #expect(journal.all(with: "quiesce ") == started.reversed(), "seed \(seed)")
     }
 
-    @Test("in a concurrent registry, needs are ready before and stopped after their dependants", arguments: 0..<40)
-    func needsHold(index: Int) async throws {
+    @Test(arguments: 0..<40)
+    func `in a concurrent registry, needs are ready before and stopped after their dependants`(index: Int) async throws
+    {
         let seed = UInt64(index) &* 15_485_863 &+ 5
         var tree = RandomTree(seed: seed, failures: index.isMultiple(of: 3))
         let journal = Journal()
@@ -151,8 +152,8 @@ struct PropertyTests {
         }
     }
 
-    @Test("every service is stopped once, whenever the stop is called", arguments: 0..<40)
-    func stopAnytime(index: Int) async throws {
+    @Test(arguments: 0..<40)
+    func `every service is stopped once, whenever the stop is called`(index: Int) async throws {
         let seed = UInt64(index) &* 6_700_417 &+ 7
         var tree = RandomTree(seed: seed, failures: true)
         let journal = Journal()
@@ -180,8 +181,8 @@ struct PropertyTests {
         #expect(Set(stopped) == Set(journal.all(with: "start ")), "seed \(seed)")
     }
 
-    @Test("answers merge the same in every nesting", arguments: 0..<200)
-    func mergingIsAssociative(index: Int) {
+    @Test(arguments: 0..<200)
+    func `answers merge the same in every nesting`(index: Int) {
         var generator = SeededGenerator(seed: UInt64(index))
         func check<Answer: Equatable & Sendable>(_ rule: MergeRule<Answer>, _ some: () -> Answer) {
             let (a, b, c) = (some(), some(), some())

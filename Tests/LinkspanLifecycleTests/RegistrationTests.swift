@@ -43,8 +43,8 @@ extension ServiceRegistry {
 
 @Suite(.timeLimit(.minutes(1)))
 struct RegistrationTests {
-    @Test("a name is taken once among siblings, and the error names both origins")
-    func duplicate() throws {
+    @Test
+    func `a name is taken once among siblings, and the error names both origins`() throws {
         let registry = ServiceRegistry(name: "app")
         try registry.register(Probe("a"), settings: ServiceSettings(origin: "msg.json")).keep()
         let error = #expect(throws: RegistryError.self) { try registry.register(Probe("a")).keep() }
@@ -56,8 +56,8 @@ struct RegistrationTests {
         #expect(registry.state(of: "app.nested.a") == .registered)
     }
 
-    @Test("settings of the registration override the service's own")
-    func settings() async throws {
+    @Test
+    func `settings of the registration override the service's own`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry(options: .init { $0.isSequential = true })
         try registry.register(
@@ -68,8 +68,8 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("releasing the registration removes the service and stops it")
-    func removalAtDeinit() async throws {
+    @Test
+    func `releasing the registration removes the service and stops it`() async throws {
         let stopped = Door()
         let registry = ServiceRegistry()
         var registration: Registration? = try registry.register(Probe("a") { $0.onStop = { _ in stopped.open() } })
@@ -81,8 +81,8 @@ struct RegistrationTests {
         #expect(await registry.stop().rows.isEmpty)
     }
 
-    @Test("a removed service gets no more events, waiting ones included, and its handler may finish")
-    func removeDuringDelivery() async throws {
+    @Test
+    func `a removed service gets no more events, waiting ones included, and its handler may finish`() async throws {
         let registry = ServiceRegistry()
         let (entered, door) = (Door(), Door())
         let journal = Journal()
@@ -110,8 +110,8 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("a service may remove itself from inside its handler")
-    func removeItself() async throws {
+    @Test
+    func `a service may remove itself from inside its handler`() async throws {
         let registry = ServiceRegistry()
         let own = Lock<Registration?>(nil)
         let listener = Listener("listener") { _, _ in own.withLock { $0 }?.cancel() }
@@ -125,8 +125,8 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("a service registered from inside a handler is started and gets later events")
-    func registerDuringDelivery() async throws {
+    @Test
+    func `a service registered from inside a handler is started and gets later events`() async throws {
         let registry = ServiceRegistry()
         let late = Listener("late")
         let first = Listener("first") { event, _ in
@@ -143,8 +143,8 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("late services wait for late needs, and are skipped with them")
-    func lateNeeds() async throws {
+    @Test
+    func `late services wait for late needs, and are skipped with them`() async throws {
         let registry = ServiceRegistry()
         let (door, journal) = (Door(), Journal())
         try await registry.start()
@@ -173,8 +173,8 @@ struct RegistrationTests {
         #expect(journal.all(with: "stop ") == ["user", "base"])
     }
 
-    @Test("dependants of a removed service go on, and others can still be registered")
-    func removedNeed() async throws {
+    @Test
+    func `dependants of a removed service go on, and others can still be registered`() async throws {
         let registry = ServiceRegistry()
         let base = try registry.register(Probe("base"))
         try registry.register(Probe("user") { $0.placement.needs = [.hard("base")] }).keep()
@@ -186,8 +186,8 @@ struct RegistrationTests {
         #expect(await registry.stop().isClean)
     }
 
-    @Test("a removal while the service starts cancels the start and stops it")
-    func removeWhileStarting() async throws {
+    @Test
+    func `a removal while the service starts cancels the start and stops it`() async throws {
         let registry = ServiceRegistry()
         let (entered, stopped) = (Door(), Door())
         try await registry.start()
@@ -206,8 +206,8 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("a nested registry emits into, registers in and stops the whole tree")
-    func nesting() async throws {
+    @Test
+    func `a nested registry emits into, registers in and stops the whole tree`() async throws {
         let root = ServiceRegistry(name: "app")
         let chat = ServiceRegistry(name: "chat")
         let deep = ServiceRegistry(name: "deep")
@@ -238,8 +238,8 @@ struct RegistrationTests {
         withExtendedLifetime((observation, observer)) {}
     }
 
-    @Test("a nested registry that is registered again stays when its former registration goes")
-    func registeredAgain() throws {
+    @Test
+    func `a nested registry that is registered again stays when its former registration goes`() throws {
         let root = ServiceRegistry()
         let chat = ServiceRegistry(name: "chat")
         try chat.register(Probe("a")).keep()
@@ -255,8 +255,8 @@ struct RegistrationTests {
         #expect(root.services(of: Probe.self).isEmpty)
     }
 
-    @Test("lookup searches the tree by type and by protocol, and throws if the result is ambiguous")
-    func lookup() throws {
+    @Test
+    func `lookup searches the tree by type and by protocol, and throws if the result is ambiguous`() throws {
         let root = ServiceRegistry()
         let chat = ServiceRegistry(name: "chat")
         try chat.register(DiskOutbox()).keep()
@@ -273,8 +273,8 @@ struct RegistrationTests {
         #expect(root.services(of: (any Outbox).self).count == 2)
     }
 
-    @Test("a service finds the services that it declared to need, and no others")
-    func require() async throws {
+    @Test
+    func `a service finds the services that it declared to need, and no others`() async throws {
         let registry = ServiceRegistry()
         let journal = Journal()
         try registry.register(DiskOutbox()).keep()
@@ -293,8 +293,8 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("a weak observer ends with its object, also in the middle of delivery")
-    func weakObserver() async throws {
+    @Test
+    func `a weak observer ends with its object, also in the middle of delivery`() async throws {
         let registry = ServiceRegistry()
         let journal = Journal()
         let (entered, door) = (Door(), Door())
@@ -317,8 +317,8 @@ struct RegistrationTests {
         withExtendedLifetime(registration) {}
     }
 
-    @Test("an observer gets the current state first, and nothing after its registration is cancelled")
-    func observerToken() async throws {
+    @Test
+    func `an observer gets the current state first, and nothing after its registration is cancelled`() async throws {
         let registry = ServiceRegistry()
         registry.emit(connection(4, .created))
         let view = View(Journal())
@@ -339,8 +339,8 @@ struct RegistrationTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test("one veto decides, all reasons are kept, and a missing answer counts as `onFault` says")
-    func questions() async throws {
+    @Test
+    func `one veto decides, all reasons are kept, and a missing answer counts as onFault says`() async throws {
         let clock = ManualScheduler()
         let registry = ServiceRegistry(options: .init { ($0.scheduler, $0.batchDelay) = (clock, .zero) })
         try registry.register(Decider(name: "yes") { .allow }).keep()
@@ -373,8 +373,8 @@ struct RegistrationTests {
         await registry.stop()
     }
 
-    @Test("every ready service reports its health, and one without an answer is unhealthy")
-    func health() async throws {
+    @Test
+    func `every ready service reports its health, and one without an answer is unhealthy`() async throws {
         struct Sick: LifecycleService {
             let name: ServiceName = "sick"
             func health() async -> Health { .degraded("slow disk") }

@@ -12,8 +12,8 @@ struct StartOrderTests {
         try StartOrder(parts.map { ($0, ServiceSettings()) })
     }
 
-    @Test("a registry of the same services starts them in this order", .timeLimit(.minutes(1)))
-    func same() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a registry of the same services starts them in this order`() async throws {
         func parts() throws -> [any LifecycleService] {
             let chat = ServiceRegistry(name: "chat", placement: Placement(phase: .feature))
             try chat.register(Part(name: "rooms", placement: Placement(needs: [.hard("store")]))).keep()
@@ -37,8 +37,8 @@ struct StartOrderTests {
         await registry.stop()
     }
 
-    @Test("a prediction leaves a nested registry as it is", .timeLimit(.minutes(1)))
-    func leavesAlone() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a prediction leaves a nested registry as it is`() async throws {
         let chat = ServiceRegistry(name: "chat")
         try chat.register(Part(name: "rooms")).keep()
         #expect(try Self.order(chat).steps.map { $0.name } == ["chat.rooms"])
@@ -47,8 +47,8 @@ struct StartOrderTests {
         await chat.stop()
     }
 
-    @Test("a step lists its needs, and dependants are found through others")
-    func reasons() throws {
+    @Test
+    func `a step lists its needs, and dependants are found through others`() throws {
         let order = try Self.order(
             Part(name: "a"), Part(name: "b", placement: Placement(needs: [.hard("a")], priority: 4)),
             Part(name: "c", placement: Placement(needs: [.soft("a"), .hard("b")])),
@@ -60,8 +60,8 @@ struct StartOrderTests {
         #expect(order.dependants(of: ["d"]).isEmpty)
     }
 
-    @Test("services that cannot be ordered are reported")
-    func mistakes() throws {
+    @Test
+    func `services that cannot be ordered are reported`() throws {
         let cycle = #expect(throws: RegistryError.self) {
             try Self.order(
                 Part(name: "a", placement: Placement(needs: [.hard("b")])),

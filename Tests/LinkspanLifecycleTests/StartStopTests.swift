@@ -3,8 +3,8 @@ internal import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct StartStopTests {
-    @Test("starts in the order of needs and stops in the exact reverse")
-    func order() async throws {
+    @Test
+    func `starts in the order of needs and stops in the exact reverse`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         try registry.register(Probe("c", in: journal) { $0.placement.needs = [.hard("b")] }).keep()
@@ -22,8 +22,8 @@ struct StartStopTests {
         #expect(shutdown.isClean)
     }
 
-    @Test("independent services start concurrently")
-    func parallel() async throws {
+    @Test
+    func `independent services start concurrently`() async throws {
         // Each waits for the other, so one after the other would never end.
         let (first, second) = (Door(), Door())
         let registry = ServiceRegistry()
@@ -47,8 +47,8 @@ struct StartStopTests {
         await registry.stop()
     }
 
-    @Test("an invalid plan is rejected before any service starts")
-    func invalidPlan() async throws {
+    @Test
+    func `an invalid plan is rejected before any service starts`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         try registry.register(Probe("logging", in: journal)).keep()
@@ -60,8 +60,8 @@ struct StartStopTests {
         #expect(journal.all.isEmpty)
     }
 
-    @Test("a required service that fails rolls the start back in reverse order")
-    func rollBack() async throws {
+    @Test
+    func `a required service that fails rolls the start back in reverse order`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         try registry.register(Probe("a", in: journal)).keep()
@@ -87,8 +87,8 @@ struct StartStopTests {
         #expect(again?.code == .alreadyStopped)
     }
 
-    @Test("an optional service that fails leaves the registry degraded and its hard dependants skipped")
-    func degraded() async throws {
+    @Test
+    func `an optional service that fails leaves the registry degraded and its hard dependants skipped`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         try registry.register(Probe("a", in: journal) { $0.onStart = { _ in throw Trouble() } }).keep()
@@ -110,8 +110,8 @@ struct StartStopTests {
         #expect(journal.all(with: "stop ") == ["soft", "a"])
     }
 
-    @Test("a required service that needs a failed one fails the start")
-    func requiredIsSkipped() async throws {
+    @Test
+    func `a required service that needs a failed one fails the start`() async throws {
         let registry = ServiceRegistry()
         try registry.register(Probe("a") { $0.onStart = { _ in throw Trouble() } }).keep()
         try registry.register(
@@ -124,8 +124,8 @@ struct StartStopTests {
         #expect(error?.message == "required service failed: services.b: needs services.a")
     }
 
-    @Test("settings make a service required or optional, whatever it says itself")
-    func importanceBySettings() async throws {
+    @Test
+    func `settings make a service required or optional, whatever it says itself`() async throws {
         for (own, given) in [(Importance.optional, Importance.required), (.required, .optional)] {
             let registry = ServiceRegistry()
             try registry.register(
@@ -144,8 +144,8 @@ struct StartStopTests {
         }
     }
 
-    @Test("a required service of an optional registry does not fail the start of the one around it")
-    func requiredInsideOptional() async throws {
+    @Test
+    func `a required service of an optional registry does not fail the start of the one around it`() async throws {
         let nested = ServiceRegistry(name: "nested")
         try nested.register(
             Probe("a") {
@@ -159,8 +159,8 @@ struct StartStopTests {
         await registry.stop()
     }
 
-    @Test("a second start joins the first")
-    func startTwice() async throws {
+    @Test
+    func `a second start joins the first`() async throws {
         let journal = Journal()
         let door = Door()
         let entered = Door()
@@ -185,8 +185,8 @@ struct StartStopTests {
         await registry.stop()
     }
 
-    @Test("stop before start does nothing, and a later start throws")
-    func stopFirst() async throws {
+    @Test
+    func `stop before start does nothing, and a later start throws`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         try registry.register(Probe("a", in: journal)).keep()
@@ -197,8 +197,8 @@ struct StartStopTests {
         #expect(journal.all.isEmpty)
     }
 
-    @Test("stop during start cancels pending starts and stops ready services")
-    func stopDuringStart() async throws {
+    @Test
+    func `stop during start cancels pending starts and stops ready services`() async throws {
         let journal = Journal()
         let entered = Door()
         let registry = ServiceRegistry()
@@ -223,8 +223,8 @@ struct StartStopTests {
         #expect(report.fate(of: "services.c") == .notStarted)
     }
 
-    @Test("two stops give one report, and services stop once")
-    func doubleStop() async throws {
+    @Test
+    func `two stops give one report, and services stop once`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         for name in ["a", "b", "c"] {
@@ -238,8 +238,8 @@ struct StartStopTests {
         #expect(journal.all(with: "stop ").sorted() == ["a", "b", "c"])
     }
 
-    @Test("cancelling the task that runs the registry stops in the same order as a stop")
-    func cancelRun() async throws {
+    @Test
+    func `cancelling the task that runs the registry stops in the same order as a stop`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         let isReady = Door()
@@ -268,8 +268,8 @@ struct StartStopTests {
             ])
     }
 
-    @Test("cancelling the task that starts rolls back, and reports services that never started")
-    func cancelStart() async throws {
+    @Test
+    func `cancelling the task that starts rolls back, and reports services that never started`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         let entered = Door()
@@ -291,8 +291,8 @@ struct StartStopTests {
         #expect(journal.all == ["start a", "quiesce a", "stop b", "stop a"])
     }
 
-    @Test("background work that throws leaves the service failed and the registry degraded")
-    func runFails() async throws {
+    @Test
+    func `background work that throws leaves the service failed and the registry degraded`() async throws {
         let registry = ServiceRegistry()
         let failed = Door()
         let listener = Listener("listener", journal: Journal())

@@ -24,8 +24,8 @@ struct UrgencyTests {
         }
     }
 
-    @Test("services of urgency `utility` are called at nice 19, others at the caller's priority")
-    func threads() async throws {
+    @Test
+    func `services of urgency utility are called at nice 19, others at the caller's priority`() async throws {
         let journal = Journal()
         let registry = ServiceRegistry()
         let base = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)

@@ -25,8 +25,8 @@ struct LoggingServiceTests {
         ConnectionEvent(connection: 7, endpoint: "ws://chat.example/lobby", kind: kind)
     }
 
-    @Test("a connection's life is logged in fixed sentences with metadata", .timeLimit(.minutes(1)))
-    func connectionLife() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a connection's life is logged in fixed sentences with metadata`() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.connection])
         let lines = try await self.lines(service, recorder) { registry in
@@ -56,8 +56,8 @@ struct LoggingServiceTests {
         #expect(lost.metadata["seq"].flatMap { Int($0) } != nil)
     }
 
-    @Test("text of a server is logged in one line, control characters escaped", .timeLimit(.minutes(1)))
-    func hostileReason() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `text of a server is logged in one line, control characters escaped`() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.connection, .fault])
         let reason = "closed: \u{1B}[2J\n2026-01-01 info connected\u{202E}" + String(repeating: "x", count: 5_000)
@@ -72,8 +72,8 @@ struct LoggingServiceTests {
         #expect(lines.allSatisfy { $0.metadata.values.allSatisfy { $0.count < 1_100 && !$0.contains("\n") } })
     }
 
-    @Test("lines below the level are not written", .timeLimit(.minutes(1)))
-    func level() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `lines below the level are not written`() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), level: .info, families: [.connection])
         let lines = try await self.lines(service, recorder) { registry in
@@ -83,8 +83,8 @@ struct LoggingServiceTests {
         #expect(lines.map { $0.sentence } == ["connection released"])
     }
 
-    @Test("only the wanted families are written", .timeLimit(.minutes(1)))
-    func families() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `only the wanted families are written`() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.fault, .buffer])
         let lines = try await self.lines(service, recorder) { registry in
@@ -100,8 +100,8 @@ struct LoggingServiceTests {
         #expect(lines.last?.metadata["depth"] == "9")
     }
 
-    @Test("level and families can be changed while it runs, all or nothing", .timeLimit(.minutes(1)))
-    func reconfiguration() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `level and families can be changed while it runs, all or nothing`() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), level: .info, families: [.connection])
         let registry = ServiceRegistry()
@@ -120,8 +120,8 @@ struct LoggingServiceTests {
         #expect(recorder.lines.map { $0.sentence }.prefix(2) == ["connection created", "connection released"])
     }
 
-    @Test("the registry's start and stop are written", .timeLimit(.minutes(1)))
-    func registry() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `the registry's start and stop are written`() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(level: .info))
         let lines = try await self.lines(service, recorder) { _ in }
@@ -129,8 +129,8 @@ struct LoggingServiceTests {
         #expect(lines.contains { $0.sentence == "services stopping" })
     }
 
-    @Test("events of credentials are logged with their connection", .timeLimit(.minutes(1)))
-    func credentials() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `events of credentials are logged with their connection`() async throws {
         let recorder = Recorder()
         let service = LoggingService(logger: recorder.logger(), families: [.authentication])
         let lines = try await self.lines(service, recorder) { registry in
@@ -143,8 +143,8 @@ struct LoggingServiceTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("configuration alone switches it on, sets its level and chooses its families", .timeLimit(.minutes(1)))
-    func fromConfiguration() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `configuration alone switches it on, sets its level and chooses its families`() async throws {
         let recorder = Recorder()
         var catalog = Catalog()
         catalog.add(TransportFactory("none", schemes: ["none"]) { _ in NoTransport() })
@@ -167,8 +167,8 @@ struct LoggingServiceTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("an unknown family is a problem of the configuration")
-    func unknownFamily() throws {
+    @Test
+    func `an unknown family is a problem of the configuration`() throws {
         var catalog = Catalog()
         catalog.add(TransportFactory("none", schemes: ["none"]) { _ in NoTransport() })
         catalog.add(.logging())

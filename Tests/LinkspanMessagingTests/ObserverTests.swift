@@ -38,8 +38,8 @@ struct ObserverTests {
         func observe(_ connection: ObservedConnection) -> any ConnectionProbe { Probe(connection, self) }
     }
 
-    @Test("an observer hears attempts, states, commands and messages in order")
-    func probe() throws {
+    @Test
+    func `an observer hears attempts, states, commands and messages in order`() throws {
         let (scheduler, notes) = (VirtualScheduler(), Notes())
         let transport = ScriptedTransport(scheduler: scheduler)
         transport.onMessage { $0.reply($0.payload) }
@@ -63,8 +63,8 @@ struct ObserverTests {
             ])
     }
 
-    @Test("after a move the observer gets the new endpoint before the next attempt")
-    func moved() throws {
+    @Test
+    func `after a move the observer gets the new endpoint before the next attempt`() throws {
         let (scheduler, notes) = (VirtualScheduler(), Notes())
         let transport = ScriptedTransport(scheduler: scheduler)
         let manager = ConnectionManager(
@@ -82,8 +82,8 @@ struct ObserverTests {
 
     private enum Trouble: Error { case trouble }
 
-    @Test("the core's own renewals are authentication events of the connection")
-    func renewals() async throws {
+    @Test
+    func `the core's own renewals are authentication events of the connection`() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler)
         let services = ServiceRegistry()
@@ -135,8 +135,8 @@ struct ObserverTests {
         withExtendedLifetime((handler, holder)) {}
     }
 
-    @Test("the facade takes clock and limits for its manager")
-    func facade() async throws {
+    @Test
+    func `the facade takes clock and limits for its manager`() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler) { _ in .refusing(LinkspanError(.connectionLost, "no")) }
         let plan = MessagingPlan(url: "scripted://server", transport: transport)

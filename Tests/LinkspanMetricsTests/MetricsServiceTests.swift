@@ -29,8 +29,8 @@ struct MetricsServiceTests {
         self.metrics.counterTotal(label: name, dimensions: [("endpoint", self.endpoint)] + labels)
     }
 
-    @Test("connects, reconnects, disconnects by code and handshakes are measured", .timeLimit(.minutes(1)))
-    func connections() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `connects, reconnects, disconnects by code and handshakes are measured`() async throws {
         try await run([MetricsService(factory: self.metrics)]) { registry in
             registry.emit(self.connection(.created))
             registry.emit(self.connection(.disconnected(reason: "no", code: "nameNotResolved", willRetry: true)))
@@ -52,8 +52,8 @@ struct MetricsServiceTests {
         #expect(pings.values == [3_000_000])
     }
 
-    @Test("messages are counted by what became of them, and round trips are timed", .timeLimit(.minutes(1)))
-    func messages() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `messages are counted by what became of them, and round trips are timed`() async throws {
         try await run([MetricsService(factory: self.metrics)]) { registry in
             registry.emit(self.connected(.zero))
             for _ in 0..<3 { registry.emit(self.message(.sent)) }
@@ -75,8 +75,8 @@ struct MetricsServiceTests {
         #expect(timer.values == [20_000])
     }
 
-    @Test("the depth of a queue is that of all connections of its endpoint", .timeLimit(.minutes(1)))
-    func queues() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `the depth of a queue is that of all connections of its endpoint`() async throws {
         try await run([MetricsService(factory: self.metrics)]) { registry in
             for (number, depth) in [(7 as UInt64, 5), (8, 3)] {
                 registry.emit(self.connection(.created, number))
@@ -92,8 +92,8 @@ struct MetricsServiceTests {
         #expect(gauge.values == [5, 8, 9, 3])
     }
 
-    @Test("faults and missed events are counted", .timeLimit(.minutes(1)))
-    func faults() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `faults and missed events are counted`() async throws {
         var settings = ServiceSettings()
         settings.budgets = Budgets(mailbox: 4)
         let registry = ServiceRegistry()
@@ -113,8 +113,8 @@ struct MetricsServiceTests {
         #expect(heard + missed >= 10)
     }
 
-    @Test("labels stay within bounds, whatever the endpoints and codes are", .timeLimit(.minutes(1)))
-    func bounds() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `labels stay within bounds, whatever the endpoints and codes are`() async throws {
         try await run([MetricsService(factory: self.metrics)]) { registry in
             for number in 0..<500 as Range<UInt64> {
                 registry.emit(
@@ -131,8 +131,8 @@ struct MetricsServiceTests {
                 label: "linkspan_failed_attempts_total", dimensions: [("endpoint", "other"), ("code", "other")]) == 436)
     }
 
-    @Test("replayed state is not counted again", .timeLimit(.minutes(1)))
-    func replay() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `replayed state is not counted again`() async throws {
         let registry = ServiceRegistry()
         try await registry.start()
         registry.emit(self.connected(.zero))
@@ -146,8 +146,8 @@ struct MetricsServiceTests {
         #expect(self.total("linkspan_reconnects_total") == 1)
     }
 
-    @Test("changed options hold from the next event on", .timeLimit(.minutes(1)))
-    func options() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `changed options hold from the next event on`() async throws {
         let service = MetricsService(factory: self.metrics)
         try await run([service]) { registry in
             await registry.barrier(self.message(.sent))
@@ -159,8 +159,8 @@ struct MetricsServiceTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("configuration alone switches it on and names its metrics", .timeLimit(.minutes(1)))
-    func fromConfiguration() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `configuration alone switches it on and names its metrics`() async throws {
         let off = try services(.metrics(factory: self.metrics), nil)
         #expect(off.isEmpty)
         let on = try services(.metrics(factory: self.metrics), "enabled: [metrics]\nmetrics: {prefix: chat}")

@@ -5,8 +5,8 @@ internal import Testing
 @Suite struct TLSPolicyTests {
     private static let pin = "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA="
 
-    @Test("a pin is read, and written as it was read")
-    func pin() throws {
+    @Test
+    func `a pin is read, and written as it was read`() throws {
         let pin = try PublicKeyPin(Self.pin)
         #expect(pin.digest == Array(1...32))
         #expect(pin.text == Self.pin)
@@ -14,25 +14,23 @@ internal import Testing
         #expect(other.text == "sha256/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/8=")
     }
 
-    @Test(
-        "an invalid pin is refused",
-        arguments: [
-            "", "sha256/", "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
-            "sha1/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
-            // One character too few or too many, none of base64, padding in the wrong place, bits beyond the last byte.
-            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy=",
-            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAA=",
-            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy-=",
-            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eH==A",
-            "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyB=", "sha256/é",
-        ])
-    func noPin(_ text: String) {
+    @Test(arguments: [
+        "", "sha256/", "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
+        "sha1/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
+        // One character too few or too many, none of base64, padding in the wrong place, bits beyond the last byte.
+        "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy=",
+        "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyAA=",
+        "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy-=",
+        "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eH==A",
+        "sha256/AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyB=", "sha256/é",
+    ])
+    func `an invalid pin is refused`(_ text: String) {
         let error = #expect(throws: LinkspanError.self) { try PublicKeyPin(text) }
         #expect(error?.code == .invalidConfiguration)
     }
 
-    @Test("a policy says everything about itself but pins and keys")
-    func description() throws {
+    @Test
+    func `a policy says everything about itself but pins and keys`() throws {
         let pin = try PublicKeyPin(Self.pin)
         let policy = TLSPolicy(
             roots: .file("ca.pem"), addsSystemRoots: true, pins: [pin],
@@ -50,8 +48,8 @@ internal import Testing
         #expect(TLSPolicy.system.description == "system roots")
     }
 
-    @Test("a proxy is a host and a port, and shows no password")
-    func proxy() throws {
+    @Test
+    func `a proxy is a host and a port, and shows no password`() throws {
         for text in ["Proxy.example:3128", "http://proxy.example:3128", "http://proxy.example:3128/"] {
             let proxy = try HTTPProxy(text, user: "ann", password: "secret")
             #expect(proxy.host == "proxy.example")

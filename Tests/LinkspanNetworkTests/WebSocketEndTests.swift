@@ -5,8 +5,8 @@ internal import Testing
 
 /// What the end of a channel says in an error.
 @Suite struct WebSocketEndTests {
-    @Test("the reason of a Close frame is quoted in one line, in which nothing is hidden")
-    func hostileReason() {
+    @Test
+    func `the reason of a Close frame is quoted in one line, in which nothing is hidden`() {
         let reason = "\u{1B}[2J\u{1B}[H\nconnected\u{202E}\u{2028}"
         let event = CloseEvent(code: .normal, reason: reason, wasClean: true)
         let error = LinkspanError(WebSocketEnd.closed(event))
@@ -16,8 +16,8 @@ internal import Testing
                 + "\\u{1b}[2J\\u{1b}[H\\u{a}connected\\u{202e}\\u{2028}")
     }
 
-    @Test("exceeding a limit is reported as the limit, a violation as the server's fault")
-    func limits() throws {
+    @Test
+    func `exceeding a limit is reported as the limit, a violation as the server's fault`() throws {
         var decoder = FrameDecoder(role: .client, limits: .init { $0.maxMessageBytes = 4 })
         decoder.append([0x81, 5, 1, 2, 3, 4, 5])
         let tooBig = try #require(throws: WebSocketProtocolError.self) { try decoder.next() }

@@ -11,8 +11,8 @@ struct MemoryPressureTests {
         "some avg10=\(some) avg60=0.00 avg300=0.00 total=12\nfull avg10=\(full) avg60=0.00 avg300=0.00 total=7\n"
     }
 
-    @Test("a level begins at its mark, ends well below it, and is reported once")
-    func levels() {
+    @Test
+    func `a level begins at its mark, ends well below it, and is reported once`() {
         var gauge = MemoryPressureGauge()
         let steps: [(some: Double, full: Double, level: PressureEvent.Level?)] = [
             (0, 0, nil), (9.9, 0, nil), (10, 0, .warning), (40, 9, nil), (40, 10, .critical), (40, 6, nil),
@@ -24,10 +24,8 @@ struct MemoryPressureTests {
         }
     }
 
-    @Test(
-        "an unreadable figure is no pressure",
-        arguments: ["", "some", "some avg10=", "some avg10=nan", "full avg10=1e999", "\0"])
-    func garbage(text: String) {
+    @Test(arguments: ["", "some", "some avg10=", "some avg10=nan", "full avg10=1e999", "\0"])
+    func `an unreadable figure is no pressure`(text: String) {
         var gauge = MemoryPressureGauge()
         let level = gauge.read(text)
         #expect(level == nil)
@@ -36,8 +34,8 @@ struct MemoryPressureTests {
         #expect(MemoryPressureGauge.available("MemAvailable: many kB\n") == nil)
     }
 
-    @Test("a service gets it through the registry when the file changes")
-    func source() async throws {
+    @Test
+    func `a service gets it through the registry when the file changes`() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -59,10 +57,9 @@ struct MemoryPressureTests {
     }
 
     @Test(
-        "the kernel's own figures can be read",
         .enabled(if: FileManager.default.isReadableFile(atPath: "/proc/pressure/memory"), "a kernel that counts stalls")
     )
-    func kernel() async throws {
+    func `the kernel's own figures can be read`() async throws {
         let running = Task { try await MemoryPressureSource(period: .milliseconds(1)).run { _ in } }
         running.cancel()
         // Anything else means that there are no figures.

@@ -42,8 +42,8 @@ struct PresenceServiceTests {
         }
     }
 
-    @Test("the status is sent after the connect, on change, and after the reconnect")
-    func announcements() throws {
+    @Test
+    func `the status is sent after the connect, on change, and after the reconnect`() throws {
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let (manager, _) = try self.connected(transport)
         #expect(self.service.status == .offline)
@@ -64,8 +64,8 @@ struct PresenceServiceTests {
         withExtendedLifetime(manager) {}
     }
 
-    @Test("activity puts being away off, and is not announced each time")
-    func activity() throws {
+    @Test
+    func `activity puts being away off, and is not announced each time`() throws {
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let (manager, _) = try self.connected(transport)
         for _ in 0..<10 {
@@ -80,8 +80,8 @@ struct PresenceServiceTests {
         withExtendedLifetime(manager) {}
     }
 
-    @Test("shorter patience takes hold at once")
-    func options() throws {
+    @Test
+    func `shorter patience takes hold at once`() throws {
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let (manager, _) = try self.connected(transport)
         self.scheduler.advance(by: .seconds(30))
@@ -95,8 +95,8 @@ struct PresenceServiceTests {
         withExtendedLifetime(manager) {}
     }
 
-    @Test("app phases and sent messages count; offline is sent on stop", .timeLimit(.minutes(1)))
-    func phases() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `app phases and sent messages count; offline is sent on stop`() async throws {
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let (manager, _) = try self.connected(transport)
         self.scheduler.advance(by: .seconds(1))
@@ -124,16 +124,16 @@ struct PresenceServiceTests {
         withExtendedLifetime(manager) {}
     }
 
-    @Test("without a connection the way out is short", .timeLimit(.minutes(1)))
-    func quiesceWithoutConnection() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `without a connection the way out is short`() async throws {
         let report = try await run([self.service]) { _ in }
         #expect(report.isClean)
         #expect(report.rows.count == 1)
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("configuration alone switches it on, from the first word to the last", .timeLimit(.minutes(1)))
-    func fromConfiguration() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `configuration alone switches it on, from the first word to the last`() async throws {
         for isOn in [true, false] {
             let hub = InMemoryHub(executor: InlineExecutor())
             let recorder = EventRecorder()

@@ -6,8 +6,8 @@ internal import Testing
 struct DeadlineHeapTests {
     private let start = ContinuousClock.now
 
-    @Test("elements come out by deadline, equal deadlines in the order of insertion")
-    func order() {
+    @Test
+    func `elements come out by deadline, equal deadlines in the order of insertion`() {
         var heap = DeadlineHeap<String>()
         heap.insert("c", at: self.start + .seconds(2))
         heap.insert("a", at: self.start + .seconds(1))
@@ -19,8 +19,8 @@ struct DeadlineHeapTests {
         #expect(heap.count == 0)
     }
 
-    @Test("an element is not taken before its deadline")
-    func early() {
+    @Test
+    func `an element is not taken before its deadline`() {
         var heap = DeadlineHeap<Int>()
         heap.insert(1, at: self.start + .seconds(1))
         #expect(heap.popDue(self.start) == nil)
@@ -29,8 +29,8 @@ struct DeadlineHeapTests {
         #expect(heap.earliest == nil)
     }
 
-    @Test("a removed element is returned once, and the next one becomes the earliest")
-    func remove() {
+    @Test
+    func `a removed element is returned once, and the next one becomes the earliest`() {
         var heap = DeadlineHeap<Int>()
         let first = heap.insert(1, at: self.start + .seconds(1))
         heap.insert(2, at: self.start + .seconds(2))
@@ -40,8 +40,8 @@ struct DeadlineHeapTests {
         #expect(heap.popDue(self.start + .seconds(3)) == 2)
     }
 
-    @Test("places of removed elements are given back while an earlier element stays")
-    func compaction() {
+    @Test
+    func `places of removed elements are given back while an earlier element stays`() {
         var heap = DeadlineHeap<Int>()
         heap.insert(0, at: self.start)
         var most = 0
@@ -53,8 +53,8 @@ struct DeadlineHeapTests {
         #expect(most <= 66)
     }
 
-    @Test("elements that stay keep their order when places are given back")
-    func orderAfterCompaction() {
+    @Test
+    func `elements that stay keep their order when places are given back`() {
         var heap = DeadlineHeap<Int>()
         let keys = (0..<1_000).map { heap.insert($0, at: self.start + .seconds(($0 * 7919) % 1_000)) }
         for (number, key) in keys.enumerated() where number % 5 != 0 { heap.remove(key) }

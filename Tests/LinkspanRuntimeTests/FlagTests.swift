@@ -11,8 +11,8 @@ internal import Testing
         func raise() { self.flag.raise() }
     }
 
-    @Test("is not raised at first, and stays raised for every thread once it was")
-    func isSeenByOtherThreads() async {
+    @Test
+    func `is not raised at first, and stays raised for every thread once it was`() async {
         let owner = Owner()
         #expect(!owner.isRaised)
         await withCheckedContinuation { continuation in

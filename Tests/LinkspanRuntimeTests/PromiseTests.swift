@@ -3,16 +3,16 @@ internal import Testing
 
 @Suite("Promise", .timeLimit(.minutes(1)))
 struct PromiseTests {
-    @Test("a value that is there is returned, the first of several")
-    func first() async {
+    @Test
+    func `a value that is there is returned, the first of several`() async {
         let promise = Promise<Int>()
         promise.fulfill(1)
         promise.fulfill(2)
         #expect(await promise.value == 1)
     }
 
-    @Test("observers hear the value once, in their order, and at once when it is there")
-    func observers() async {
+    @Test
+    func `observers hear the value once, in their order, and at once when it is there`() async {
         let promise = Promise<Int>()
         let heard = Lock<[String]>([])
         for name in ["a", "b"] { promise.whenFulfilled { value in heard.withLock { $0.append("\(name)\(value)") } } }
@@ -23,8 +23,8 @@ struct PromiseTests {
         #expect(await promise.value == 1)
     }
 
-    @Test("a value that comes later ends the wait")
-    func later() async {
+    @Test
+    func `a value that comes later ends the wait`() async {
         let promise = Promise<Int>()
         async let value = promise.value
         promise.fulfill(3)

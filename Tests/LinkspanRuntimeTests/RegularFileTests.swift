@@ -10,8 +10,8 @@ internal import Testing
         try body(path)
     }
 
-    @Test("a file is read whole up to its limit, and not beyond it", arguments: [0, 1, 65_536, 200_000])
-    func limit(_ count: Int) throws {
+    @Test(arguments: [0, 1, 65_536, 200_000])
+    func `a file is read whole up to its limit, and not beyond it`(_ count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         try self.withFile(bytes) { path in
             let read = try RegularFile.read(path, limit: count)
@@ -22,19 +22,19 @@ internal import Testing
     }
 
     @Test(
-        "a file that is not regular is refused with its kind", .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(1)),
         arguments: [
             ("/dev/zero", "it is a device, not a regular file"), ("/", "it is a directory, not a regular file"),
             ("/nowhere/at/all", "No such file or directory"),
         ])
-    func others(_ path: String, _ reason: String) {
+    func `a file that is not regular is refused with its kind`(_ path: String, _ reason: String) {
         let failure = #expect(throws: RegularFile.Failure.self) { try RegularFile.read(path, limit: 10) }
         #expect(failure?.reason == reason)
         #expect(throws: RegularFile.Failure.self) { try RegularFile.check(path) }
     }
 
-    @Test("a FIFO is refused without a writer", .timeLimit(.minutes(1)))
-    func fifo() throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a FIFO is refused without a writer`() throws {
         let path = NSTemporaryDirectory() + "linkspan-\(UUID().uuidString)"
         try #require(mkfifo(path, 0o600) == 0)
         defer { unlink(path) }

@@ -22,8 +22,8 @@ struct SystemSchedulerTests {
         return goOn
     }
 
-    @Test("work runs by deadline, equal deadlines in the order of scheduling")
-    func order() async {
+    @Test
+    func `work runs by deadline, equal deadlines in the order of scheduling`() async {
         let goOn = self.holdUp()
         let (start, done) = (self.scheduler.now, Promise<Void>())
         let taken = Lock<[Int]>([])
@@ -37,8 +37,8 @@ struct SystemSchedulerTests {
         #expect(self.scheduler.now >= start + .milliseconds(30))
     }
 
-    @Test("a deadline earlier than the one waited for is met")
-    func earlier() async {
+    @Test
+    func `a deadline earlier than the one waited for is met`() async {
         let done = Promise<Void>()
         let late = self.scheduler.schedule(at: self.scheduler.now + .seconds(3_600)) {}
         _ = self.scheduler.schedule(at: self.scheduler.now + .milliseconds(10)) { done.fulfill() }
@@ -47,8 +47,8 @@ struct SystemSchedulerTests {
         #expect(self.scheduler.pendingCount == 0)
     }
 
-    @Test("a deadline in the past is met at once, and not inside the call")
-    func past() async {
+    @Test
+    func `a deadline in the past is met at once, and not inside the call`() async {
         let inside = Lock(true)
         let done = Promise<Bool>()
         inside.withLock { isInside in
@@ -60,8 +60,8 @@ struct SystemSchedulerTests {
         #expect(await done.value == false)
     }
 
-    @Test("cancelled work does not run and is let go of at once, from any thread")
-    func cancellation() async {
+    @Test
+    func `cancelled work does not run and is let go of at once, from any thread`() async {
         let scheduler = self.scheduler
         let ran = Lock(0)
         await withTaskGroup(of: Void.self) { group in
@@ -82,8 +82,8 @@ struct SystemSchedulerTests {
         #expect(ran.withLock { $0 } == 0)
     }
 
-    @Test("work that is cancelled by earlier work does not run")
-    func cancelledByWork() async {
+    @Test
+    func `work that is cancelled by earlier work does not run`() async {
         let done = Promise<Void>()
         let ran = Lock(false)
         let goOn = self.holdUp()
@@ -97,8 +97,8 @@ struct SystemSchedulerTests {
         #expect(ran.withLock { $0 } == false)
     }
 
-    @Test("work scheduled from inside work runs after it")
-    func nested() async {
+    @Test
+    func `work scheduled from inside work runs after it`() async {
         let scheduler = self.scheduler
         let taken = Lock<[Int]>([])
         let done = Promise<Void>()

@@ -58,8 +58,8 @@ struct RegistryServiceTests {
 
     private let whole = ["a starts", "ready true", "a flushes", "a stops", "stopped true"]
 
-    @Test("a graceful shutdown of the group stops the registry", .timeLimit(.minutes(1)))
-    func group() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a graceful shutdown of the group stops the registry`() async throws {
         let service = try self.service([Witness(name: "a", recorder: self.recorder)])
         let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
         async let run: Void = group.run()
@@ -69,8 +69,8 @@ struct RegistryServiceTests {
         #expect(self.recorder.notes == self.whole)
     }
 
-    @Test("alone, the trigger of the test kit does the same", .timeLimit(.minutes(1)))
-    func testKit() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `alone, the trigger of the test kit does the same`() async throws {
         let service = try self.service([Witness(name: "a", recorder: self.recorder)])
         try await testGracefulShutdown { trigger in
             async let run: Void = service.run()
@@ -81,8 +81,8 @@ struct RegistryServiceTests {
         #expect(self.recorder.notes == self.whole)
     }
 
-    @Test("a cancellation takes the same way", .timeLimit(.minutes(1)))
-    func cancellation() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a cancellation takes the same way`() async throws {
         let service = try self.service([Witness(name: "a", recorder: self.recorder)])
         let task = Task { try await service.run() }
         try await self.wait(for: "ready true")
@@ -91,8 +91,8 @@ struct RegistryServiceTests {
         #expect(self.recorder.notes == self.whole)
     }
 
-    @Test("a shutdown during the start gives it up and stops what had started", .timeLimit(.minutes(1)))
-    func shutdownDuringStart() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a shutdown during the start gives it up and stops what had started`() async throws {
         let service = try self.service([
             Witness(name: "a", recorder: self.recorder) { try await Task.sleep(for: .seconds(600)) }
         ])
@@ -105,8 +105,8 @@ struct RegistryServiceTests {
         #expect(self.recorder.notes == ["a starts", "a stops"])
     }
 
-    @Test("a start that fails is the group's error", .timeLimit(.minutes(1)))
-    func failedStart() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a start that fails is the group's error`() async throws {
         let service = try self.service([Witness(name: "a", recorder: self.recorder) { throw Failure() }])
         let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
         let error = await #expect(throws: RegistryError.self) { try await group.run() }
@@ -114,16 +114,16 @@ struct RegistryServiceTests {
         #expect(self.recorder.notes == ["a starts", "a stops"])
     }
 
-    @Test("a hook that throws stops the registry, and its error is the group's", .timeLimit(.minutes(1)))
-    func failedHook() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a hook that throws stops the registry, and its error is the group's`() async throws {
         let registry = try self.registry([Witness(name: "a", recorder: self.recorder)])
         let service = RegistryService(registry, onReady: { _ in throw Failure() })
         await #expect(throws: Failure.self) { try await service.run() }
         #expect(self.recorder.notes == ["a starts", "a flushes", "a stops"])
     }
 
-    @Test("a service that does not stop delays the stop no longer than the budget", .timeLimit(.minutes(1)))
-    func budget() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a service that does not stop delays the stop no longer than the budget`() async throws {
         // Deaf to its cancellation, until everybody else has gone on.
         let end = Promise<Void>()
         let service = try self.service(
@@ -138,8 +138,8 @@ struct RegistryServiceTests {
         end.fulfill()
     }
 
-    @Test("services of a group stop in the reverse order", .timeLimit(.minutes(1)))
-    func order() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `services of a group stop in the reverse order`() async throws {
         let first = try self.service([Witness(name: "a", recorder: self.recorder)])
         let second = try self.service([Witness(name: "b", recorder: self.recorder)])
         let group = ServiceGroup(services: [first, second], logger: Logger(label: "test"))
@@ -153,8 +153,8 @@ struct RegistryServiceTests {
         #expect(stops == ["b stops", "a stops"])
     }
 
-    @Test("a plan runs in a group, with its connection", .timeLimit(.minutes(1)))
-    func messaging() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a plan runs in a group, with its connection`() async throws {
         let recorder = self.recorder
         let hub = InMemoryHub(executor: InlineExecutor())
         hub.onConnect { peer in
@@ -181,8 +181,8 @@ struct RegistryServiceTests {
         #expect(recorder.notes.contains("stopped true"))
     }
 
-    @Test("a plan's registry runs with the options of the service", .timeLimit(.minutes(1)))
-    func planOptions() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a plan's registry runs with the options of the service`() async throws {
         var hanging = Witness(name: "a", recorder: self.recorder) { try await Task.sleep(for: .seconds(3_600)) }
         // The service alone would be waited for in vain.
         hanging.budgets.start = .seconds(3_600)
@@ -193,8 +193,8 @@ struct RegistryServiceTests {
         #expect((error?.cause as? RegistryError)?.code == .startFailed)
     }
 
-    @Test("a plan that cannot run is the group's error", .timeLimit(.minutes(1)))
-    func invalidPlan() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a plan that cannot run is the group's error`() async throws {
         let plan = MessagingPlan(url: "nowhere", transport: .inMemory(InMemoryHub(executor: InlineExecutor())))
         let error = await #expect(throws: LinkspanError.self) { try await MessagingService(plan).run() }
         #expect(error?.code == .invalidURL)

@@ -7,8 +7,8 @@ internal import Testing
 struct AttachmentTests {
     private static let placeholder = #"{"_placeholder":true,"num":0}"#
 
-    @Test("attachments are put together in order, and only small ones are copied (S03, S04)")
-    func assembled() throws {
+    @Test
+    func `attachments are put together in order, and only small ones are copied (S03, S04)`() throws {
         var decoder = SocketIODecoder()
         let header = #"52-/a,3["e",{"_placeholder":true,"num":1},{"deep":[{"num":0,"_placeholder":true}]}]"#
         #expect(try decoder.receive(text: bytes(header)) == nil)
@@ -29,20 +29,18 @@ struct AttachmentTests {
         #expect(!isInside(message.payload.attachments[1], second), "a small one would keep all of its read alive")
     }
 
-    @Test("a binary acknowledgement is put together too")
-    func acknowledgement() throws {
+    @Test
+    func `a binary acknowledgement is put together too`() throws {
         var decoder = SocketIODecoder()
         _ = try decoder.receive(text: bytes("61-7[\(Self.placeholder)]"))
         let packet = try #require(try decoder.receive(binary: []))
         #expect(Flat(packet) == Flat("ack", id: 7, Self.placeholder, attachments: [[]]))
     }
 
-    @Test(
-        "text while attachments are due is an error that frees the half packet (S04)",
-        arguments: [
-            #"2["e"]"#, #"51-["e",{"_placeholder":true,"num":0}]"#, "1", "",
-        ])
-    func textInBetween(packet: String) throws {
+    @Test(arguments: [
+        #"2["e"]"#, #"51-["e",{"_placeholder":true,"num":0}]"#, "1", "",
+    ])
+    func `text while attachments are due is an error that frees the half packet (S04)`(packet: String) throws {
         var decoder = SocketIODecoder()
         _ = try decoder.receive(text: bytes(#"52-["e",\#(Self.placeholder)]"#))
         _ = try decoder.receive(binary: [1, 2, 3])
@@ -52,55 +50,51 @@ struct AttachmentTests {
         #expect(try Flat(#require(try decoder.receive(text: bytes(#"2["next"]"#)))).event == "next")
     }
 
-    @Test("a binary frame when none is due is an error (S04)")
-    func unexpectedBinary() {
+    @Test
+    func `a binary frame when none is due is an error (S04)`() {
         var decoder = SocketIODecoder()
         let error = #expect(throws: SocketIOProtocolError.self) { try decoder.receive(binary: [1]) }
         #expect(error?.code == .outOfTurn)
         #expect(decoder.retainedBytes == 0)
     }
 
-    @Test(
-        "CVE-2022-2421: a placeholder whose index is no integer in range is refused at once",
-        arguments: [
-            #"{"_placeholder":true,"num":1}"#,
-            #"{"_placeholder":true,"num":-1}"#,
-            #"{"_placeholder":true,"num":"0"}"#,
-            #"{"_placeholder":true,"num":"splice"}"#,
-            #"{"_placeholder":true,"num":0.5}"#,
-            #"{"_placeholder":true,"num":0e0}"#,
-            #"{"_placeholder":true,"num":null}"#,
-            #"{"_placeholder":true,"num":[0]}"#,
-            #"{"_placeholder":true}"#,
-            #"{"_placeholder":true,"num":99999999999999999999999999}"#,
-            #"{"_placeholder":true,"num":{"_placeholder":true,"num":0}}"#,
-            #"{"num":3,"_placeholder":true}"#,
-            #"{ "_placeholder" : true , "num" : 3 }"#,
-            #"{"_placeholder":true,"num":0,"num":3}"#,
-            #"{"a":[[{"b":{"_placeholder":true,"num":2}}]]}"#,
-            #"{"\u005fplaceholder":true,"num":2}"#,
-            #"{"_placeholder":true,"n\u0075m":2}"#,
-        ])
-    func badPlaceholder(value: String) {
+    @Test(arguments: [
+        #"{"_placeholder":true,"num":1}"#,
+        #"{"_placeholder":true,"num":-1}"#,
+        #"{"_placeholder":true,"num":"0"}"#,
+        #"{"_placeholder":true,"num":"splice"}"#,
+        #"{"_placeholder":true,"num":0.5}"#,
+        #"{"_placeholder":true,"num":0e0}"#,
+        #"{"_placeholder":true,"num":null}"#,
+        #"{"_placeholder":true,"num":[0]}"#,
+        #"{"_placeholder":true}"#,
+        #"{"_placeholder":true,"num":99999999999999999999999999}"#,
+        #"{"_placeholder":true,"num":{"_placeholder":true,"num":0}}"#,
+        #"{"num":3,"_placeholder":true}"#,
+        #"{ "_placeholder" : true , "num" : 3 }"#,
+        #"{"_placeholder":true,"num":0,"num":3}"#,
+        #"{"a":[[{"b":{"_placeholder":true,"num":2}}]]}"#,
+        #"{"\u005fplaceholder":true,"num":2}"#,
+        #"{"_placeholder":true,"n\u0075m":2}"#,
+    ])
+    func `CVE-2022-2421: a placeholder whose index is no integer in range is refused at once`(value: String) {
         #expect(Verdict(#"51-["e",\#(value)]"#) == .refused(.badAttachments))
         #expect(Verdict(#"61-1[\#(value)]"#) == .refused(.badAttachments))
     }
 
-    @Test(
-        "an object that resembles a placeholder is data",
-        arguments: [
-            #"{"_placeholder":"no"}"#, #"{"_placeholder":false,"num":9}"#, #"{"num":9}"#,
-            #"{"_placeholder":1,"num":9}"#,
-            #"{"_placeholder":{"num":9}}"#, #""_placeholder\":true""#, #"["_placeholder",true,"num",9]"#,
-            #"{"x":{"num":9},"_placeholder":true,"num":0}"#, #"{"_placeholder":null}"#,
-            #"{"Num":9,"_placeholder":true,"num":0}"#,
-        ])
-    func notPlaceholders(value: String) {
+    @Test(arguments: [
+        #"{"_placeholder":"no"}"#, #"{"_placeholder":false,"num":9}"#, #"{"num":9}"#,
+        #"{"_placeholder":1,"num":9}"#,
+        #"{"_placeholder":{"num":9}}"#, #""_placeholder\":true""#, #"["_placeholder",true,"num",9]"#,
+        #"{"x":{"num":9},"_placeholder":true,"num":0}"#, #"{"_placeholder":null}"#,
+        #"{"Num":9,"_placeholder":true,"num":0}"#,
+    ])
+    func `an object that resembles a placeholder is data`(value: String) {
         #expect(Verdict(#"51-["e",\#(value),\#(Self.placeholder)]"#) == .awaitsAttachments)
     }
 
-    @Test("CVE-2020-36049, CVE-2026-33151: more attachments than the limit are refused by their count alone")
-    func tooMany() throws {
+    @Test
+    func `CVE-2020-36049, CVE-2026-33151: more attachments than the limit are refused by their count alone`() throws {
         #expect(Verdict(#"510-["e"]"#) == .awaitsAttachments)
         #expect(Verdict(#"511-["e"]"#) == .refused(.badAttachments))
         #expect(Verdict(#"51000000-["e"]"#) == .refused(.badAttachments))
@@ -111,8 +105,8 @@ struct AttachmentTests {
         #expect(decoder.isCollecting)
     }
 
-    @Test("CVE-2026-69185: a packet that announces no attachment is complete and leaves no state")
-    func zeroAttachments() throws {
+    @Test
+    func `CVE-2026-69185: a packet that announces no attachment is complete and leaves no state`() throws {
         var decoder = SocketIODecoder()
         let packet = try #require(try decoder.receive(text: bytes(#"50-["e",1]"#)))
         #expect(Flat(packet) == Flat("event", event: "e", "1"))
@@ -122,8 +116,8 @@ struct AttachmentTests {
         #expect(try decoder.receive(text: bytes(#"2["e"]"#)) != nil)
     }
 
-    @Test("CVE-2016-10542: a packet and its attachments are bounded in bytes together")
-    func tooLarge() throws {
+    @Test
+    func `CVE-2016-10542: a packet and its attachments are bounded in bytes together`() throws {
         var limits = SocketIOLimits()
         limits.maximumMessageBytes = 100
         var decoder = SocketIODecoder(limits: limits)
@@ -143,8 +137,8 @@ struct AttachmentTests {
         #expect(throws: SocketIOProtocolError.self) { try decoder.receive(text: long) }
     }
 
-    @Test("attachments that never all come end the session at their deadline")
-    func overdue() throws {
+    @Test
+    func `attachments that never all come end the session at their deadline`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter()
         _ = session.take(#"40{"sid":"x"}"#)
@@ -158,8 +152,8 @@ struct AttachmentTests {
         #expect((output.close?.cause as? SocketIOProtocolError)?.code == .attachmentsOverdue)
     }
 
-    @Test("the deadline goes away with the last attachment")
-    func inTime() throws {
+    @Test
+    func `the deadline goes away with the last attachment`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter()
         _ = session.take(#"40{"sid":"x"}"#)

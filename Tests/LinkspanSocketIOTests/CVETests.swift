@@ -15,24 +15,24 @@ struct CVETests {
         return session
     }
 
-    @Test(
-        "CVE-2022-2421, CVE-2023-32695: a placeholder or name of a wrong type is an error and no exception",
-        arguments: [
-            #"451-["e",{"_placeholder":true,"num":"0"}]"#, #"451-["e",{"_placeholder":true,"num":1e9}]"#,
-            #"451-["e",{"_placeholder":true,"num":-1}]"#, #"451-["e",{"_placeholder":true}]"#,
-            #"451-["e",{"_placeholder":true,"num":{"splice":1}}]"#, #"42[{"toString":"foo"}]"#, "42[[]]", "42[false]",
-        ])
-    func wrongTypes(_ frame: String) throws {
+    @Test(arguments: [
+        #"451-["e",{"_placeholder":true,"num":"0"}]"#, #"451-["e",{"_placeholder":true,"num":1e9}]"#,
+        #"451-["e",{"_placeholder":true,"num":-1}]"#, #"451-["e",{"_placeholder":true}]"#,
+        #"451-["e",{"_placeholder":true,"num":{"splice":1}}]"#, #"42[{"toString":"foo"}]"#, "42[[]]", "42[false]",
+    ])
+    func `CVE-2022-2421, CVE-2023-32695: a placeholder or name of a wrong type is an error and no exception`(
+        _ frame: String
+    ) throws {
         var session = try Self.connected()
         #expect(session.take(frame).closingError?.code == .protocolViolation)
     }
 
-    @Test(
-        "CVE-2022-21676, CVE-2022-41940, CVE-2023-31125, CVE-2024-38355: no frame is an exception",
-        arguments: [
-            "", "\0", "4", "40", "0", "0null", "0[]", "b", "b4=", "\u{1E}", "2\u{1E}2", "error", "42[\"error\"]",
-        ])
-    func frames(_ frame: String) throws {
+    @Test(arguments: [
+        "", "\0", "4", "40", "0", "0null", "0[]", "b", "b4=", "\u{1E}", "2\u{1E}2", "error", "42[\"error\"]",
+    ])
+    func `CVE-2022-21676, CVE-2022-41940, CVE-2023-31125, CVE-2024-38355: no frame is an exception`(_ frame: String)
+        throws
+    {
         var fresh = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         _ = fresh.take(frame)
         var session = try Self.connected()
@@ -41,10 +41,9 @@ struct CVETests {
         #expect(session.nextDeadline == nil || session.isConnected(0))
     }
 
-    @Test(
-        "CVE-2020-36049, CVE-2026-33151: more than ten attachments are refused before one is kept",
-        arguments: [11, 100, 1_000_000])
-    func manyAttachments(_ count: Int) throws {
+    @Test(arguments: [11, 100, 1_000_000])
+    func `CVE-2020-36049, CVE-2026-33151: more than ten attachments are refused before one is kept`(_ count: Int) throws
+    {
         var decoder = SocketIODecoder()
         #expect(throws: SocketIOProtocolError.self) {
             try decoder.receive(text: bytes(#"5\#(count)-["e",\#(Self.placeholder)]"#))
@@ -53,8 +52,9 @@ struct CVETests {
         #expect(decoder.retainedBytes == 0)
     }
 
-    @Test("CVE-2026-69185 (GHSA-2m8v-j782-fhvr): a binary packet without attachments leaves nothing to collect")
-    func zeroAttachments() throws {
+    @Test
+    func `CVE-2026-69185 (GHSA-2m8v-j782-fhvr): a binary packet without attachments leaves nothing to collect`() throws
+    {
         var decoder = SocketIODecoder()
         #expect(try decoder.receive(text: bytes(#"50-["e"]"#)) != nil)
         #expect(!decoder.isCollecting)
@@ -63,8 +63,8 @@ struct CVETests {
         #expect(try decoder.receive(text: bytes(#"2["next"]"#)) != nil)
     }
 
-    @Test("CVE-2020-36048: a packet above the limit is refused, also in pieces")
-    func largePackets() throws {
+    @Test
+    func `CVE-2020-36048: a packet above the limit is refused, also in pieces`() throws {
         var limits = SocketIOLimits()
         limits.maximumMessageBytes = 100
         var decoder = SocketIODecoder(limits: limits)
@@ -79,15 +79,15 @@ struct CVETests {
         #expect(decoder.retainedBytes == 0)
     }
 
-    @Test("CVE-2020-9861: nesting costs neither stack nor time", .timeLimit(.minutes(1)), arguments: ["[", #"{"a":"#])
-    func nesting(_ opening: String) throws {
+    @Test(.timeLimit(.minutes(1)), arguments: ["[", #"{"a":"#])
+    func `CVE-2020-9861: nesting costs neither stack nor time`(_ opening: String) throws {
         var session = try Self.connected()
         let frame = "42[\"e\"," + String(repeating: opening, count: 100_000)
         #expect(session.take(frame).closingError?.code == .protocolViolation)
     }
 
-    @Test("CVE-2026-48802: unasked pongs have one timer and no thread, and too many of them are an end")
-    func pongs() throws {
+    @Test
+    func `CVE-2026-48802: unasked pongs have one timer and no thread, and too many of them are an end`() throws {
         var session = try Self.connected()
         let deadline = session.nextDeadline
         for _ in 0..<EngineIOSession.maximumControlRate { _ = session.take("3") }
@@ -95,8 +95,8 @@ struct CVETests {
         #expect(session.take("3").closingError?.code == .protocolViolation)
     }
 
-    @Test("GHSA-gr94-w7qr-f4j3: __proto__ is a name like another")
-    func prototype() throws {
+    @Test
+    func `GHSA-gr94-w7qr-f4j3: __proto__ is a name like another`() throws {
         var session = try Self.connected()
         let output = session.take(#"42["__proto__",{"__proto__":{"x":1}}]"#)
         #expect(output.happenings == [.message(0, "__proto__", #"{"__proto__":{"x":1}}"#)])
@@ -105,10 +105,12 @@ struct CVETests {
         #expect(fresh.handshake?.sid == "__proto__")
     }
 
-    @Test(
-        "CVE-2022-3215, CVE-2026-28970: what breaks a line gets neither from a sid nor from a namespace into a request",
-        arguments: ["\r\n", "\n", "\0", " ", "\u{7F}", "é"])
-    func injection(_ poison: String) {
+    @Test(arguments: ["\r\n", "\n", "\0", " ", "\u{7F}", "é"])
+    func
+        `CVE-2022-3215, CVE-2026-28970: what breaks a line gets neither from a sid nor from a namespace into a request`(
+            _ poison: String
+        )
+    {
         var session = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         let escaped = poison.unicodeScalars.map { scalar in
             let digits = String(scalar.value, radix: 16)

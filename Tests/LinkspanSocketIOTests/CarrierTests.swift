@@ -15,8 +15,8 @@ struct UpgradeProbeTests {
         return probe
     }
 
-    @Test("probe, answer, pause, switch (E32)")
-    func upgrades() {
+    @Test
+    func `probe, answer, pause, switch (E32)`() {
         var probe = Self.probing()
         #expect(probe.candidateReceived(Self.answer) == .pausePolling)
         #expect(!probe.isUpgraded)
@@ -28,20 +28,19 @@ struct UpgradeProbeTests {
         #expect(probe.candidateClosed() == .end)
     }
 
-    @Test("without the server's offer there is no upgrade", arguments: [[], ["webtransport"]])
-    func notOffered(upgrades: [String]) {
+    @Test(arguments: [[], ["webtransport"]])
+    func `without the server's offer there is no upgrade`(upgrades: [String]) {
         var probe = UpgradeProbe()
         #expect(probe.sessionOpened(upgrades: upgrades) == .nothing)
         #expect(probe.pollingClosed() == .end)
     }
 
     @Test(
-        "a wrong answer leaves the session where it is (E33)",
         arguments: [
             [.text(bytes("3"))], [.text(bytes("3probe")), .text(bytes("42[\"a\"]"))], [.binary([1])],
             [.text(bytes("2probe"))], [],
         ] as [[WebSocketMessage]])
-    func wrongAnswer(packets: [WebSocketMessage]) {
+    func `a wrong answer leaves the session where it is (E33)`(packets: [WebSocketMessage]) {
         var probe = Self.probing()
         #expect(probe.candidateReceived(packets) == .abandon)
         #expect(probe.candidateReceived(Self.answer) == .nothing)
@@ -49,8 +48,8 @@ struct UpgradeProbeTests {
         #expect(probe.pollingClosed() == .end)
     }
 
-    @Test("a WebSocket that ends, or takes too long, leaves the session where it is, at every step")
-    func failures() {
+    @Test
+    func `a WebSocket that ends, or takes too long, leaves the session where it is, at every step`() {
         for step in 0..<3 {
             for isDeadline in [false, true] {
                 var probe = UpgradeProbe()
@@ -64,8 +63,8 @@ struct UpgradeProbeTests {
         }
     }
 
-    @Test("when polling ends first, that is the end")
-    func pollingEnds() {
+    @Test
+    func `when polling ends first, that is the end`() {
         var probe = Self.probing()
         #expect(probe.pollingClosed() == .end)
         #expect(probe.candidateClosed() == .nothing)
@@ -78,8 +77,8 @@ struct CarrierMemoryTests {
     private static let place = CarrierMemory.Place(host: "h", port: 1, isSecure: false, path: "/", identity: 1)
     private static let refused = LinkspanError(.refused, "status 400")
 
-    @Test("only fallback tries something else")
-    func choices() {
+    @Test
+    func `only fallback tries something else`() {
         var memory = CarrierMemory()
         for (carriers, choice) in [
             (SocketIOTransport.Carriers.webSocket, CarrierChoice.webSocket(share: 1)), (.polling, .polling),
@@ -90,8 +89,8 @@ struct CarrierMemoryTests {
         }
     }
 
-    @Test("the carrier that worked is remembered for its server for ten minutes")
-    func remembers() {
+    @Test
+    func `the carrier that worked is remembered for its server for ten minutes`() {
         var memory = CarrierMemory()
         let first = memory.choice(for: Self.place, .fallback, now: at(0))
         #expect(first == .webSocket(share: 0.5))
@@ -108,19 +107,19 @@ struct CarrierMemoryTests {
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == first, "polling failed and is not trusted")
     }
 
-    @Test(
-        "a failure that says nothing about WebSockets has polling tried, and is not remembered",
-        arguments: [
-            (ByteStreamError(.refused, "", status: 503), false), (ByteStreamError(.refused, "", status: 429), false),
-            (ByteStreamError(.refused, "", status: 500), false), (ByteStreamError(.refused, "", status: 408), false),
-            (ByteStreamError(.closedByPeer, ""), false), (ByteStreamError(.refused, "", status: 501), true),
-            (ByteStreamError(.refused, "", status: 400), true), (ByteStreamError(.refused, "", status: 200), true),
-            (ByteStreamError(timedOutIn: .upgrade), true), (ByteStreamError(.handshakeMalformed, ""), true),
-            (ByteStreamError(timedOutIn: .resolving(.server)), false),
-            (ByteStreamError(timedOutIn: .connecting(.proxy)), false), (ByteStreamError(timedOutIn: .proxy), false),
-            (ByteStreamError(timedOutIn: .tls), false),
-        ])
-    func teaches(_ failure: ByteStreamError, _ isRemembered: Bool) {
+    @Test(arguments: [
+        (ByteStreamError(.refused, "", status: 503), false), (ByteStreamError(.refused, "", status: 429), false),
+        (ByteStreamError(.refused, "", status: 500), false), (ByteStreamError(.refused, "", status: 408), false),
+        (ByteStreamError(.closedByPeer, ""), false), (ByteStreamError(.refused, "", status: 501), true),
+        (ByteStreamError(.refused, "", status: 400), true), (ByteStreamError(.refused, "", status: 200), true),
+        (ByteStreamError(timedOutIn: .upgrade), true), (ByteStreamError(.handshakeMalformed, ""), true),
+        (ByteStreamError(timedOutIn: .resolving(.server)), false),
+        (ByteStreamError(timedOutIn: .connecting(.proxy)), false), (ByteStreamError(timedOutIn: .proxy), false),
+        (ByteStreamError(timedOutIn: .tls), false),
+    ])
+    func `a failure that says nothing about WebSockets has polling tried, and is not remembered`(
+        _ failure: ByteStreamError, _ isRemembered: Bool
+    ) {
         var memory = CarrierMemory()
         let first = memory.choice(for: Self.place, .fallback, now: at(0))
         let error = LinkspanError(WebSocketEnd.stream(failure))
@@ -129,8 +128,8 @@ struct CarrierMemoryTests {
         #expect(memory.choice(for: Self.place, .fallback, now: at(1)) == (isRemembered ? .upgrade : first))
     }
 
-    @Test("the carrier that worked is remembered for its identity only")
-    func identities() {
+    @Test
+    func `the carrier that worked is remembered for its identity only`() {
         var memory = CarrierMemory()
         let first = CarrierChoice.webSocket(share: 0.5)
         #expect(memory.otherChoice(for: Self.place, .fallback, insteadOf: first, after: Self.refused) == .polling)
@@ -141,8 +140,8 @@ struct CarrierMemoryTests {
         #expect(memory.choice(for: other, .fallback, now: at(1)) == .webSocket(share: 0.5))
     }
 
-    @Test("users share neither an engine nor what was learned, whatever their credentials are made of")
-    func keys() throws {
+    @Test
+    func `users share neither an engine nor what was learned, whatever their credentials are made of`() throws {
         func key(_ credentials: Credentials) throws -> SocketIOEngines.Key {
             let request = LinkRequest(url: try ConnectionURL("http://h/"), credentials: credentials)
             return SocketIOLink(
@@ -157,8 +156,8 @@ struct CarrierMemoryTests {
         #expect(try key(Credentials()) != ann)
     }
 
-    @Test("failures that HTTP would share do not lead to polling")
-    func hopeless() {
+    @Test
+    func `failures that HTTP would share do not lead to polling`() {
         var memory = CarrierMemory()
         let unreachable = LinkspanError(
             .connectionLost, "nobody", cause: ByteStreamError(.unreachable, "refused"))
@@ -175,8 +174,8 @@ struct CarrierMemoryTests {
 
 @Suite("The Engine.IO path")
 struct EnginePathTests {
-    @Test("ends with a slash, as in the reference", arguments: [("/live", "/live/"), ("/a/b/", "/a/b/"), ("/", "/")])
-    func slash(_ given: String, _ path: String) throws {
+    @Test(arguments: [("/live", "/live/"), ("/a/b/", "/a/b/"), ("/", "/")])
+    func `ends with a slash, as in the reference`(_ given: String, _ path: String) throws {
         let configuration = SocketIOTransport.Configuration { $0.path = given }
         #expect(configuration.path == path)
         let request = CarrierRequest(
@@ -184,8 +183,8 @@ struct EnginePathTests {
         #expect(request.upgrade(transport: "polling", sid: nil).target.hasPrefix("\(path)?EIO=4"))
     }
 
-    @Test("two paths of one server are two connections, and one path in two spellings is one")
-    func connections() throws {
+    @Test
+    func `two paths of one server are two connections, and one path in two spellings is one`() throws {
         let manager = ConnectionManager()
         let handlers = try ["/live", "/live/", "/other/"].map { path in
             try ConnectionBuilder("http://127.0.0.1:9/")
@@ -205,35 +204,33 @@ struct RecoveryOffsetTests {
         return offset.latest
     }
 
-    @Test("the latest offset counts, of each form that servers make")
-    func forms() {
+    @Test
+    func `the latest offset counts, of each form that servers make`() {
         #expect(Self.latest() == nil)
         #expect(Self.latest("Q7xWgm-", "Q7xWgn0", "Q7xWgn0.1") == "Q7xWgn0.1")
         #expect(Self.latest("1795000000000-0", "1795000000000-1") == "1795000000000-1")
         #expect(Self.latest("6afe0c8b9f1b2c0012345678", "6afe0c8c9f1b2c0012345679") == "6afe0c8c9f1b2c0012345679")
     }
 
-    @Test(
-        "a volatile event that ends in a string spoils nothing (S44)",
-        arguments: ["vvv", "", "hello", "1234567", "Welcome", "zzzzzzz", "0000000", "1795000000000-0", "a b"])
-    func volatile(text: String) {
+    @Test(arguments: ["vvv", "", "hello", "1234567", "Welcome", "zzzzzzz", "0000000", "1795000000000-0", "a b"])
+    func `a volatile event that ends in a string spoils nothing (S44)`(text: String) {
         #expect(Self.latest("Q7xWgm-", text) == "Q7xWgm-")
         #expect(Self.latest("Q7xWgm-", text, "Q7xWgn0") == "Q7xWgn0")
     }
 
-    @Test("a word that looks like an offset and comes first is found out by the second real one")
-    func impostor() {
+    @Test
+    func `a word that looks like an offset and comes first is found out by the second real one`() {
         #expect(Self.latest("Welcome", "Q7xWgm-", "Q7xWgn0") == "Q7xWgn0")
     }
 
-    @Test("offsets of an unknown form are followed until a known one arrives")
-    func unknown() {
+    @Test
+    func `offsets of an unknown form are followed until a known one arrives`() {
         #expect(Self.latest("one", "two") == "two")
         #expect(Self.latest("one", "Q7xWgm-", "two") == "Q7xWgm-")
     }
 
-    @Test("a later process resumes from the exported session only")
-    func exported() throws {
+    @Test
+    func `a later process resumes from the exported session only`() throws {
         var offset = RecoveryOffset()
         offset.note("Q7xWgm-")
         let recovery = SocketIORecovery(pid: "P\"1", offset: offset)
@@ -262,8 +259,8 @@ struct LegacySessionTests {
         return (session, output.frames.frames.map { text($0) })
     }
 
-    @Test("the main namespace is entered without being asked for, others by name (C04)")
-    func joins() throws {
+    @Test
+    func `the main namespace is entered without being asked for, others by name (C04)`() throws {
         var (session, frames) = try Self.opened("/", "/chat")
         #expect(frames == ["40/chat,"])
         #expect(session.take("40").happenings == [.opened(0, sid: "E1", isContinuous: false)])
@@ -271,8 +268,8 @@ struct LegacySessionTests {
         #expect(session.take(#"42/chat,["e",1]"#).happenings == [.message(1, "e", "1")])
     }
 
-    @Test("the server's acceptance may precede the join of the main namespace, and counts once")
-    func lateMain() throws {
+    @Test
+    func `the server's acceptance may precede the join of the main namespace, and counts once`() throws {
         var (session, _) = try Self.opened("/chat")
         _ = session.take("40")
         var output = SocketIOOutput()
@@ -283,8 +280,8 @@ struct LegacySessionTests {
         #expect(error?.code == .wrongState)
     }
 
-    @Test("credentials travel in the namespace's query; the main namespace has none (C04)")
-    func auth() throws {
+    @Test
+    func `credentials travel in the namespace's query; the main namespace has none (C04)`() throws {
         let auth = try Payload(["token": "a b&c", "user": "x"])
         let (_, frames) = try Self.opened("/chat", auth: auth)
         #expect(frames == ["40/chat?token=a%20b%26c&user=x,"])
@@ -294,21 +291,21 @@ struct LegacySessionTests {
         #expect(number?.code == .invalidConfiguration)
     }
 
-    @Test("a refusal may be a text, an object or an array", arguments: [#""no""#, #"{"message":"no"}"#, #"["no",{}]"#])
-    func refused(payload: String) throws {
+    @Test(arguments: [#""no""#, #"{"message":"no"}"#, #"["no",{}]"#])
+    func `a refusal may be a text, an object or an array`(payload: String) throws {
         var (session, _) = try Self.opened("/chat")
         _ = session.take("40")
         #expect(session.take("44/chat,\(payload)").happenings == [.closed(0, .credentialsRefused)])
     }
 
-    @Test("the query with which a namespace was joined may be repeated by the server (S02)")
-    func repeatedQuery() throws {
+    @Test
+    func `the query with which a namespace was joined may be repeated by the server (S02)`() throws {
         var (session, _) = try Self.opened("/chat")
         #expect(session.take("40/chat?token=x,").happenings == [.opened(0, sid: "/chat#E1", isContinuous: false)])
     }
 
-    @Test("this side pings, and a pong that stays out is the end (C01)")
-    func heartbeat() throws {
+    @Test
+    func `this side pings, and a pong that stays out is the end (C01)`() throws {
         var (session, _) = try Self.opened("/")
         #expect(session.nextDeadline == at(10), "the answer to CONNECT is due first")
         _ = session.take("40")
@@ -326,8 +323,8 @@ struct LegacySessionTests {
         #expect(output.close?.code == .heartbeatMissed)
     }
 
-    @Test("the time from a ping to its pong is measured, and an unasked pong is not")
-    func roundTrip() throws {
+    @Test
+    func `the time from a ping to its pong is measured, and an unasked pong is not`() throws {
         var (session, _) = try Self.opened("/")
         var output = SocketIOOutput()
         session.receive(text: bytes("3"), now: at(1), output: &output)
@@ -340,8 +337,8 @@ struct LegacySessionTests {
         }
     }
 
-    @Test("a process that slept through its own time to ping gives the session up")
-    func slept() throws {
+    @Test
+    func `a process that slept through its own time to ping gives the session up`() throws {
         var (session, _) = try Self.opened("/")
         _ = session.take("40")
         var output = SocketIOOutput()

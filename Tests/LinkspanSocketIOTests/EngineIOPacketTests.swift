@@ -4,22 +4,20 @@ internal import Testing
 
 @Suite("Engine.IO packets")
 struct EngineIOPacketTests {
-    @Test(
-        "each type is read from its digit and written with it (E03)",
-        arguments: [
-            ("0{}", EngineIOPacket.open(bytes("{}"))),
-            ("1", .close),
-            ("2", .ping([])),
-            ("2probe", .ping(bytes("probe"))),
-            ("3", .pong([])),
-            ("3probe", .pong(bytes("probe"))),
-            ("4", .message([])),
-            ("4hello", .message(bytes("hello"))),
-            ("4\u{1E}4", .message(bytes("\u{1E}4"))),
-            ("5", .upgrade),
-            ("6", .noop),
-        ])
-    func types(frame: String, packet: EngineIOPacket) throws {
+    @Test(arguments: [
+        ("0{}", EngineIOPacket.open(bytes("{}"))),
+        ("1", .close),
+        ("2", .ping([])),
+        ("2probe", .ping(bytes("probe"))),
+        ("3", .pong([])),
+        ("3probe", .pong(bytes("probe"))),
+        ("4", .message([])),
+        ("4hello", .message(bytes("hello"))),
+        ("4\u{1E}4", .message(bytes("\u{1E}4"))),
+        ("5", .upgrade),
+        ("6", .noop),
+    ])
+    func `each type is read from its digit and written with it (E03)`(frame: String, packet: EngineIOPacket) throws {
         let decoded = try EngineIOPacket(text: bytes(frame))
         #expect(decoded == packet)
         #expect(!decoded.isBinary)
@@ -28,29 +26,28 @@ struct EngineIOPacketTests {
         #expect(text(output) == "before|" + frame)
     }
 
-    @Test(
-        "any other first character is refused (E03)", arguments: ["7", "9x", "a", "b4", "bAAEC/w==", " 4", "-1", "é"])
-    func unknownType(frame: String) {
+    @Test(arguments: ["7", "9x", "a", "b4", "bAAEC/w==", " 4", "-1", "é"])
+    func `any other first character is refused (E03)`(frame: String) {
         let error = #expect(throws: SocketIOProtocolError.self) { try EngineIOPacket(text: bytes(frame)) }
         #expect(error?.code == .unknownType)
     }
 
-    @Test("all 256 first bytes give a packet or an error")
-    func everyByte() {
+    @Test
+    func `all 256 first bytes give a packet or an error`() {
         var known = 0
         for byte in UInt8.min...UInt8.max where (try? EngineIOPacket(text: [byte])) != nil { known += 1 }
         #expect(known == 7)
     }
 
-    @Test("an empty text frame is refused, an empty binary frame is a message")
-    func empty() {
+    @Test
+    func `an empty text frame is refused, an empty binary frame is a message`() {
         let error = #expect(throws: SocketIOProtocolError.self) { try EngineIOPacket(text: []) }
         #expect(error?.code == .emptyPacket)
         #expect(EngineIOPacket(binary: []) == .binary([]))
     }
 
-    @Test("a binary frame has no type (E30)")
-    func binary() {
+    @Test
+    func `a binary frame has no type (E30)`() {
         let packet = EngineIOPacket(binary: [4, 1, 2])
         #expect(packet == .binary([4, 1, 2]))
         var output: [UInt8] = []
@@ -62,8 +59,8 @@ struct EngineIOPacketTests {
 
 @Suite("Engine.IO handshake")
 struct EngineIOHandshakeTests {
-    @Test("everything the server says is read (E04)")
-    func complete() throws {
+    @Test
+    func `everything the server says is read (E04)`() throws {
         let handshake = try EngineIOHandshake(
             json: bytes(
                 #"{"sid":"a_B-9","upgrades":["websocket","carrier-pigeon"],"pingInterval":25000,"pingTimeout":20000,"#
@@ -76,21 +73,21 @@ struct EngineIOHandshakeTests {
         #expect(handshake.maxPayload == 1_000_000)
     }
 
-    @Test("maxPayload and upgrades may be missing")
-    func sparse() throws {
+    @Test
+    func `maxPayload and upgrades may be missing`() throws {
         let handshake = try EngineIOHandshake(json: bytes(#"{"pingTimeout":5e3,"pingInterval":1500.0,"sid":"x"}"#))
         #expect(handshake.maxPayload == nil)
         #expect(handshake.upgrades.isEmpty)
         #expect(handshake.patience == .milliseconds(6500))
     }
 
-    @Test(
-        "numbers that make no sense are clamped (E05)",
-        arguments: [
-            ("0", "-1", 1.0, 1.0), ("1e400", "18446744073709551616", 600, 300), ("-1e400", "0.1", 1, 1),
-            ("999999999999", "-0", 600, 1),
-        ])
-    func clamped(interval: String, timeout: String, seconds: Double, grace: Double) throws {
+    @Test(arguments: [
+        ("0", "-1", 1.0, 1.0), ("1e400", "18446744073709551616", 600, 300), ("-1e400", "0.1", 1, 1),
+        ("999999999999", "-0", 600, 1),
+    ])
+    func `numbers that make no sense are clamped (E05)`(
+        interval: String, timeout: String, seconds: Double, grace: Double
+    ) throws {
         let handshake = try EngineIOHandshake(
             json: bytes(#"{"sid":"x","pingInterval":\#(interval),"pingTimeout":\#(timeout),"maxPayload":\#(interval)}"#)
         )
@@ -99,47 +96,43 @@ struct EngineIOHandshakeTests {
         #expect(try EngineIOHandshake.payloads.contains(#require(handshake.maxPayload)))
     }
 
-    @Test(
-        "wrong types, missing members and anything but an object are refused (E05)",
-        arguments: [
-            "", "{", "[]", "null", "1", #""x""#, "{}", "{}{}", "{},{}", #"{"sid":"x"}"#,
-            #"{"sid":1,"pingInterval":1000,"pingTimeout":1000}"#,
-            #"{"sid":null,"pingInterval":1000,"pingTimeout":1000}"#,
-            #"{"pingInterval":1000,"pingTimeout":1000}"#,
-            #"{"sid":"x","pingTimeout":1000}"#,
-            #"{"sid":"x","pingInterval":1000}"#,
-            #"{"sid":"x","pingInterval":"1000","pingTimeout":1000}"#,
-            #"{"sid":"x","pingInterval":1000,"pingTimeout":[1000]}"#,
-            #"{"sid":"x","pingInterval":1000,"pingTimeout":null}"#,
-            #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"maxPayload":"big"}"#,
-            #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"upgrades":"websocket"}"#,
-            #"{"sid":"x","pingInterval":1000,"pingTimeout":1000} x"#,
-            "{\"sid\":\"x\",\"pingInterval\":1000,\"pingTimeout\":1000,\"y\":" + String(repeating: "[", count: 65),
-        ])
-    func refused(json: String) {
+    @Test(arguments: [
+        "", "{", "[]", "null", "1", #""x""#, "{}", "{}{}", "{},{}", #"{"sid":"x"}"#,
+        #"{"sid":1,"pingInterval":1000,"pingTimeout":1000}"#,
+        #"{"sid":null,"pingInterval":1000,"pingTimeout":1000}"#,
+        #"{"pingInterval":1000,"pingTimeout":1000}"#,
+        #"{"sid":"x","pingTimeout":1000}"#,
+        #"{"sid":"x","pingInterval":1000}"#,
+        #"{"sid":"x","pingInterval":"1000","pingTimeout":1000}"#,
+        #"{"sid":"x","pingInterval":1000,"pingTimeout":[1000]}"#,
+        #"{"sid":"x","pingInterval":1000,"pingTimeout":null}"#,
+        #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"maxPayload":"big"}"#,
+        #"{"sid":"x","pingInterval":1000,"pingTimeout":1000,"upgrades":"websocket"}"#,
+        #"{"sid":"x","pingInterval":1000,"pingTimeout":1000} x"#,
+        "{\"sid\":\"x\",\"pingInterval\":1000,\"pingTimeout\":1000,\"y\":" + String(repeating: "[", count: 65),
+    ])
+    func `wrong types, missing members and anything but an object are refused (E05)`(json: String) {
         let error = #expect(throws: SocketIOProtocolError.self) { try EngineIOHandshake(json: bytes(json)) }
         #expect(error?.code == .badHandshake)
     }
 
-    @Test(
-        "a sid that could do harm in a URL or a log is refused (CVE-2022-3215)",
-        arguments: [
-            "", "a b", #"a\r\nHost: x"#, "a/b", "a?b", "a&b", "a%0d", #"a\u0000"#, "é", "a,b", "../x",
-            String(repeating: "a", count: 129),
-        ])
-    func hostileSID(sid: String) {
+    @Test(arguments: [
+        "", "a b", #"a\r\nHost: x"#, "a/b", "a?b", "a&b", "a%0d", #"a\u0000"#, "é", "a,b", "../x",
+        String(repeating: "a", count: 129),
+    ])
+    func `a sid that could do harm in a URL or a log is refused (CVE-2022-3215)`(sid: String) {
         let json = bytes(#"{"sid":"\#(sid)","pingInterval":1000,"pingTimeout":1000}"#)
         #expect(throws: SocketIOProtocolError.self) { try EngineIOHandshake(json: json) }
     }
 
-    @Test("a sid of __proto__ is a name like any other (GHSA-gr94-w7qr-f4j3)")
-    func prototype() throws {
+    @Test
+    func `a sid of __proto__ is a name like any other (GHSA-gr94-w7qr-f4j3)`() throws {
         let json = bytes(#"{"__proto__":{"sid":"y"},"sid":"__proto__","pingInterval":1000,"pingTimeout":1000}"#)
         #expect(try EngineIOHandshake(json: json).sid == "__proto__")
     }
 
-    @Test("a handshake cut at any byte is refused")
-    func truncated() throws {
+    @Test
+    func `a handshake cut at any byte is refused`() throws {
         let whole = bytes(String(openFrame.dropFirst()))
         for end in whole.indices {
             #expect(throws: SocketIOProtocolError.self) { try EngineIOHandshake(json: whole[..<end]) }

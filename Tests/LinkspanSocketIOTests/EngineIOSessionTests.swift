@@ -15,8 +15,8 @@ struct EngineIOSessionTests {
         bytes(#"0{"sid":"s","upgrades":[],"pingInterval":\#(interval),"pingTimeout":\#(timeout)}"#)
     }
 
-    @Test("the handshake opens the session")
-    func opens() {
+    @Test
+    func `the handshake opens the session`() {
         var session = EngineIOSession(now: at(0), timeout: .seconds(10))
         #expect(!session.isOpen)
         guard case .opened(let handshake) = session.receive(text: bytes(openFrame), now: at(1)) else {
@@ -28,23 +28,21 @@ struct EngineIOSessionTests {
         #expect(session.nextDeadline == at(46))
     }
 
-    @Test(
-        "anything but the handshake first ends the session (E04)",
-        arguments: ["1", "2", "3", "40", "42[\"a\"]", "5", "6"])
-    func handshakeFirst(frame: String) {
+    @Test(arguments: ["1", "2", "3", "40", "42[\"a\"]", "5", "6"])
+    func `anything but the handshake first ends the session (E04)`(frame: String) {
         var session = EngineIOSession(now: at(0), timeout: .seconds(10))
         #expect(session.receive(text: bytes(frame), now: at(0)).closeCode == .protocolViolation)
         #expect(session.nextDeadline == nil)
     }
 
-    @Test("a binary frame before the handshake ends the session")
-    func binaryFirst() {
+    @Test
+    func `a binary frame before the handshake ends the session`() {
         var session = EngineIOSession(now: at(0), timeout: .seconds(10))
         #expect(session.receive(binary: [1], now: at(0)).closeCode == .protocolViolation)
     }
 
-    @Test("a handshake that never comes is a timeout, at its deadline and not before")
-    func openDeadline() {
+    @Test
+    func `a handshake that never comes is a timeout, at its deadline and not before`() {
         var session = EngineIOSession(now: at(0), timeout: .seconds(10))
         #expect(session.nextDeadline == at(10))
         #expect(session.timer(now: at(9.999)).error == nil)
@@ -52,8 +50,8 @@ struct EngineIOSessionTests {
         #expect(session.timer(now: at(11)).error == nil, "it is told once")
     }
 
-    @Test("a ping is answered at once and moves the deadline; other packets do not (E06)")
-    func heartbeat() {
+    @Test
+    func `a ping is answered at once and moves the deadline; other packets do not (E06)`() {
         var session = Self.open()
         #expect(session.nextDeadline == at(45))
         guard case .answerPong = session.receive(text: bytes("2"), now: at(25)) else {
@@ -71,8 +69,8 @@ struct EngineIOSessionTests {
         #expect(!session.isOpen)
     }
 
-    @Test("whatever was heard moves the deadline, and nothing moves it back")
-    func heard() {
+    @Test
+    func `whatever was heard moves the deadline, and nothing moves it back`() {
         var session = Self.open()
         session.heard(at: at(30))
         #expect(session.nextDeadline == at(75))
@@ -82,8 +80,8 @@ struct EngineIOSessionTests {
         #expect(session.timer(now: at(75)).error?.code == .heartbeatMissed)
     }
 
-    @Test("a second handshake replaces the timings of the first")
-    func secondHandshake() {
+    @Test
+    func `a second handshake replaces the timings of the first`() {
         var session = Self.open()
         guard case .nothing = session.receive(text: Self.handshake(1000, 2000), now: at(5)) else {
             Issue.record("a second handshake is not news")
@@ -95,8 +93,8 @@ struct EngineIOSessionTests {
         #expect(session.receive(text: bytes("0{}"), now: at(6)).closeCode == .protocolViolation)
     }
 
-    @Test("packets out of turn are ignored (E12)", arguments: ["3", "3probe", "5", "6", "6x"])
-    func ignored(frame: String) {
+    @Test(arguments: ["3", "3probe", "5", "6", "6x"])
+    func `packets out of turn are ignored (E12)`(frame: String) {
         var session = Self.open()
         guard case .nothing = session.receive(text: bytes(frame), now: at(1)) else {
             Issue.record("\(frame) is not ignored")
@@ -105,21 +103,21 @@ struct EngineIOSessionTests {
         #expect(session.isOpen)
     }
 
-    @Test("close from the server ends the session as a loss, so that it is tried again (E10)")
-    func serverClose() {
+    @Test
+    func `close from the server ends the session as a loss, so that it is tried again (E10)`() {
         var session = Self.open()
         #expect(session.receive(text: bytes("1"), now: at(1)).closeCode == .connectionLost)
         #expect(session.receive(text: bytes("4x"), now: at(1)).isNothing)
     }
 
-    @Test("an unknown type or an empty frame ends the session (E03)", arguments: ["", "7", "x"])
-    func violations(frame: String) {
+    @Test(arguments: ["", "7", "x"])
+    func `an unknown type or an empty frame ends the session (E03)`(frame: String) {
         var session = Self.open()
         #expect(session.receive(text: bytes(frame), now: at(1)).closeCode == .protocolViolation)
     }
 
-    @Test("a flood of control packets ends the session (CVE-2026-48802)", arguments: ["2", "3", "6", "5"])
-    func flood(frame: String) {
+    @Test(arguments: ["2", "3", "6", "5"])
+    func `a flood of control packets ends the session (CVE-2026-48802)`(frame: String) {
         var session = Self.open()
         for _ in 0..<EngineIOSession.maximumControlRate {
             #expect(session.receive(text: bytes(frame), now: at(1)).closeCode == nil)
@@ -127,8 +125,8 @@ struct EngineIOSessionTests {
         #expect(session.receive(text: bytes(frame), now: at(1.5)).closeCode == .protocolViolation)
     }
 
-    @Test("as many control packets over a longer time are borne")
-    func noFlood() {
+    @Test
+    func `as many control packets over a longer time are borne`() {
         var session = Self.open()
         for index in 0..<1000 {
             let receipt = session.receive(text: bytes("2"), now: at(1 + Double(index) / 45))
@@ -136,8 +134,8 @@ struct EngineIOSessionTests {
         }
     }
 
-    @Test("messages are slices of the frame, not copies")
-    func zeroCopy() {
+    @Test
+    func `messages are slices of the frame, not copies`() {
         var session = Self.open()
         let frame = bytes("4hello")
         guard case .text(let message) = session.receive(text: frame, now: at(1)) else {

@@ -51,10 +51,8 @@ struct FuzzTests {
         Array(Self.harmless.randomElement(using: &generator) ?? [])
     }
 
-    @Test(
-        "100,000 mutated packets give packets or errors, and what is accepted survives encoding",
-        .timeLimit(.minutes(1)))
-    func decoder() throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `100,000 mutated packets give packets or errors, and what is accepted survives encoding`() throws {
         var generator = SeededGenerator(seed: 1)
         var decoder = SocketIODecoder()
         var accepted = 0
@@ -79,8 +77,8 @@ struct FuzzTests {
         #expect(try decoder.receive(text: bytes(#"2["still usable"]"#)) != nil)
     }
 
-    @Test("100,000 mutated frames never trap a session, and its promises to the owner hold", .timeLimit(.minutes(1)))
-    func session() throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `100,000 mutated frames never trap a session, and its promises to the owner hold`() throws {
         var generator = SeededGenerator(seed: 2)
         var left = 100_000
         var opened = 0

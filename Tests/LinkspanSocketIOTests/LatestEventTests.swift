@@ -33,8 +33,8 @@ internal import Testing
         return [session.take(frame).happenings, session.take(#"42["last",0]"#).happenings]
     }
 
-    @Test("is read as if it were the first", arguments: Self.heads)
-    func isReadAlike(head: String) throws {
+    @Test(arguments: Self.heads)
+    func `is read as if it were the first`(head: String) throws {
         for frame in Self.arguments.flatMap({ arguments in Self.ends.map { head + arguments + $0 } }) {
             let expected = try Self.outcome(of: frame, after: [])
             for former in ["\(head),true]", #"42["ech",1]"#, "42[1,2]"] {
@@ -43,14 +43,12 @@ internal import Testing
         }
     }
 
-    @Test(
-        "has the arguments that its text has",
-        arguments: [
-            "1", "1,2", "\"a\"", "\"a\\\"]\",2", "{}", "[]", "[],1", "{\"k\":[1,{\"l\":2}]},3", "[[1,2],[3]],4",
-            " 5 , 6", "true",
-            "null,null", "-1.5e3,[1]", "[{}],{}",
-        ])
-    func arguments(text: String) throws {
+    @Test(arguments: [
+        "1", "1,2", "\"a\"", "\"a\\\"]\",2", "{}", "[]", "[],1", "{\"k\":[1,{\"l\":2}]},3", "[[1,2],[3]],4",
+        " 5 , 6", "true",
+        "null,null", "-1.5e3,[1]", "[{}],{}",
+    ])
+    func `has the arguments that its text has`(text: String) throws {
         var session = try Self.connected()
         _ = session.take(#"42["echo",1]"#)
         let deliveries = session.take(#"42["echo",\#(text)]"#).deliveries
@@ -67,16 +65,16 @@ internal import Testing
         #expect(message.payload == Payload(trustedElements: message.payload.elements))
     }
 
-    @Test("is still refused while attachments are due")
-    func isRefusedWhileCollecting() throws {
+    @Test
+    func `is still refused while attachments are due`() throws {
         var session = try Self.connected()
         _ = session.take(#"42["echo",1]"#)
         _ = session.take(#"451-["echo",{"_placeholder":true,"num":0}]"#)
         #expect(session.take(#"42["echo",1]"#).close?.code == .protocolViolation)
     }
 
-    @Test("is refused when it has too many values, as others are")
-    func isRefusedWithTooManyValues() throws {
+    @Test
+    func `is refused when it has too many values, as others are`() throws {
         for (values, isAccepted) in [(JSONScanner.maximumValues - 2, true), (JSONScanner.maximumValues - 1, false)] {
             var session = try Self.connected()
             _ = session.take(#"42["echo",1]"#)
@@ -85,8 +83,8 @@ internal import Testing
         }
     }
 
-    @Test("goes to a namespace that was left and joined again only once that is open")
-    func namespaceIsJoinedAgain() throws {
+    @Test
+    func `goes to a namespace that was left and joined again only once that is open`() throws {
         var session = try Self.connected()
         _ = session.take(#"42/a,["echo",1]"#)
         #expect(session.take(#"41/a,"#).happenings == [.closed(1, .closedByServer)])

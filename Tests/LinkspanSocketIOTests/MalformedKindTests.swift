@@ -100,8 +100,8 @@ struct MalformedKindTests {
         Kind("1 MiB and one byte", "42[\"\(String(repeating: "x", count: 1 << 20))\"]", outcome: .ends(.tooLarge)),
     ]
 
-    @Test("have each the outcome that is listed", arguments: kinds)
-    func outcomes(_ kind: Kind) throws {
+    @Test(arguments: kinds)
+    func `have each the outcome that is listed`(_ kind: Kind) throws {
         var session = try Self.connected()
         var output = SocketIOOutput()
         for frame in kind.frames { output = session.take(frame) }
@@ -109,16 +109,16 @@ struct MalformedKindTests {
         try Self.checkEnd(of: &session, output)
     }
 
-    @Test("floods of control packets end it", arguments: ["2", "3", "5", "6", "2probe", "3probe", openFrame])
-    func floods(_ packet: String) throws {
+    @Test(arguments: ["2", "3", "5", "6", "2probe", "3probe", openFrame])
+    func `floods of control packets end it`(_ packet: String) throws {
         var session = try Self.connected()
         for _ in 0..<EngineIOSession.maximumControlRate - 1 { #expect(session.take(packet).close == nil) }
         _ = session.take(packet)
         #expect(Self.outcome(of: session.take(packet)) == .ends(.controlFlood))
     }
 
-    @Test("binary first, and UTF-16, end it")
-    func bytes() throws {
+    @Test
+    func `binary first, and UTF-16, end it`() throws {
         var first = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         _ = try first.enter()
         #expect(first.take(binary: [1]).closingError?.code == .protocolViolation)
@@ -130,8 +130,8 @@ struct MalformedKindTests {
         #expect(output.close?.code == .protocolViolation)
     }
 
-    @Test("an event before CONNECT is answered waits, one of a version 2 server's answers ends the namespace")
-    func beforeConnect() throws {
+    @Test
+    func `an event before CONNECT is answered waits, one of a version 2 server's answers ends the namespace`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter()
         #expect(session.take(#"42["early"]"#).deliveries.isEmpty)

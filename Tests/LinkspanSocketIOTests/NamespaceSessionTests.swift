@@ -5,8 +5,8 @@ internal import Testing
 
 @Suite("Socket.IO namespaces")
 struct NamespaceSessionTests {
-    @Test("joining before the handshake sends CONNECT right after it; joining later at once (S20)")
-    func connects() throws {
+    @Test
+    func `joining before the handshake sends CONNECT right after it; joining later at once (S20)`() throws {
         var session = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         #expect(try session.enter().written.isEmpty)
         #expect(try session.enter("/chat", auth: Payload(["token": "t"])).written.isEmpty)
@@ -14,8 +14,8 @@ struct NamespaceSessionTests {
         #expect(try session.enter("/late").written == ["40/late,"])
     }
 
-    @Test("the answer opens the namespace, and only then may be sent (S22)")
-    func opens() throws {
+    @Test
+    func `the answer opens the namespace, and only then may be sent (S22)`() throws {
         var session = SocketIOSession.opened()
         let index = try session.enter("/chat").index
         #expect(!session.isConnected(index))
@@ -25,8 +25,8 @@ struct NamespaceSessionTests {
         #expect(session.nextDeadline == at(45), "no deadline but the heartbeat is left")
     }
 
-    @Test("early events are held, and delivered in order after `opened` (S26)")
-    func earlyEvents() throws {
+    @Test
+    func `early events are held, and delivered in order after opened (S26)`() throws {
         var session = SocketIOSession.opened()
         let index = try session.enter("/hello").index
         #expect(session.take(#"42/hello,["hello",1]"#).isEmpty)
@@ -41,8 +41,8 @@ struct NamespaceSessionTests {
             ])
     }
 
-    @Test("early events are bounded in number and in bytes", arguments: [(3, Int.max), (Int.max, 12)])
-    func earlyBound(events: Int, bytes: Int) throws {
+    @Test(arguments: [(3, Int.max), (Int.max, 12)])
+    func `early events are bounded in number and in bytes`(events: Int, bytes: Int) throws {
         var limits = SocketIOLimits()
         limits.maximumEarlyEvents = events
         limits.maximumEarlyBytes = bytes
@@ -56,8 +56,8 @@ struct NamespaceSessionTests {
         #expect(session.take(#"40/other,{"sid":"x"}"#).happenings == [.opened(other, sid: "x", isContinuous: false)])
     }
 
-    @Test("early events of a namespace that is then refused are never delivered")
-    func earlyThenRefused() throws {
+    @Test
+    func `early events of a namespace that is then refused are never delivered`() throws {
         var session = SocketIOSession.opened()
         let index = try session.enter("/admin").index
         _ = session.take(#"42/admin,["socket_connected",{}]"#)
@@ -65,19 +65,19 @@ struct NamespaceSessionTests {
         #expect(output.happenings == [.closed(index, .credentialsRefused)])
     }
 
-    @Test(
-        "a refusal is about credentials unless it says that there is no such namespace (S24)",
-        arguments: [
-            (#"{"message":"Invalid namespace"}"#, LinkspanError.Code.refused),
-            (#""Unable to connect""#, .refused),
-            (#""Invalid namespace""#, .refused),
-            (#"{"message":"unauthorized","data":{"code":401}}"#, .credentialsRefused),
-            (#"{"message":"Connection rejected by server"}"#, .credentialsRefused),
-            (#"{"message":7}"#, .credentialsRefused),
-            ("{}", .credentialsRefused),
-            (#""no""#, .credentialsRefused),
-        ])
-    func refusal(payload: String, code: LinkspanError.Code) throws {
+    @Test(arguments: [
+        (#"{"message":"Invalid namespace"}"#, LinkspanError.Code.refused),
+        (#""Unable to connect""#, .refused),
+        (#""Invalid namespace""#, .refused),
+        (#"{"message":"unauthorized","data":{"code":401}}"#, .credentialsRefused),
+        (#"{"message":"Connection rejected by server"}"#, .credentialsRefused),
+        (#"{"message":7}"#, .credentialsRefused),
+        ("{}", .credentialsRefused),
+        (#""no""#, .credentialsRefused),
+    ])
+    func `a refusal is about credentials unless it says that there is no such namespace (S24)`(
+        payload: String, code: LinkspanError.Code
+    ) throws {
         var session = SocketIOSession.opened()
         _ = try session.enter("/auth")
         let error = try #require(session.take("44/auth," + payload).closingError)
@@ -86,8 +86,8 @@ struct NamespaceSessionTests {
         #expect(!error.message.contains("401"), "what the server sent stays in the details")
     }
 
-    @Test("the words of a refusal are quoted in one line of limited length")
-    func hostileRefusal() throws {
+    @Test
+    func `the words of a refusal are quoted in one line of limited length`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter("/auth")
         let words = #"\u001b[2Jno\nconnected\u202e"# + String(repeating: "e\u{301}", count: 100_000)
@@ -97,8 +97,8 @@ struct NamespaceSessionTests {
         #expect(error.message.hasSuffix("…"))
     }
 
-    @Test("a refusal without any payload is a refusal")
-    func bareRefusal() throws {
+    @Test
+    func `a refusal without any payload is a refusal`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter()
         let error = try #require(session.take("44").closingError)
@@ -106,8 +106,8 @@ struct NamespaceSessionTests {
         #expect(error.details == nil)
     }
 
-    @Test("a refusal ends its namespace only")
-    func refusalIsLocal() throws {
+    @Test
+    func `a refusal ends its namespace only`() throws {
         var session = SocketIOSession.opened()
         let main = try session.enter().index
         _ = session.take(#"40{"sid":"a"}"#)
@@ -119,8 +119,8 @@ struct NamespaceSessionTests {
         #expect(session.activeNamespaces > 0)
     }
 
-    @Test("a refusal of a connected namespace ends it on both sides")
-    func lateRefusal() throws {
+    @Test
+    func `a refusal of a connected namespace ends it on both sides`() throws {
         var session = SocketIOSession.opened()
         let index = try session.enter("/a").index
         _ = session.take(#"40/a,{"sid":"a"}"#)
@@ -130,23 +130,23 @@ struct NamespaceSessionTests {
         #expect(session.activeNamespaces == 0)
     }
 
-    @Test("an answer without a sid comes from Socket.IO v2 (S23)", arguments: ["40", "40{}", #"40{"sid":7}"#])
-    func version(frame: String) throws {
+    @Test(arguments: ["40", "40{}", #"40{"sid":7}"#])
+    func `an answer without a sid comes from Socket.IO v2 (S23)`(frame: String) throws {
         var session = SocketIOSession.opened()
         _ = try session.enter()
         let error = try #require(session.take(frame).closingError)
         #expect(error.code == .unsupportedVersion)
     }
 
-    @Test("a sid that would spoil a log is refused", arguments: ["", #"a\nb"#, #"\u0000"#, #"\u001b[31m"#])
-    func hostileSID(sid: String) throws {
+    @Test(arguments: ["", #"a\nb"#, #"\u0000"#, #"\u001b[31m"#])
+    func `a sid that would spoil a log is refused`(sid: String) throws {
         var session = SocketIOSession.opened()
         _ = try session.enter()
         #expect(session.take(#"40{"sid":"\#(sid)"}"#).closingError?.code == .protocolViolation)
     }
 
-    @Test("a second answer changes nothing")
-    func secondAnswer() throws {
+    @Test
+    func `a second answer changes nothing`() throws {
         var session = SocketIOSession.opened()
         let index = try session.enter().index
         _ = session.take(#"40{"sid":"a"}"#)
@@ -155,8 +155,8 @@ struct NamespaceSessionTests {
         #expect(session.isConnected(index))
     }
 
-    @Test("the server's DISCONNECT is on purpose, before the answer too (S25)", arguments: [true, false])
-    func serverDisconnect(isConnected: Bool) throws {
+    @Test(arguments: [true, false])
+    func `the server's DISCONNECT is on purpose, before the answer too (S25)`(isConnected: Bool) throws {
         var session = SocketIOSession.opened()
         let index = try session.enter("/kick").index
         if isConnected { _ = session.take(#"40/kick,{"sid":"a"}"#) }
@@ -167,8 +167,8 @@ struct NamespaceSessionTests {
         #expect(session.take("41/kick,").isEmpty, "told once")
     }
 
-    @Test("an answer that never comes is a timeout of that namespace; a late one is undone")
-    func timeout() throws {
+    @Test
+    func `an answer that never comes is a timeout of that namespace; a late one is undone`() throws {
         var session = SocketIOSession.opened()
         let index = try session.enter("/slow", at: 5).index
         #expect(session.nextDeadline == at(15))
@@ -183,8 +183,8 @@ struct NamespaceSessionTests {
         #expect(late.written == ["41/slow,"])
     }
 
-    @Test("leaving says goodbye, and nothing comes after")
-    func leaves() throws {
+    @Test
+    func `leaving says goodbye, and nothing comes after`() throws {
         var session = SocketIOSession.opened()
         let index = try session.enter("/chat").index
         _ = session.take(#"40/chat,{"sid":"a"}"#)
@@ -199,8 +199,8 @@ struct NamespaceSessionTests {
         #expect(output.isEmpty)
     }
 
-    @Test("leaving before the answer writes nothing until it comes")
-    func leavesEarly() throws {
+    @Test
+    func `leaving before the answer writes nothing until it comes`() throws {
         var session = SocketIOSession.opened()
         let index = try session.enter("/chat").index
         var output = SocketIOOutput()
@@ -212,8 +212,8 @@ struct NamespaceSessionTests {
         #expect(try session.enter("/chat").written == ["40/chat,"])
     }
 
-    @Test("a namespace can be joined again after its end, under the same index, but not twice")
-    func rejoins() throws {
+    @Test
+    func `a namespace can be joined again after its end, under the same index, but not twice`() throws {
         var session = SocketIOSession.opened()
         let first = try session.enter("/a")
         let error = #expect(throws: LinkspanError.self) { try session.enter("/a") }
@@ -225,12 +225,10 @@ struct NamespaceSessionTests {
         #expect(session.take(#"40/a,{"sid":"b"}"#).happenings == [.opened(second.index, sid: "b", isContinuous: false)])
     }
 
-    @Test(
-        "an auth payload that is no object is refused here, before the server drops everything",
-        arguments: [
-            #""token""#, "7", "null", "[]", "{},{}",
-        ])
-    func wrongAuth(elements: String) {
+    @Test(arguments: [
+        #""token""#, "7", "null", "[]", "{},{}",
+    ])
+    func `an auth payload that is no object is refused here, before the server drops everything`(elements: String) {
         var session = SocketIOSession.opened()
         let auth = Payload(trustedElements: bytes(elements))
         let error = #expect(throws: LinkspanError.self) { try session.enter(auth: auth) }

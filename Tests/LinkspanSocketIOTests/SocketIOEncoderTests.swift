@@ -16,8 +16,8 @@ struct SocketIOEncoderTests {
         return text(output)
     }
 
-    @Test("events, with and without each part")
-    func events() throws {
+    @Test
+    func `events, with and without each part`() throws {
         #expect(try Self.event("e") == #"42["e"]"#)
         #expect(try Self.event("e", #"1,{"a":[]}"#) == #"42["e",1,{"a":[]}]"#)
         #expect(try Self.event("e", id: 0) == #"420["e"]"#)
@@ -27,8 +27,8 @@ struct SocketIOEncoderTests {
         #expect(try Self.event("e", "1", attachments: 10, id: 7, in: "/a") == #"4510-/a,7["e",1]"#)
     }
 
-    @Test("acknowledgements, CONNECT and DISCONNECT")
-    func others() throws {
+    @Test
+    func `acknowledgements, CONNECT and DISCONNECT`() throws {
         let chat = try SocketIONamespace("/chat")
         var output = Array("kept".utf8)
         SocketIOEncoder.append(ack: 3, .empty, in: .main, to: &output)
@@ -49,12 +49,10 @@ struct SocketIOEncoderTests {
         #expect(text(output) == "41/chat,41")
     }
 
-    @Test(
-        "a name is escaped where JSON wants it and comes back the same",
-        arguments: [
-            "", "plain", "quote\"", "back\\slash", "new\nline", "\0\u{1F}", "é😀\u{2028}", "a,b]", "/x", "\u{7F}",
-        ])
-    func names(name: String) throws {
+    @Test(arguments: [
+        "", "plain", "quote\"", "back\\slash", "new\nline", "\0\u{1F}", "é😀\u{2028}", "a,b]", "/x", "\u{7F}",
+    ])
+    func `a name is escaped where JSON wants it and comes back the same`(name: String) throws {
         let frame = try Self.event(name, "1")
         guard case .packet(let flat) = Verdict(String(frame.dropFirst())) else {
             Issue.record("\(frame) is refused")
@@ -65,8 +63,8 @@ struct SocketIOEncoderTests {
         #expect(frame.utf8.allSatisfy { $0 >= 0x20 })
     }
 
-    @Test("packets that make servers close the connection are refused before they are sent")
-    func problems() {
+    @Test
+    func `packets that make servers close the connection are refused before they are sent`() {
         let limits = SocketIOLimits()
         #expect(SocketIOEncoder.problem(event: "connect", .empty, limits: limits)?.code == .encodingFailed)
         #expect(SocketIOEncoder.problem(event: "chat", .empty, limits: limits) == nil)
@@ -75,8 +73,8 @@ struct SocketIOEncoderTests {
         #expect(SocketIOEncoder.problem(eleven, limits: limits)?.code == .messageTooLarge)
     }
 
-    @Test("an encodable value with data arrives as the same value")
-    func throughPayload() throws {
+    @Test
+    func `an encodable value with data arrives as the same value`() throws {
         struct Note: Codable, Equatable {
             var text: String
             var numbers: [Int]
@@ -97,8 +95,8 @@ struct SocketIOEncoderTests {
 
 @Suite("Socket.IO namespaces' names")
 struct SocketIONamespaceTests {
-    @Test("a name is the same whether it is written or received")
-    func matches() throws {
+    @Test
+    func `a name is the same whether it is written or received`() throws {
         #expect(try SocketIONamespace("/") == .main)
         #expect(try SocketIONamespace("") == .main)
         let chat = try SocketIONamespace("/chat")
@@ -110,13 +108,11 @@ struct SocketIONamespaceTests {
         #expect(!SocketIONamespace.main.matches(bytes("/chat")))
     }
 
-    @Test(
-        "a name that would change the packet is refused (CVE-2026-28970)",
-        arguments: [
-            "chat", "/a,b", "/a b", "/a\r\n", "/a\0", "/é", "/a?x=1", "/a\u{7F}",
-            "/" + String(repeating: "a", count: 256),
-        ])
-    func refused(name: String) {
+    @Test(arguments: [
+        "chat", "/a,b", "/a b", "/a\r\n", "/a\0", "/é", "/a?x=1", "/a\u{7F}",
+        "/" + String(repeating: "a", count: 256),
+    ])
+    func `a name that would change the packet is refused (CVE-2026-28970)`(name: String) {
         let error = #expect(throws: LinkspanError.self) { try SocketIONamespace(name) }
         #expect(error?.code == .invalidConfiguration)
     }

@@ -15,8 +15,8 @@ struct SocketIOSessionTests {
         return session
     }
 
-    @Test("events and acknowledgements go to their namespaces (S06)")
-    func dispatch() throws {
+    @Test
+    func `events and acknowledgements go to their namespaces (S06)`() throws {
         var session = try Self.connected("/", "/a", "/a/b")
         var output = SocketIOOutput()
         for frame in [
@@ -36,36 +36,30 @@ struct SocketIOSessionTests {
         #expect(asked.replyID == 5)
     }
 
-    @Test(
-        "packets of namespaces that were never joined are ignored (S27)",
-        arguments: [
-            #"42/other,["e"]"#, "43/other,1[]", "41/other,", "41/other", #"44/other,{"message":"x"}"#,
-            #"40/other,{"sid":"x"}"#,
-            #"42/a/,["e"]"#, #"42["e"]"#, "43[]", "40",
-        ])
-    func unknownNamespace(frame: String) throws {
+    @Test(arguments: [
+        #"42/other,["e"]"#, "43/other,1[]", "41/other,", "41/other", #"44/other,{"message":"x"}"#,
+        #"40/other,{"sid":"x"}"#,
+        #"42/a/,["e"]"#, #"42["e"]"#, "43[]", "40",
+    ])
+    func `packets of namespaces that were never joined are ignored (S27)`(frame: String) throws {
         var session = try Self.connected("/a")
         #expect(session.take(frame).isEmpty)
         #expect(session.isConnected(0))
     }
 
-    @Test(
-        "packets that mean nothing change nothing",
-        arguments: ["42", "42/a,", "43[1]", "43", "6", "3", "5", "43/a,[1]"])
-    func meaningless(frame: String) throws {
+    @Test(arguments: ["42", "42/a,", "43[1]", "43", "6", "3", "5", "43/a,[1]"])
+    func `packets that mean nothing change nothing`(frame: String) throws {
         var session = try Self.connected("/", "/a")
         #expect(session.take(frame).isEmpty)
         #expect(session.isConnected(0))
     }
 
-    @Test(
-        "a violation closes everything, once, as a violation (S07)",
-        arguments: [
-            "", "7", "4", "49", "42{}", "42[]", "42[null]", #"42["connect"]"#, #"42["e"#, "43abc", "45-", "451-",
-            #"4511-["e"]"#,
-            "b4", "0{}", #"42["e"]\#u{1E}42["f"]"#,
-        ])
-    func violation(frame: String) throws {
+    @Test(arguments: [
+        "", "7", "4", "49", "42{}", "42[]", "42[null]", #"42["connect"]"#, #"42["e"#, "43abc", "45-", "451-",
+        #"4511-["e"]"#,
+        "b4", "0{}", #"42["e"]\#u{1E}42["f"]"#,
+    ])
+    func `a violation closes everything, once, as a violation (S07)`(frame: String) throws {
         var session = try Self.connected("/", "/a")
         let output = session.take(frame)
         #expect(output.close?.code == .protocolViolation)
@@ -77,21 +71,21 @@ struct SocketIOSessionTests {
         #expect(session.tick(at: 1000).isEmpty)
     }
 
-    @Test("a binary frame out of turn is a violation too")
-    func strayBinary() throws {
+    @Test
+    func `a binary frame out of turn is a violation too`() throws {
         var session = try Self.connected("/")
         #expect(session.take(binary: [1]).close?.code == .protocolViolation)
     }
 
-    @Test("a ping is answered in the same chunk (E06)")
-    func pong() throws {
+    @Test
+    func `a ping is answered in the same chunk (E06)`() throws {
         var session = try Self.connected("/")
         #expect(session.take("2", at: 25).written == ["3"])
         #expect(session.nextDeadline == at(70))
     }
 
-    @Test("a missed heartbeat closes every namespace (E06)")
-    func heartbeat() throws {
+    @Test
+    func `a missed heartbeat closes every namespace (E06)`() throws {
         var session = try Self.connected("/", "/a")
         let output = session.tick(at: 45)
         #expect(output.close?.code == .heartbeatMissed)
@@ -99,8 +93,8 @@ struct SocketIOSessionTests {
         #expect(session.activeNamespaces == 0)
     }
 
-    @Test("senders learn when the server's silence ends the session, without a timer (E08)")
-    func heartbeatDeadline() throws {
+    @Test
+    func `senders learn when the server's silence ends the session, without a timer (E08)`() throws {
         var session = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         #expect(session.heartbeatDeadline == nil, "the handshake's deadline is not the heartbeat's")
         _ = session.take(openFrame, at: 1)
@@ -113,8 +107,8 @@ struct SocketIOSessionTests {
         #expect(session.heartbeatDeadline == nil)
     }
 
-    @Test("the engine's end is the end of each namespace, whatever its state")
-    func streamClosed() throws {
+    @Test
+    func `the engine's end is the end of each namespace, whatever its state`() throws {
         var session = try Self.connected("/", "/kicked")
         _ = session.take("41/kicked,")
         _ = try session.enter("/connecting")
@@ -132,8 +126,8 @@ struct SocketIOSessionTests {
         #expect(error?.code == .wrongState)
     }
 
-    @Test("a stream that ends before the handshake fails what was joined")
-    func lostBeforeOpen() throws {
+    @Test
+    func `a stream that ends before the handshake fails what was joined`() throws {
         var session = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         _ = try session.enter()
         var output = SocketIOOutput()
@@ -141,8 +135,8 @@ struct SocketIOSessionTests {
         #expect(output.happenings == [.closed(0, .connectionLost)])
     }
 
-    @Test("a handshake that never comes fails what was joined")
-    func openTimeout() throws {
+    @Test
+    func `a handshake that never comes fails what was joined`() throws {
         var session = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         _ = try session.enter()
         #expect(session.nextDeadline == at(10))
@@ -151,8 +145,8 @@ struct SocketIOSessionTests {
         #expect(output.close?.code == .timedOut)
     }
 
-    @Test("many frames of one chunk gather in one output, and frames to send keep their order")
-    func batch() throws {
+    @Test
+    func `many frames of one chunk gather in one output, and frames to send keep their order`() throws {
         var session = SocketIOSession.opened()
         _ = try session.enter("/a")
         _ = try session.enter("/b")
@@ -169,8 +163,8 @@ struct SocketIOSessionTests {
         #expect(output.isEmpty)
     }
 
-    @Test("a message's arguments are a part of the received chunk")
-    func zeroCopy() throws {
+    @Test
+    func `a message's arguments are a part of the received chunk`() throws {
         var session = try Self.connected("/")
         let chunk = bytes(#"????42["e",{"k":1}]????"#)
         var output = SocketIOOutput()
@@ -187,8 +181,8 @@ struct SocketIOSessionTests {
 struct SocketIORecoveryTests {
     private static let old = SocketIORecovery(pid: "P", offset: RecoveryOffset(latest: "O"))
 
-    @Test("secret and offset are merged into the auth object, whose own members win (S42)")
-    func merged() {
+    @Test
+    func `secret and offset are merged into the auth object, whose own members win (S42)`() {
         #expect(text(Self.old.merged(into: [])) == #"{"pid":"P","offset":"O"}"#)
         #expect(text(Self.old.merged(into: bytes("{ }"))) == #"{"pid":"P","offset":"O"}"#)
         #expect(text(Self.old.merged(into: bytes(#"{"t":1}"#))) == #"{"pid":"P","offset":"O","t":1}"#)
@@ -196,29 +190,29 @@ struct SocketIORecoveryTests {
         #expect(text(hostile.merged(into: [])) == #"{"pid":"a\"b","offset":"\n"}"#)
     }
 
-    @Test("without an offset nothing can be resumed, so nothing is asked for (S43)")
-    func noOffset() {
+    @Test
+    func `without an offset nothing can be resumed, so nothing is asked for (S43)`() {
         #expect(SocketIORecovery(pid: "P", offset: RecoveryOffset()).merged(into: bytes("{}")) == bytes("{}"))
     }
 
-    @Test(
-        "the offset is the last argument when it is a string (S41)",
-        arguments: [
-            (#"1,"Q7xWgm-""#, "Q7xWgm-"), (#""a""#, "a"), (#"{"x":"y"} , "b""#, "b"), ("1", nil), ("", nil),
-            (#""""#, nil),
-            (#"["a"]"#, nil), (#""a\"b""#, nil), (#""a\\""#, nil), (#"",","x""#, "x"), (#""a\",\"b""#, nil),
-        ])
-    func offset(elements: String, offset: String?) {
+    @Test(arguments: [
+        (#"1,"Q7xWgm-""#, "Q7xWgm-"), (#""a""#, "a"), (#"{"x":"y"} , "b""#, "b"), ("1", nil), ("", nil),
+        (#""""#, nil),
+        (#"["a"]"#, nil), (#""a\"b""#, nil), (#""a\\""#, nil), (#"",","x""#, "x"), (#""a\",\"b""#, nil),
+    ])
+    func `the offset is the last argument when it is a string (S41)`(elements: String, offset: String?) {
         #expect(RecoveryOffset.candidate(in: bytes(elements)) == offset)
     }
 
-    @Test("an offset that is too long is ignored")
-    func longOffset() {
+    @Test
+    func `an offset that is too long is ignored`() {
         #expect(RecoveryOffset.candidate(in: bytes("\"" + String(repeating: "x", count: 257) + "\"")) == nil)
     }
 
-    @Test("offsets are followed only where the server has recovery, and not for events that want a reply (S40, S43)")
-    func followed() throws {
+    @Test
+    func `offsets are followed only where the server has recovery, and not for events that want a reply (S40, S43)`()
+        throws
+    {
         var session = SocketIOSession.opened()
         let index = try session.enter().index
         _ = session.take(#"40{"sid":"s","pid":"P"}"#)
@@ -235,8 +229,8 @@ struct SocketIORecoveryTests {
         #expect(plain.recovery(of: 0) == nil)
     }
 
-    @Test("the same secret in the answer means that nothing was missed; another one starts anew (S42)")
-    func continuity() throws {
+    @Test
+    func `the same secret in the answer means that nothing was missed; another one starts anew (S42)`() throws {
         for (pid, isContinuous) in [("P", true), ("N", false)] {
             var session = SocketIOSession.opened()
             let joined = try session.enter(auth: Payload(["t": 1]), recovery: Self.old)
@@ -247,8 +241,8 @@ struct SocketIORecoveryTests {
         }
     }
 
-    @Test("recovery survives a loss, but not a farewell of either side (S45)")
-    func survival() throws {
+    @Test
+    func `recovery survives a loss, but not a farewell of either side (S45)`() throws {
         for (farewell, isKept) in [("", true), ("41", false)] {
             var session = SocketIOSession.opened()
             _ = try session.enter()
@@ -267,8 +261,8 @@ struct SocketIORecoveryTests {
         #expect(session.recovery(of: 0) == nil)
     }
 
-    @Test("the secret is never printed")
-    func secret() {
+    @Test
+    func `the secret is never printed`() {
         let recovery = SocketIORecovery(pid: "hunter2", offset: RecoveryOffset(latest: "O"))
         #expect(!"\(recovery)".contains("hunter2"))
         #expect(!String(reflecting: recovery).contains("hunter2"))

@@ -76,8 +76,8 @@ struct TokenRefreshServiceTests {
         for await change in changes where change.to == .disconnected { return }
     }
 
-    @Test("tokens are renewed while disconnected, and reported without secrets", .timeLimit(.minutes(1)))
-    func withoutConnection() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `tokens are renewed while disconnected, and reported without secrets`() async throws {
         let tokens = self.server.source(self.scheduler)
         let registry = ServiceRegistry()
         let observation = self.server.listen(to: registry)
@@ -97,8 +97,8 @@ struct TokenRefreshServiceTests {
         observation.cancel()
     }
 
-    @Test("a failure is reported by its type and retried; a revocation is reported and final", .timeLimit(.minutes(1)))
-    func failures() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a failure is reported by its type and retried; a revocation is reported and final`() async throws {
         let tokens = self.server.source(self.scheduler)
         let registry = ServiceRegistry()
         let observation = self.server.listen(to: registry)
@@ -123,8 +123,8 @@ struct TokenRefreshServiceTests {
         observation.cancel()
     }
 
-    @Test("a permanent refusal of a connection revokes the token", .timeLimit(.minutes(1)))
-    func refusedForGood() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a permanent refusal of a connection revokes the token`() async throws {
         let tokens = self.server.source(self.scheduler)
         let registry = ServiceRegistry()
         let observation = self.server.listen(to: registry)
@@ -141,8 +141,8 @@ struct TokenRefreshServiceTests {
         observation.cancel()
     }
 
-    @Test("a connection that is up gets the renewed token, and nothing is fetched twice", .timeLimit(.minutes(1)))
-    func whileConnected() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a connection that is up gets the renewed token, and nothing is fetched twice`() async throws {
         let tokens = self.server.source(self.scheduler)
         let registry = ServiceRegistry()
         let observation = self.server.listen(to: registry)
@@ -167,8 +167,8 @@ struct TokenRefreshServiceTests {
         observation.cancel()
     }
 
-    @Test("after a log-out no connection shows the former user's token", .timeLimit(.minutes(1)))
-    func logOut() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `after a log-out no connection shows the former user's token`() async throws {
         let tokens = self.server.source(self.scheduler)
         let transport = ScriptedTransport(scheduler: self.scheduler)
         let manager = ConnectionManager(
@@ -200,8 +200,8 @@ struct TokenRefreshServiceTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("configuration alone switches it on and sets its times", .timeLimit(.minutes(1)))
-    func fromConfiguration() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `configuration alone switches it on and sets its times`() async throws {
         let tokens = self.server.source(self.scheduler)
         #expect(try services(.tokenRefresh(tokens), nil).isEmpty)
         let section = "enabled: [tokenrefresh]\ntokenrefresh: {lead: 90, jitter: 2.5, maxAttempts: 2}"

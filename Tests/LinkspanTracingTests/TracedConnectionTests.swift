@@ -23,8 +23,8 @@ struct TracedConnectionTests {
         return try self.manager.connect(configuration)
     }
 
-    @Test("a request is a span of the caller's trace, without its payload", .timeLimit(.minutes(1)))
-    func request() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a request is a span of the caller's trace, without its payload`() async throws {
         let channel = try self.channel()
         let (reply, parent) = try await self.tracer.withSpan("parent") { span in
             (try await channel.request("echo", "s3cret"), span.spanID)
@@ -41,8 +41,8 @@ struct TracedConnectionTests {
         await self.manager.shutdown()
     }
 
-    @Test("a failure is the span's, by its code", .timeLimit(.minutes(1)))
-    func failure() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a failure is the span's, by its code`() async throws {
         let channel = try self.channel()
         let error = await #expect(throws: LinkspanError.self) {
             try await channel.request("silence", timeout: .milliseconds(20))
@@ -59,8 +59,8 @@ struct TracedConnectionTests {
         #expect(self.tracer.activeSpans.isEmpty)
     }
 
-    @Test("a cancelled task gives its request up", .timeLimit(.minutes(1)))
-    func cancellation() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a cancelled task gives its request up`() async throws {
         let handler = try self.handler()
         let channel = handler.traced(by: self.tracer)
         let recorder = EventRecorder()
@@ -79,8 +79,8 @@ struct TracedConnectionTests {
         await self.manager.shutdown()
     }
 
-    @Test("a traced command keeps its identity", .timeLimit(.minutes(1)))
-    func identities() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a traced command keeps its identity`() async throws {
         self.hub.cut()
         let handler = try self.handler()
         let channel = handler.traced(by: self.tracer)
@@ -101,8 +101,8 @@ struct TracedConnectionTests {
         #expect(self.tracer.activeSpans.isEmpty)
     }
 
-    @Test("untraced calls are those of the connection", .timeLimit(.minutes(1)))
-    func listening() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `untraced calls are those of the connection`() async throws {
         let channel = try self.channel()
         let recorder = EventRecorder()
         try channel.on("news") { recorder.note($0.event) }

@@ -28,8 +28,8 @@ struct TracingServiceTests {
         .nanoseconds(Int64(span.endInstant.nanosecondsSinceEpoch - span.startInstant.nanosecondsSinceEpoch))
     }
 
-    @Test("attempts to connect become spans with their outcome", .timeLimit(.minutes(1)))
-    func attempts() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `attempts to connect become spans with their outcome`() async throws {
         try await run([TracingService(tracer: self.tracer)]) { registry in
             registry.emit(self.connection(.connecting(attempt: 1)))
             registry.emit(self.connection(.disconnected(reason: "text", code: "nameNotResolved", willRetry: true)))
@@ -52,8 +52,8 @@ struct TracingServiceTests {
         #expect(spans.allSatisfy { "\($0.attributes)".contains("text") == false })
     }
 
-    @Test("messages become spans as long as their round trip was", .timeLimit(.minutes(1)))
-    func messages() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `messages become spans as long as their round trip was`() async throws {
         let before = DefaultTracerClock.now.nanosecondsSinceEpoch
         try await run([TracingService(tracer: self.tracer)]) { registry in
             registry.emit(self.connected())
@@ -83,8 +83,8 @@ struct TracingServiceTests {
         }
     }
 
-    @Test("only what is wanted becomes a span", .timeLimit(.minutes(1)))
-    func subjects() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `only what is wanted becomes a span`() async throws {
         let service = TracingService(options: TracingService.Options(spans: [.request]), tracer: self.tracer)
         try await run([service]) { registry in
             registry.emit(self.connection(.connecting(attempt: 1)))
@@ -96,8 +96,8 @@ struct TracingServiceTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test("configuration alone switches it on and chooses its spans", .timeLimit(.minutes(1)))
-    func fromConfiguration() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `configuration alone switches it on and chooses its spans`() async throws {
         #expect(try services(.tracing(tracer: self.tracer), nil).isEmpty)
         let on = try services(.tracing(tracer: self.tracer), "enabled: [tracing]\ntracing: {spans: [send]}")
         try await run(on) { registry in

@@ -40,8 +40,8 @@ struct CompressedMessageTests {
             "a", "Hello", "bc", "Hello"),
     ]
 
-    @Test("are read as RFC 7692 says, in one chunk, byte by byte, and by a server", arguments: examples)
-    func readsExamples(example: Example) throws {
+    @Test(arguments: examples)
+    func `are read as RFC 7692 says, in one chunk, byte by byte, and by a server`(example: Example) throws {
         let expected = example.texts.map { FrameDecoder.Incoming.text(Array($0.utf8)[...]) }
         let agreement = try CompressionAgreement.client()
         var whole = FrameDecoder(role: .client, compression: agreement)
@@ -53,23 +53,23 @@ struct CompressedMessageTests {
         #expect(server.drain(masked.indices.map { masked[$0...$0] }) == Drained(incoming: expected))
     }
 
-    @Test("control frames stand between the fragments of one")
-    func allowsControlFrames() throws {
+    @Test
+    func `control frames stand between the fragments of one`() throws {
         var decoder = FrameDecoder(role: .client, compression: try .client())
         let drained = decoder.drain([Wire.bytes("41 03 f2 48 cd 89 01 70 80 04 c9 c9 07 00")[...]])
         #expect(drained == Drained(incoming: [.ping([0x70]), Self.hello]))
     }
 
-    @Test("a window is not shared after either end promised not to")
-    func forgets() throws {
+    @Test
+    func `a window is not shared after either end promised not to`() throws {
         let forgetful = try CompressionAgreement.client { $0.serverNoContextTakeover = true }
         var decoder = FrameDecoder(role: .client, compression: forgetful)
         let drained = decoder.drain([Wire.bytes("c1 07 f2 48 cd c9 c9 07 00 c1 05 f2 00 11 00 00")[...]])
         #expect(drained == Drained(incoming: [Self.hello], error: .invalidCompressedData))
     }
 
-    @Test("are written as RFC 7692 writes them, shorter while the window is shared")
-    func writesExamples() throws {
+    @Test
+    func `are written as RFC 7692 writes them, shorter while the window is shared`() throws {
         func written(_ configure: (inout WebSocketCompression) -> Void) throws -> [[UInt8]] {
             let agreement = try CompressionAgreement.pair(client: .init(configure)).client
             var compressor = MessageCompressor(agreement, role: .client)
@@ -92,8 +92,8 @@ struct CompressedMessageTests {
         #expect(try written { $0.threshold = 6 } == [plain, plain])
     }
 
-    @Test("empty ones are sent as they are")
-    func sendsEmptyPlain() throws {
+    @Test
+    func `empty ones are sent as they are`() throws {
         var compressor = MessageCompressor(try .client { $0.threshold = 0 }, role: .client)
         var output: [UInt8] = []
         for _ in 0..<2 { compressor.append(.text, payload: [], mask: nil, to: &output) }
@@ -121,8 +121,8 @@ struct CompressedMessageTests {
         }
     }
 
-    @Test("come out as they went in, both ways, in every form of sending, cut anywhere", arguments: settings)
-    func roundTrips(setting: Setting) throws {
+    @Test(arguments: settings)
+    func `come out as they went in, both ways, in every form of sending, cut anywhere`(setting: Setting) throws {
         let agreed = try CompressionAgreement.pair(client: setting.client, server: setting.server)
         var random = SeededGenerator(seed: 11)
         for role in WebSocketRole.allCases {
@@ -155,8 +155,8 @@ struct CompressedMessageTests {
         }
     }
 
-    @Test("a copy of a session goes on by itself")
-    func copies() throws {
+    @Test
+    func `a copy of a session goes on by itself`() throws {
         let agreed = try CompressionAgreement.pair(client: .init { $0.threshold = 1 })
         var sender = WebSocketSession(role: .client, compression: agreed.client)
         var receiver = WebSocketSession(role: .server, compression: agreed.server)
@@ -175,8 +175,8 @@ struct CompressedMessageTests {
         #expect(exchange(text, &otherSender, &otherReceiver) == true)
     }
 
-    @Test("with a window of 8 bits messages are sent uncompressed")
-    func sendsPlainWithoutWindow() throws {
+    @Test
+    func `with a window of 8 bits messages are sent uncompressed`() throws {
         let options = WebSocketCompression { $0.threshold = 0 }
         let answer = try WebSocketExtension.parse(["permessage-deflate; client_max_window_bits=8"])
         var compressor = MessageCompressor(try options.agreement(answer: answer[0]), role: .client)

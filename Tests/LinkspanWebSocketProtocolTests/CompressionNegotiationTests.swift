@@ -22,8 +22,8 @@ struct CompressionNegotiationTests {
 
     private static let all = Wishes(clientForgets: true, serverForgets: true, clientBits: 10, serverBits: 8)
 
-    @Test("an offer names what is wished, and always that the client's window may be named")
-    func makesOffers() {
+    @Test
+    func `an offer names what is wished, and always that the client's window may be named`() {
         #expect(WebSocketCompression().offer == "permessage-deflate; client_max_window_bits")
         #expect(
             Self.all.options.offer
@@ -32,8 +32,8 @@ struct CompressionNegotiationTests {
         #expect(Wishes(serverBits: 12).options.offer.contains("; server_max_window_bits=12; "))
     }
 
-    @Test("nothing is offered, and nothing answered, without options")
-    func isOptIn() throws {
+    @Test
+    func `nothing is offered, and nothing answered, without options`() throws {
         let client = try ClientHandshake(nonce: (1, 2))
         #expect(client.headers.allSatisfy { $0.name != "Sec-WebSocket-Extensions" })
         let offer = "permessage-deflate; client_max_window_bits"
@@ -119,8 +119,8 @@ struct CompressionNegotiationTests {
         Answer("pérmessage-deflate", fails: .extensionMalformed),
     ]
 
-    @Test("the client judges each answer", arguments: answers)
-    func judges(answer: Answer) throws {
+    @Test(arguments: answers)
+    func `the client judges each answer`(answer: Answer) throws {
         let client = try ClientHandshake(nonce: (1, 2), compression: answer.wishes.options)
         let accept = HandshakeRules.accept(key: client.key)
         let fields = [
@@ -136,8 +136,8 @@ struct CompressionNegotiationTests {
         #expect(code == answer.code)
     }
 
-    @Test("an answer without value or offer means the client's own choice")
-    func understandsAnswers() throws {
+    @Test
+    func `an answer without value or offer means the client's own choice`() throws {
         let own = try Self.agreement(Wishes(clientForgets: true, clientBits: 11), "permessage-deflate")
         #expect(own.clientNoContextTakeover && !own.serverNoContextTakeover)
         #expect(own.clientWindowBits == 11 && own.serverWindowBits == 15)
@@ -196,23 +196,23 @@ struct CompressionNegotiationTests {
         Offer("x-webkit-deflate-frame", gives: nil), Offer("", gives: nil), Offer(gives: nil),
     ]
 
-    @Test("the server takes the first offer that it can meet", arguments: offers)
-    func answersOffers(offer: Offer) throws {
+    @Test(arguments: offers)
+    func `the server takes the first offer that it can meet`(offer: Offer) throws {
         let response = try Self.serve(offer.server.options, offer.header)
         let answer = response.headers.first { $0.name == "Sec-WebSocket-Extensions" }
         #expect(answer?.value == offer.answer)
         #expect((response.compression == nil) == (offer.answer == nil))
     }
 
-    @Test("the server refuses a header that is no list of extensions", arguments: ["permessage-deflate;", "a b", "=;"])
-    func refusesMalformed(header: String) {
+    @Test(arguments: ["permessage-deflate;", "a b", "=;"])
+    func `the server refuses a header that is no list of extensions`(header: String) {
         let error = #expect(throws: WebSocketProtocolError.self) { try Self.serve(.init(), [header]) }
         #expect(error?.code == .extensionMalformed)
         #expect(error?.httpStatus == 400)
     }
 
-    @Test("both ends come to the same agreement, whatever either wishes")
-    func agrees() throws {
+    @Test
+    func `both ends come to the same agreement, whatever either wishes`() throws {
         for client in Self.everyWish(serverBits: [8, 9, 15]) {
             for server in Self.everyWish(serverBits: [9, 15]) {
                 let offer = try WebSocketExtension.parse([client.offer])

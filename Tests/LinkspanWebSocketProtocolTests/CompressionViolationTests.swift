@@ -49,8 +49,8 @@ struct CompressionViolationTests {
             "no UTF-8", Wire.frame(0xC1, [0x00, 0x01, 0x00, 0xFE, 0xFF, 0xCE, 0x00]), .invalidUTF8, .invalidPayload),
     ]
 
-    @Test("are refused by name, in one chunk and byte by byte", arguments: named)
-    func violations(violation: Violation) throws {
+    @Test(arguments: named)
+    func `are refused by name, in one chunk and byte by byte`(violation: Violation) throws {
         let agreement = try CompressionAgreement.client()
         var whole = FrameDecoder(role: .client, compression: agreement)
         #expect(whole.drain([violation.bytes[...]]).error == violation.code)
@@ -66,13 +66,13 @@ struct CompressionViolationTests {
         #expect(event.code == violation.closeCode)
     }
 
-    @Test("RSV1 means nothing without an agreement")
-    func needsAgreement() {
+    @Test
+    func `RSV1 means nothing without an agreement`() {
         #expect(FrameDecoder.decode(Wire.frame(0xC1, Self.hello)).error == .reservedBits)
     }
 
-    @Test("text that is no UTF-8 is refused before its message has ended")
-    func failsEarly() throws {
+    @Test
+    func `text that is no UTF-8 is refused before its message has ended`() throws {
         var decoder = FrameDecoder(role: .client, compression: try .client())
         // A stored block with a byte that begins no character; more of the frame is announced.
         let drained = decoder.drain([[0x41, 100, 0x00, 0x03, 0x00, 0xFC, 0xFF, 0x61, 0xFF][...]])
@@ -90,8 +90,9 @@ struct CompressionViolationTests {
         return output
     }
 
-    @Test("a message may be compressed as much as it can, however it is cut, and what is made of it is counted")
-    func zeros() throws {
+    @Test
+    func `a message may be compressed as much as it can, however it is cut, and what is made of it is counted`() throws
+    {
         for count in [200_000, 10 << 20] {
             let bytes = try Self.bomb(count)
             for size in [bytes.count, 7, 64] {
@@ -103,8 +104,8 @@ struct CompressionViolationTests {
         }
     }
 
-    @Test("a message is inflated to its limit and not a byte further", arguments: [1, 1000, 16 << 10, 100_000])
-    func size(limit: Int) throws {
+    @Test(arguments: [1, 1000, 16 << 10, 100_000])
+    func `a message is inflated to its limit and not a byte further`(limit: Int) throws {
         let limits = WebSocketLimits { $0.maxMessageBytes = limit }
         let agreement = try CompressionAgreement.client()
         func drain(_ count: Int, _ cut: Int) throws -> Drained {
@@ -122,8 +123,8 @@ struct CompressionViolationTests {
         }
     }
 
-    @Test("a message of blocks that hold nothing is refused by its size on the wire")
-    func emptyBlocks() throws {
+    @Test
+    func `a message of blocks that hold nothing is refused by its size on the wire`() throws {
         let limits = WebSocketLimits { $0.maxMessageBytes = 1000 }
         let nothing = (0..<300).flatMap { _ in [0x00, 0x00, 0x00, 0xFF, 0xFF] as [UInt8] }
         var whole = FrameDecoder(role: .client, limits: limits, compression: try .client())
@@ -136,15 +137,15 @@ struct CompressionViolationTests {
         #expect(fragments.drain([Wire.frame(0x00, Array(nothing.prefix(500)))[...]]).error == .messageTooBig)
     }
 
-    @Test("fragments are counted on the wire")
-    func fragments() throws {
+    @Test
+    func `fragments are counted on the wire`() throws {
         let limits = WebSocketLimits { $0.maxFragments = 3 }
         var decoder = FrameDecoder(role: .client, limits: limits, compression: try .client())
         #expect(decoder.drain([[0x42, 0, 0, 0, 0, 0, 0, 0][...]]).error == .tooManyFragments)
     }
 
-    @Test("incompressible messages may use the whole limit")
-    func incompressible() throws {
+    @Test
+    func `incompressible messages may use the whole limit`() throws {
         var random = SeededGenerator(seed: 4)
         let payload = random.bytes(100_000)
         var compressor = MessageCompressor(try CompressionAgreement.pair().server, role: .server)
@@ -158,8 +159,8 @@ struct CompressionViolationTests {
 
     // MARK: Random bytes
 
-    @Test("random bytes give a value or an error, the same however they are cut", .timeLimit(.minutes(1)))
-    func noise() throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `random bytes give a value or an error, the same however they are cut`() throws {
         var random = SeededGenerator(seed: 5)
         let limits = WebSocketLimits { $0.maxMessageBytes = 2048 }
         let agreement = try CompressionAgreement.client()

@@ -5,8 +5,8 @@ internal import Testing
 struct FrameDecoderTests {
     private static let hello = Array("Hello".utf8)
 
-    @Test("reads the examples of RFC 6455 section 5.7")
-    func examples() {
+    @Test
+    func `reads the examples of RFC 6455 section 5.7`() {
         let unmasked = Wire.bytes("81 05 48 65 6c 6c 6f")
         let masked = Wire.bytes("81 85 37 fa 21 3d 7f 9f 4d 51 58")
         let fragmented = Wire.bytes("01 03 48 65 6c 80 02 6c 6f")
@@ -41,8 +41,8 @@ struct FrameDecoderTests {
         ].flatMap { $0 }
     }
 
-    @Test("gives the same wherever a stream is split in two or three", arguments: WebSocketRole.allCases)
-    func splits(role: WebSocketRole) {
+    @Test(arguments: WebSocketRole.allCases)
+    func `gives the same wherever a stream is split in two or three`(role: WebSocketRole) {
         let stream = Self.mixedStream(masks: role == .server)
         let whole = FrameDecoder.decode(stream, role: role)
         #expect(whole.error == nil)
@@ -57,8 +57,8 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test("gives the same byte by byte, and with chunks given before the last was used up")
-    func singleBytes() throws {
+    @Test
+    func `gives the same byte by byte, and with chunks given before the last was used up`() throws {
         for role in WebSocketRole.allCases {
             let stream = Self.mixedStream(masks: role == .server)
             let whole = FrameDecoder.decode(stream, role: role)
@@ -71,8 +71,8 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test("returns an unfragmented message as a slice of the chunk it came in")
-    func zeroCopy() throws {
+    @Test
+    func `returns an unfragmented message as a slice of the chunk it came in`() throws {
         let payload = [UInt8](repeating: 0x61, count: 200)
         for first: UInt8 in [0x81, 0x82] {
             let chunk = Wire.frame(0x89, [1]) + Wire.frame(first, payload) + Wire.frame(0x8A, [2])
@@ -90,8 +90,8 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test("lets go of a chunk once it is used up")
-    func releasesChunk() throws {
+    @Test
+    func `lets go of a chunk once it is used up`() throws {
         var chunk = Wire.frame(0x01, [0x61]) + Wire.bytes("80")
         let address = chunk.withUnsafeBufferPointer { $0.baseAddress }
         var decoder = FrameDecoder(role: .client)
@@ -101,15 +101,15 @@ struct FrameDecoderTests {
         #expect(chunk.withUnsafeBufferPointer { $0.baseAddress } == address)
     }
 
-    @Test("takes nothing more after a Close frame")
-    func endsWithClose() {
+    @Test
+    func `takes nothing more after a Close frame`() {
         let close = Wire.frame(0x88, [])
         let drained = FrameDecoder.decode(close + Wire.frame(0x81, Self.hello) + [0xFF])
         #expect(drained == Drained(incoming: [.close(nil, reason: "")]))
     }
 
-    @Test("returns what came before a violation, then throws once, then stays silent")
-    func endsWithError() {
+    @Test
+    func `returns what came before a violation, then throws once, then stays silent`() {
         var decoder = FrameDecoder(role: .client)
         let bytes = Wire.frame(0x81, Self.hello) + Wire.frame(0x83)
         let expected = Drained(incoming: [.text(Self.hello[...])], error: .reservedOpcode)
@@ -117,8 +117,8 @@ struct FrameDecoderTests {
         #expect(decoder.drain([Wire.frame(0x81, Self.hello)[...]]) == Drained())
     }
 
-    @Test("gives messages that come one after the other storage of their own")
-    func independentMessages() {
+    @Test
+    func `gives messages that come one after the other storage of their own`() {
         let fragments = Wire.frame(0x02, [1]) + Wire.frame(0x80, [2]) + Wire.frame(0x02, [3]) + Wire.frame(0x80, [4])
         #expect(FrameDecoder.decode(fragments).incoming == [.binary([1, 2]), .binary([3, 4])])
     }

@@ -8,8 +8,8 @@ struct FrameEncoderTests {
 
     private static let sizes = [0, 1, 2, 7, 8, 9, 124, 125, 126, 127, 65534, 65535, 65536, 65537, 200_000]
 
-    @Test("writes the examples of RFC 6455 section 5.7")
-    func examples() {
+    @Test
+    func `writes the examples of RFC 6455 section 5.7`() {
         func frame(_ opcode: Opcode, _ text: String, isFinal: Bool = true, mask: UInt32? = nil) -> [UInt8] {
             var output: [UInt8] = []
             FrameEncoder.append(opcode, isFinal: isFinal, payload: text.utf8, mask: mask, to: &output)
@@ -23,8 +23,8 @@ struct FrameEncoderTests {
         #expect(frame(.pong, "Hello", mask: 0x37fa_213d) == Wire.bytes("8a 85 37 fa 21 3d 7f 9f 4d 51 58"))
     }
 
-    @Test("every form writes the same frame behind what the buffer held", arguments: sizes)
-    func forms(size: Int) throws {
+    @Test(arguments: sizes)
+    func `every form writes the same frame behind what the buffer held`(size: Int) throws {
         var random = SeededGenerator(seed: UInt64(size))
         let payload = random.bytes(size)
         for mask in [nil, 0x0102_03F4 as UInt32?] {
@@ -41,15 +41,15 @@ struct FrameEncoderTests {
         }
     }
 
-    @Test("takes collections that are not contiguous")
-    func lazyPayload() {
+    @Test
+    func `takes collections that are not contiguous`() {
         var output: [UInt8] = []
         FrameEncoder.append(.binary, payload: (0..<20).lazy.map { UInt8($0) }, mask: 0xFFFF_FFFF, to: &output)
         #expect(output == [0x82, 0x80 | 20] + [UInt8](repeating: 0xFF, count: 4) + (0..<20).map { ~UInt8($0) })
     }
 
-    @Test("leaves the buffer as it was if the payload's writer throws")
-    func failingWriter() {
+    @Test
+    func `leaves the buffer as it was if the payload's writer throws`() {
         var output: [UInt8] = [1, 2]
         #expect(throws: Failure.self) {
             try FrameEncoder.append(.text, expectedLength: 500, mask: 7, to: &output) { buffer throws(Failure) in
@@ -60,8 +60,8 @@ struct FrameEncoderTests {
         #expect(output == [1, 2])
     }
 
-    @Test("cuts a close reason at 123 bytes after a whole character")
-    func longReason() {
+    @Test
+    func `cuts a close reason at 123 bytes after a whole character`() {
         let cases = [
             (String(repeating: "a", count: 123), 123), (String(repeating: "a", count: 124), 123),
             (String(repeating: "é", count: 100), 122), ("a" + String(repeating: "é", count: 100), 123),
@@ -76,15 +76,15 @@ struct FrameEncoderTests {
         }
     }
 
-    @Test("writes an empty Close frame without a code")
-    func emptyClose() {
+    @Test
+    func `writes an empty Close frame without a code`() {
         var output: [UInt8] = []
         FrameEncoder.appendClose(nil, mask: nil, to: &output)
         #expect(output == [0x88, 0])
     }
 
-    @Test("a decoder of the other end gets back what was written", arguments: WebSocketRole.allCases)
-    func roundTrip(receiver: WebSocketRole) {
+    @Test(arguments: WebSocketRole.allCases)
+    func `a decoder of the other end gets back what was written`(receiver: WebSocketRole) {
         var random = SeededGenerator(seed: 11)
         var stream: [UInt8] = []
         var expected: [FrameDecoder.Incoming] = []

@@ -6,8 +6,8 @@ internal import Testing
 struct FrameFuzzTests {
     private static let limits = WebSocketLimits { $0.maxMessageBytes = 4096 }
 
-    @Test("give a value or an error, and never both ways of reading disagree", .timeLimit(.minutes(1)))
-    func noise() {
+    @Test(.timeLimit(.minutes(1)))
+    func `give a value or an error, and never both ways of reading disagree`() {
         var random = SeededGenerator(seed: 1)
         for round in 0..<100_000 {
             let bytes = random.bytes(Int.random(in: 0...48, using: &random))
@@ -15,8 +15,8 @@ struct FrameFuzzTests {
         }
     }
 
-    @Test("put into valid streams give a value or an error too", .timeLimit(.minutes(1)))
-    func mutations() {
+    @Test(.timeLimit(.minutes(1)))
+    func `put into valid streams give a value or an error too`() {
         var random = SeededGenerator(seed: 2)
         for round in 0..<100_000 {
             var bytes = Self.validStream(random: &random)

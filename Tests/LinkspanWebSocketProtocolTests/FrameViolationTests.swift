@@ -52,23 +52,23 @@ struct FrameViolationTests {
             "fragmented text ends inside a character", Wire.frame(0x01, [0xCE]) + Wire.frame(0x80), .invalidUTF8),
     ]
 
-    @Test("are refused by name, in one chunk and byte by byte", arguments: named)
-    func violations(violation: Violation) {
+    @Test(arguments: named)
+    func `are refused by name, in one chunk and byte by byte`(violation: Violation) {
         #expect(FrameDecoder.decode(violation.bytes, role: violation.role).error == violation.code)
         var decoder = FrameDecoder(role: violation.role)
         let drained = decoder.drain(violation.bytes.indices.map { violation.bytes[$0...$0] })
         #expect(drained.error == violation.code)
     }
 
-    @Test("reserved opcodes are refused at their first byte", arguments: Array(3...7) + Array(11...15))
-    func reservedOpcodes(opcode: UInt8) {
+    @Test(arguments: Array(3...7) + Array(11...15))
+    func `reserved opcodes are refused at their first byte`(opcode: UInt8) {
         for first in [opcode, opcode | 0x80] {
             #expect(FrameDecoder.decode([first]).error == .reservedOpcode)
         }
     }
 
-    @Test("tell the peer 1002, 1007 or 1009")
-    func closeCodes() throws {
+    @Test
+    func `tell the peer 1002, 1007 or 1009`() throws {
         func closeCode(_ bytes: [UInt8]) throws -> CloseCode? {
             var decoder = FrameDecoder(role: .client)
             decoder.append(bytes[...])
@@ -81,8 +81,8 @@ struct FrameViolationTests {
         #expect(try closeCode([0x82, 127, 0, 0, 0, 1, 0, 0, 0, 0]) == .messageTooBig)
     }
 
-    @Test("every close code is taken or refused as RFC 6455 section 7.4 says")
-    func allCloseCodes() {
+    @Test
+    func `every close code is taken or refused as RFC 6455 section 7.4 says`() {
         var accepted: [ClosedRange<Int>] = []
         for code in 0...65535 {
             let drained = FrameDecoder.decode(Wire.frame(0x88, Wire.number(code, bytes: 2)))
@@ -99,8 +99,8 @@ struct FrameViolationTests {
         #expect(accepted == [1000...1003, 1007...1014, 3000...4999])
     }
 
-    @Test("a message may be as big as the limit and not a byte bigger, known from the header alone")
-    func messageLimit() {
+    @Test
+    func `a message may be as big as the limit and not a byte bigger, known from the header alone`() {
         let limits = WebSocketLimits { $0.maxMessageBytes = 300 }
         let full = [UInt8](repeating: 0x61, count: 300)
         #expect(FrameDecoder.decode(Wire.frame(0x81, full), limits: limits).incoming.count == 1)
@@ -113,8 +113,8 @@ struct FrameViolationTests {
         #expect(FrameDecoder.decode(ping, limits: limits) == Drained(incoming: [.ping([1])]))
     }
 
-    @Test("a message may have as many fragments as the limit and not one more, pings not counted")
-    func fragmentLimit() {
+    @Test
+    func `a message may have as many fragments as the limit and not one more, pings not counted`() {
         let limits = WebSocketLimits { $0.maxFragments = 3 }
         let three = Wire.frame(0x02) + Wire.frame(0x00) + Wire.frame(0x89)
         #expect(FrameDecoder.decode(three + Wire.frame(0x80), limits: limits).incoming == [.ping([]), .binary([])])
@@ -122,8 +122,8 @@ struct FrameViolationTests {
         #expect(FrameDecoder.decode(four, limits: limits).error == .tooManyFragments)
     }
 
-    @Test("a length that is only announced reserves little, and what arrives never more than the limit")
-    func announcedLength() throws {
+    @Test
+    func `a length that is only announced reserves little, and what arrives never more than the limit`() throws {
         let frame = FrameDecoder.PartialFrame(
             opcode: .binary, isFinal: true, isCompressed: false, mask: nil, length: 16 * 1024 * 1024)
         var message = PartialMessage()

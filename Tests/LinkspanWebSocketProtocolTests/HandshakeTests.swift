@@ -32,8 +32,8 @@ struct HandshakeTests {
         var testDescription: String { "\(self.header): \(self.fields)" }
     }
 
-    @Test("SHA-1 gives the digests of RFC 3174 and of lengths around a block")
-    func sha1() {
+    @Test
+    func `SHA-1 gives the digests of RFC 3174 and of lengths around a block`() {
         func hex(_ text: String) -> String {
             SHA1.digest(Array(text.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         }
@@ -53,15 +53,15 @@ struct HandshakeTests {
         "03f09f5b158a7a8cdad920bddc29b81c18a551f5", "0098ba824b5c16427bd7a1122a5a442a25ec644d",
     ]
 
-    @Test("base64 gives the vectors of RFC 4648 section 10")
-    func base64() {
+    @Test
+    func `base64 gives the vectors of RFC 4648 section 10`() {
         let encoded = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map { Base64.encode(Array($0.utf8)) }
         #expect(encoded == ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"])
         #expect(Base64.encode([0xFB, 0xFF, 0xBF]) == "+/+/")
     }
 
-    @Test("the client asks as RFC 6455 section 1.3 does")
-    func clientHeaders() throws {
+    @Test
+    func `the client asks as RFC 6455 section 1.3 does`() throws {
         let plain = try ClientHandshake(nonce: Self.nonce).headers.map { "\($0.name): \($0.value)" }
         #expect(
             plain == [
@@ -73,8 +73,8 @@ struct HandshakeTests {
         #expect(offering.headers.last?.value == "chat, superchat")
     }
 
-    @Test("the client accepts the answer of RFC 6455 section 1.3, with or without a sub-protocol")
-    func clientAccepts() throws {
+    @Test
+    func `the client accepts the answer of RFC 6455 section 1.3, with or without a sub-protocol`() throws {
         let handshake = try ClientHandshake(nonce: Self.nonce, subprotocols: ["chat", "superchat"])
         #expect(try Self.verify(handshake, Self.agreeing).subprotocol == nil)
         let chosen = Self.agreeing.merging(["sec-websocket-protocol": [" superchat "]]) { $1 }
@@ -103,30 +103,28 @@ struct HandshakeTests {
         Change("sec-websocket-protocol", [""], .subprotocolNotOffered),
     ]
 
-    @Test("the client judges each header of an answer", arguments: answers)
-    func clientJudges(change: Change) throws {
+    @Test(arguments: answers)
+    func `the client judges each header of an answer`(change: Change) throws {
         let handshake = try ClientHandshake(nonce: Self.nonce, subprotocols: ["chat", "superchat"])
         let fields = Self.agreeing.merging([change.header: change.fields]) { $1 }
         #expect(Self.code { try Self.verify(handshake, fields) } == change.code)
     }
 
-    @Test("the client refuses each status but 101", arguments: [100, 200, 301, 401, 426, 500])
-    func clientStatus(status: Int) throws {
+    @Test(arguments: [100, 200, 301, 401, 426, 500])
+    func `the client refuses each status but 101`(status: Int) throws {
         let handshake = try ClientHandshake(nonce: Self.nonce)
         let code = Self.code { try handshake.verify(status: status) { Self.agreeing[$0] ?? [] } }
         #expect(code == .unexpectedStatus)
     }
 
-    @Test(
-        "a sub-protocol that is no token or is given twice is never offered",
-        arguments: [["a b"], [""], ["a\r\nX: y"], ["ä"], ["a,b"], ["a", "a"]])
-    func invalidSubprotocols(names: [String]) {
+    @Test(arguments: [["a b"], [""], ["a\r\nX: y"], ["ä"], ["a,b"], ["a", "a"]])
+    func `a sub-protocol that is no token or is given twice is never offered`(names: [String]) {
         #expect(Self.code { try ClientHandshake(nonce: Self.nonce, subprotocols: names) } == .subprotocolInvalid)
         #expect(Self.code { try ServerHandshake(subprotocols: names) } == .subprotocolInvalid)
     }
 
-    @Test("the server answers the request of RFC 6455 section 1.3")
-    func serverAccepts() throws {
+    @Test
+    func `the server answers the request of RFC 6455 section 1.3`() throws {
         let fields = Self.request.merging(["sec-websocket-protocol": ["superchat, chat"]]) { $1 }
         let response = try ServerHandshake(subprotocols: ["chat", "superchat"]).accept(method: "GET") {
             fields[$0] ?? []
@@ -154,16 +152,16 @@ struct HandshakeTests {
         Change("sec-websocket-extensions", ["permessage-deflate"], nil),
     ]
 
-    @Test("the server judges each header of a request", arguments: requests)
-    func serverJudges(change: Change) throws {
+    @Test(arguments: requests)
+    func `the server judges each header of a request`(change: Change) throws {
         let fields = Self.request.merging([change.header: change.fields]) { $1 }
         let server = try ServerHandshake()
         #expect(Self.code { try server.accept(method: "GET") { fields[$0] ?? [] } } == change.code)
         #expect(Self.code { try server.accept(method: "POST") { fields[$0] ?? [] } } == .methodNotAllowed)
     }
 
-    @Test("the server's refusal says what it would take")
-    func rejections() throws {
+    @Test
+    func `the server's refusal says what it would take`() throws {
         func refusal(_ method: String, _ fields: Fields) throws -> [String] {
             let server = try ServerHandshake()
             let error = try #require(throws: WebSocketProtocolError.self) {
@@ -179,8 +177,8 @@ struct HandshakeTests {
         #expect(try refusal("GET", Self.request.filter { $0.key != "host" }) == ["400", "Connection: close"])
     }
 
-    @Test("client and server agree with each other for any nonce")
-    func agreement() throws {
+    @Test
+    func `client and server agree with each other for any nonce`() throws {
         var random = SeededGenerator(seed: 6)
         for _ in 0..<50 {
             let client = try ClientHandshake(nonce: (random.next(), random.next()), subprotocols: ["b", "a"])

@@ -4,8 +4,8 @@ internal import Testing
 
 @Suite("Masks")
 struct MaskingTests {
-    @Test("are applied like the formula of RFC 6455 section 5.3, at every start and length")
-    func formula() {
+    @Test
+    func `are applied like the formula of RFC 6455 section 5.3, at every start and length`() {
         var random = SeededGenerator(seed: 4)
         for length in 0...70 {
             for start in 0...9 {
@@ -20,14 +20,14 @@ struct MaskingTests {
         }
     }
 
-    @Test("turn with the offset into a payload")
-    func rotation() {
+    @Test
+    func `turn with the offset into a payload`() {
         let turned = (0...4).map { Masking.rotate(0x0102_0304, by: $0) }
         #expect(turned == [0x0102_0304, 0x0203_0401, 0x0304_0102, 0x0401_0203, 0x0102_0304])
     }
 
-    @Test("use each number of the generator as two, across refills, and never one twice")
-    func source() {
+    @Test
+    func `use each number of the generator as two, across refills, and never one twice`() {
         var source = MaskSource(generator: SeededGenerator(seed: 5))
         var generator = SeededGenerator(seed: 5)
         let drawn = (0..<1024).map { _ in source.next() }
@@ -36,8 +36,8 @@ struct MaskingTests {
         #expect(drawn.sorted() == halves.sorted())
     }
 
-    @Test("of two sources differ")
-    func unpredictable() {
+    @Test
+    func `of two sources differ`() {
         var one = MaskSource()
         var other = MaskSource()
         let masks = (0..<300).flatMap { _ in [one.next(), other.next()] }

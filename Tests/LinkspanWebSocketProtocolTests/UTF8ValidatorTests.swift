@@ -63,8 +63,8 @@ struct UTF8ValidatorTests {
         Vector("non-characters", "ef bf be f0 9f bf be f4 8f bf bf"),
     ]
 
-    @Test("fails at the first byte that can't be right, not later", arguments: vectors)
-    func failsFast(vector: Vector) {
+    @Test(arguments: vectors)
+    func `fails at the first byte that can't be right, not later`(vector: Vector) {
         var validator = UTF8Validator()
         let failure = vector.bytes.indices.first { !validator.accept(vector.bytes[$0...$0]) }
         #expect(failure == vector.failsAt)
@@ -72,8 +72,8 @@ struct UTF8ValidatorTests {
         #expect(UTF8Validator.isValid(vector.bytes[...]) == (vector.failsAt == nil && vector.isComplete))
     }
 
-    @Test("a text message fails as soon as the bad byte arrives, whatever is still to come", arguments: vectors)
-    func decoderFailsFast(vector: Vector) throws {
+    @Test(arguments: vectors)
+    func `a text message fails as soon as the bad byte arrives, whatever is still to come`(vector: Vector) throws {
         for (role, mask) in [(WebSocketRole.client, nil), (.server, [0x11, 0x82, 0x33, 0xF4] as [UInt8]?)] {
             let fill = vector.bytes + [UInt8](repeating: 0x61, count: 9)
             let stream = Wire.frame(0x01, Array("ä".utf8), mask: mask) + Wire.frame(0x00, fill, mask: mask)
@@ -87,8 +87,8 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("agrees with the standard library on all pairs of bytes, with ASCII around them at all offsets")
-    func allPairs() {
+    @Test
+    func `agrees with the standard library on all pairs of bytes, with ASCII around them at all offsets`() {
         for pair in 0...0xFFFF {
             let bytes = [UInt8(pair >> 8), UInt8(pair & 0xFF)]
             let text = [UInt8](repeating: 0x61, count: pair % 41) + bytes + [0x80, 0x62]
@@ -96,8 +96,8 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("agrees with the standard library on random text and its mutations, however split")
-    func randomText() {
+    @Test
+    func `agrees with the standard library on random text and its mutations, however split`() {
         var random = SeededGenerator(seed: 3)
         for _ in 0..<20_000 {
             var bytes = Self.text(random: &random)

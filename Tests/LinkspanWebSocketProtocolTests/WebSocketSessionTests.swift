@@ -50,8 +50,8 @@ struct WebSocketSessionTests {
 
     private static let hello = Array("Hello".utf8)
 
-    @Test("two sessions exchange messages in every form of sending")
-    func exchange() throws {
+    @Test
+    func `two sessions exchange messages in every form of sending`() throws {
         for role in WebSocketRole.allCases {
             var sender = End(role)
             var receiver = End(role == .client ? .server : .client)
@@ -65,8 +65,8 @@ struct WebSocketSessionTests {
         }
     }
 
-    @Test("a client masks each frame anew and a server none")
-    func masks() {
+    @Test
+    func `a client masks each frame anew and a server none`() {
         var client = End(.client)
         var server = End(.server)
         for _ in 0..<3 {
@@ -78,8 +78,8 @@ struct WebSocketSessionTests {
         #expect(server.output == [[UInt8]](repeating: Wire.frame(0x81, Self.hello), count: 3).flatMap { $0 })
     }
 
-    @Test("each ping is answered with its payload, in order, also between fragments")
-    func pongs() {
+    @Test
+    func `each ping is answered with its payload, in order, also between fragments`() {
         var client = End(.client)
         let pings = (0..<10).flatMap { Wire.frame(0x89, [UInt8($0)]) }
         let events = client.receive(Wire.frame(0x01, [0x61]) + pings + Wire.frame(0x80, [0x62]))
@@ -87,8 +87,8 @@ struct WebSocketSessionTests {
         #expect(client.written() == (0..<10).map { .pong([UInt8($0)]) })
     }
 
-    @Test("of a flood of pings in one chunk the first few and the newest are answered")
-    func pingFlood() {
+    @Test
+    func `of a flood of pings in one chunk the first few and the newest are answered`() {
         var client = End(.client, limits: .init { $0.maxPongsPerChunk = 4 })
         let flood = (0..<100).flatMap { Wire.frame(0x89, [UInt8($0)]) }
         #expect(client.receive(flood).isEmpty)
@@ -97,12 +97,10 @@ struct WebSocketSessionTests {
         #expect(client.written() == [.pong([7])])
     }
 
-    @Test(
-        "its owner can fail it, which the peer learns once",
-        arguments: [
-            WebSocketProtocolError.Code.controlFlood, .messageOverdue,
-        ])
-    func failedByOwner(_ code: WebSocketProtocolError.Code) {
+    @Test(arguments: [
+        WebSocketProtocolError.Code.controlFlood, .messageOverdue,
+    ])
+    func `its owner can fail it, which the peer learns once`(_ code: WebSocketProtocolError.Code) {
         var client = End(.client)
         #expect(client.receive(Wire.frame(0x89, [1]) + Wire.frame(0x8A) + Wire.frame(0x01, [0x61])).count == 1)
         #expect(client.session.controlFrames == 2)
@@ -116,8 +114,8 @@ struct WebSocketSessionTests {
         #expect(client.session.fail(code, into: &output) == nil)
     }
 
-    @Test("a ping is awaited until its own payload comes back")
-    func awaitsPong() {
+    @Test
+    func `a ping is awaited until its own payload comes back`() {
         var client = End(.client)
         #expect(!client.session.isAwaitingPong)
         #expect(client.ping([1]) == true)
@@ -130,8 +128,8 @@ struct WebSocketSessionTests {
         #expect(client.receive(Wire.frame(0x8A)) == [.pong([], answersPing: false)])
     }
 
-    @Test("the peer's Close is echoed once with its code, then nothing is sent or reported")
-    func peerCloses() {
+    @Test
+    func `the peer's Close is echoed once with its code, then nothing is sent or reported`() {
         let ways: [(WebSocketRole, [UInt8]?, WebSocketSession.StreamEnd)] = [
             (.client, nil, .awaitPeer), (.server, [1, 2, 3, 4], .drop),
         ]
@@ -149,15 +147,15 @@ struct WebSocketSessionTests {
         }
     }
 
-    @Test("a Close without a code is echoed without one and reported as 1005")
-    func closeWithoutCode() {
+    @Test
+    func `a Close without a code is echoed without one and reported as 1005`() {
         var client = End(.client)
         #expect(client.receive([0x88, 0]) == [Self.closed(.noStatus, stream: .awaitPeer)])
         #expect(client.written() == [.close(nil, reason: "")])
     }
 
-    @Test("after its own Close a session ignores data and pings and ends with the peer's Close")
-    func closes() {
+    @Test
+    func `after its own Close a session ignores data and pings and ends with the peer's Close`() {
         var client = End(.client)
         #expect(client.close(.goingAway, "moving") == .awaitPeer)
         #expect(client.written() == [.close(.goingAway, reason: "moving")])
@@ -171,8 +169,8 @@ struct WebSocketSessionTests {
         #expect(client.output.isEmpty)
     }
 
-    @Test("two sessions that close at the same time both end cleanly without an echo")
-    func simultaneousClose() {
+    @Test
+    func `two sessions that close at the same time both end cleanly without an echo`() {
         var client = End(.client)
         var server = End(.server)
         #expect(client.close(.normal) == .awaitPeer)
@@ -184,10 +182,8 @@ struct WebSocketSessionTests {
         #expect(client.output.isEmpty && server.output.isEmpty)
     }
 
-    @Test(
-        "a broken rule gives what came before it, a Close with its code and the end",
-        arguments: [([0xC1] as [UInt8], CloseCode.protocolError), ([0x81, 1, 0xFF], .invalidPayload)])
-    func violation(bytes: [UInt8], code: CloseCode) {
+    @Test(arguments: [([0xC1] as [UInt8], CloseCode.protocolError), ([0x81, 1, 0xFF], .invalidPayload)])
+    func `a broken rule gives what came before it, a Close with its code and the end`(bytes: [UInt8], code: CloseCode) {
         var client = End(.client)
         let events = client.receive(Wire.frame(0x81, Self.hello) + Wire.frame(0x89, [1]) + bytes)
         #expect(events.first == .text(Self.hello[...]))
@@ -205,8 +201,8 @@ struct WebSocketSessionTests {
         #expect(client.receive(Wire.frame(0x81, Self.hello)).isEmpty)
     }
 
-    @Test("a rule broken while closing ends the session without a second Close")
-    func violationWhileClosing() {
+    @Test
+    func `a rule broken while closing ends the session without a second Close`() {
         var client = End(.client)
         #expect(client.close() == .awaitPeer)
         client.output = []
@@ -219,16 +215,16 @@ struct WebSocketSessionTests {
         #expect(client.output.isEmpty)
     }
 
-    @Test("a message over the limit is closed with 1009")
-    func tooBig() {
+    @Test
+    func `a message over the limit is closed with 1009`() {
         var client = End(.client, limits: .init { $0.maxMessageBytes = 10 })
         #expect(client.receive(Wire.frame(0x82, [UInt8](repeating: 0, count: 11))).count == 1)
         let reason = "a message is larger than the 10 bytes that are accepted here"
         #expect(client.written() == [.close(.messageTooBig, reason: reason)])
     }
 
-    @Test("whatever arrives, a session ends at most once and writes at most one Close", .timeLimit(.minutes(1)))
-    func noise() {
+    @Test(.timeLimit(.minutes(1)))
+    func `whatever arrives, a session ends at most once and writes at most one Close`() {
         var random = SeededGenerator(seed: 8)
         for round in 0..<20_000 {
             var end = End(round.isMultiple(of: 2) ? .client : .server, limits: .init { $0.maxPongsPerChunk = 2 })

@@ -3,8 +3,8 @@ internal import Testing
 
 @Suite("Meanings of close codes")
 struct CloseMeaningsTests {
-    @Test("of overlapping ranges the last one holds")
-    func overlaps() {
+    @Test
+    func `of overlapping ranges the last one holds`() {
         let meanings: CloseMeanings = [4000...4099: .stop, 4007...4007: .credentialsRefused]
         #expect(meanings[4000] == .stop)
         #expect(meanings[4007] == .credentialsRefused)
@@ -15,8 +15,8 @@ struct CloseMeaningsTests {
         #expect(meanings[4000...4007] == nil)
     }
 
-    @Test("a code can be given another meaning, and the usual one back")
-    func changes() {
+    @Test
+    func `a code can be given another meaning, and the usual one back`() {
         var meanings: CloseMeanings = [:]
         meanings[0...UInt16.max] = .retryLater
         meanings[1001] = .stop

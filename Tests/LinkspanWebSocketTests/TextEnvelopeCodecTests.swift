@@ -6,8 +6,8 @@ internal import Testing
 struct TextEnvelopeCodecTests {
     private let codec = TextEnvelopeCodec(event: "line")
 
-    @Test("is the one string of an event")
-    func encodes() throws {
+    @Test
+    func `is the one string of an event`() throws {
         var buffer: [UInt8] = [1]
         let envelope = Envelope.event(name: "whatever", payload: try Payload("a \"b\" \n"), id: nil)
         #expect(try self.codec.encode(envelope, to: &buffer) == .text)
@@ -20,8 +20,8 @@ struct TextEnvelopeCodecTests {
         #expect(try payload.decode(String.self) == "a \"b\" \n")
     }
 
-    @Test("carries nothing else")
-    func refuses() throws {
+    @Test
+    func `carries nothing else`() throws {
         let envelopes: [Envelope] = [
             .event(name: "e", payload: .empty, id: nil), .event(name: "e", payload: try Payload(7), id: nil),
             .event(name: "e", payload: try Payload("a", "b"), id: nil),

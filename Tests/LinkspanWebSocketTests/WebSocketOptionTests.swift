@@ -6,8 +6,8 @@ internal import Testing
 
 @Suite("Options of a configuration file")
 struct WebSocketOptionTests {
-    @Test("lead to the configuration that they name")
-    func reads() throws {
+    @Test
+    func `lead to the configuration that they name`() throws {
         let configuration = try Self.configuration([
             "codec": "text", "subprotocols": ["a", "b"], "compression": true,
             "headers": ["X-One: 1", "X-Two:a: b", "X-Three:"],
@@ -26,8 +26,8 @@ struct WebSocketOptionTests {
         #expect(configuration.maximumMessageBytes == 5)
     }
 
-    @Test("may all be missing")
-    func defaults() throws {
+    @Test
+    func `may all be missing`() throws {
         let configuration = try Self.configuration([:])
         #expect(configuration.codec.name == "json")
         #expect(configuration.compression == nil)
@@ -37,8 +37,8 @@ struct WebSocketOptionTests {
         #expect(try Self.configuration(["codec": "binary"]).codec.name == "binary")
     }
 
-    @Test("name a codec of the app's own, or one of it in place of a built-in one")
-    func codecs() throws {
+    @Test
+    func `name a codec of the app's own, or one of it in place of a built-in one`() throws {
         let own = TextEnvelopeCodec(event: "own")
         let factory = TransportFactory.webSocket(codecs: ["ticker": own, "json": own])
         let codec = try #require(factory.options.first { $0.name == "codec" })
@@ -51,20 +51,18 @@ struct WebSocketOptionTests {
         #expect(text?.configuration.codec.name == "text")
     }
 
-    @Test(
-        "are refused when they are not written as they should be",
-        arguments: [
-            ("headers", "X-One"), ("headers", ": 1"), ("headers", ""), ("closeCodes", "4000"), ("closeCodes", "=stop"),
-            ("closeCodes", "4000=go"), ("closeCodes", "4000-=stop"), ("closeCodes", "4001-4000=stop"),
-            ("closeCodes", "70000=stop"), ("closeCodes", "1-2-3=stop"), ("closeCodes", "4000=stop=stop"),
-        ])
-    func refuses(name: String, text: String) {
+    @Test(arguments: [
+        ("headers", "X-One"), ("headers", ": 1"), ("headers", ""), ("closeCodes", "4000"), ("closeCodes", "=stop"),
+        ("closeCodes", "4000=go"), ("closeCodes", "4000-=stop"), ("closeCodes", "4001-4000=stop"),
+        ("closeCodes", "70000=stop"), ("closeCodes", "1-2-3=stop"), ("closeCodes", "4000=stop=stop"),
+    ])
+    func `are refused when they are not written as they should be`(name: String, text: String) {
         let error = #expect(throws: LinkspanError.self) { try Self.configuration([name: [text]]) }
         #expect(error?.code == .invalidConfiguration)
     }
 
-    @Test("explain themselves, without the values of headers")
-    func explains() {
+    @Test
+    func `explain themselves, without the values of headers`() {
         func options(_ configure: (inout WebSocketTransport.Configuration) -> Void) -> [String: String] {
             WebSocketTransport(.init(configure)).options
         }

@@ -45,8 +45,8 @@ struct ChatViewTests {
         }.joined(separator: "\n")
     }
 
-    @Test("a window of a usual size shows everything")
-    func usual() {
+    @Test
+    func `a window of a usual size shows everything`() {
         #expect(
             Self.picture(Self.conversation(), 60, 12) == """
                 * connected over socketio
@@ -64,8 +64,8 @@ struct ChatViewTests {
                 """)
     }
 
-    @Test("a wide status line has room for the round trip")
-    func wide() {
+    @Test
+    func `a wide status line has room for the round trip`() {
         #expect(
             Self.picture(Self.conversation(), 76, 4) == """
                 ann: good …
@@ -75,8 +75,8 @@ struct ChatViewTests {
                 """)
     }
 
-    @Test("in narrow windows lines are wrapped, and what matters least is left out")
-    func narrow() {
+    @Test
+    func `in narrow windows lines are wrapped, and what matters least is left out`() {
         #expect(
             Self.picture(Self.conversation(), 30, 11) == """
                 * connected over socketio
@@ -101,8 +101,8 @@ struct ChatViewTests {
                 """)
     }
 
-    @Test("in low windows the input stays to the last")
-    func low() {
+    @Test
+    func `in low windows the input stays to the last`() {
         let rows = ["ann: good …", "── connected over socketio ─────────────", "> let us see"]
         for count in 1...3 {
             #expect(Self.picture(Self.conversation(), 40, count) == rows.suffix(count).joined(separator: "\n"))
@@ -110,8 +110,8 @@ struct ChatViewTests {
         #expect(Self.picture(Self.conversation(), 1, 1) == "")
     }
 
-    @Test("no window is too small", arguments: 1...14)
-    func everySize(columns: Int) {
+    @Test(arguments: 1...14)
+    func `no window is too small`(columns: Int) {
         var view = Self.conversation()
         for rows in 1...9 {
             let size = Self.size(columns, rows)
@@ -125,8 +125,8 @@ struct ChatViewTests {
         }
     }
 
-    @Test("input becomes lines and commands")
-    func submitting() {
+    @Test
+    func `input becomes lines and commands`() {
         var view = Self.conversation()
         let size = Self.size(60, 12)
         #expect(view.press(.enter, size: size, now: Self.now) == [.input(.say("let us see"))])
@@ -141,8 +141,8 @@ struct ChatViewTests {
         #expect(view.press(.control("d"), size: size, now: Self.now) == [])
     }
 
-    @Test("typing is signalled every few seconds, but not for commands")
-    func tellingOfTyping() {
+    @Test
+    func `typing is signalled every few seconds, but not for commands`() {
         var view = ChatView(name: "ann", room: "lobby")
         let size = Self.size(60, 12)
         #expect(view.press(.text("a"), size: size, now: Self.now) == [.typing])
@@ -155,8 +155,8 @@ struct ChatViewTests {
         #expect(view.press(.text("w"), size: size, now: Self.now + .seconds(20)) == [])
     }
 
-    @Test("marks of those who type go with their line, or after a while")
-    func typingMarks() {
+    @Test
+    func `marks of those who type go with their line, or after a while`() {
         var view = ChatView(name: "ann", room: "lobby")
         let hint = { (view: ChatView, seconds: Int) in
             view.frame(Self.size(60, 12), now: Self.now + .seconds(seconds)).panel[0].text
@@ -177,8 +177,8 @@ struct ChatViewTests {
         #expect(view.nextChange(after: Self.now + .seconds(60)) == nil)
     }
 
-    @Test("a line of ours changes in its place when it is confirmed or rejected")
-    func fates() {
+    @Test
+    func `a line of ours changes in its place when it is confirmed or rejected`() {
         var view = ChatView(name: "ann", room: "lobby")
         view.hear(Self.own(1, "one", .pending), now: Self.now)
         view.hear(Self.own(2, "two", .pending), now: Self.now)
@@ -191,8 +191,8 @@ struct ChatViewTests {
             ])
     }
 
-    @Test("lines of other rooms have the room's name with them")
-    func rooms() {
+    @Test
+    func `lines of other rooms have the room's name with them`() {
         var view = ChatView(name: "ann", room: "lobby")
         view.hear(Self.line(1, "one"), now: Self.now)
         view.hear(Self.line(2, "two", room: "attic"), now: Self.now)
@@ -209,8 +209,8 @@ struct ChatViewTests {
                 """)
     }
 
-    @Test("the members of each room are known, in any order of events")
-    func people() {
+    @Test
+    func `the members of each room are known, in any order of events`() {
         var view = ChatView(name: "ann", room: "lobby")
         let hint = { (view: ChatView) in view.frame(Self.size(60, 12), now: Self.now).panel[0].text }
         view.hear(.members(["bob", "ann"], room: "lobby"), now: Self.now)
@@ -230,8 +230,8 @@ struct ChatViewTests {
         #expect(hint(view) == "")
     }
 
-    @Test("a scrolled view stays where it is while lines come in, and follows again at its end")
-    func scrolling() {
+    @Test
+    func `a scrolled view stays where it is while lines come in, and follows again at its end`() {
         var view = ChatView(name: "ann", room: "lobby")
         let size = Self.size(40, 8)
         let list = { (view: ChatView) in view.frame(size, now: Self.now).list.map(\.spans.text) }
@@ -258,8 +258,8 @@ struct ChatViewTests {
         #expect(view.frame(size, now: Self.now).isFollowing)
     }
 
-    @Test("a list that fits does not scroll")
-    func nothingToScroll() {
+    @Test
+    func `a list that fits does not scroll`() {
         var view = Self.conversation()
         _ = view.press(.pageUp, size: Self.size(60, 12), now: Self.now)
         #expect(view.frame(Self.size(60, 12), now: Self.now).isFollowing)
@@ -267,8 +267,8 @@ struct ChatViewTests {
         #expect(view.frame(Self.size(60, 12), now: Self.now).isFollowing)
     }
 
-    @Test("the oldest lines are forgotten, and a view of them moves on")
-    func forgetting() {
+    @Test
+    func `the oldest lines are forgotten, and a view of them moves on`() {
         var view = ChatView(name: "ann", room: "lobby")
         let size = Self.size(40, 8)
         for number in 1...100 { view.hear(Self.line(number, "line \(number)"), now: Self.now) }
@@ -280,8 +280,8 @@ struct ChatViewTests {
         #expect(view.frame(size, now: Self.now).list.last?.spans.text == "bob: line 12000")
     }
 
-    @Test("text of others has no terminal control characters left")
-    func harmless() {
+    @Test
+    func `text of others has no terminal control characters left`() {
         var view = ChatView(name: "ann", room: "lobby")
         let evil = "\u{1B}[2J\u{7}\u{9B}31m\r\n\u{202E}"
         let events: [ChatFloorEvent] = [
@@ -316,16 +316,16 @@ struct StatusLineTests {
             .replacing("─", with: "").replacing("  ", with: "")
     }
 
-    @Test("each state of the connection has its words")
-    func states() {
+    @Test
+    func `each state of the connection has its words`() {
         #expect(self.text(.connecting) == " connecting ")
         #expect(self.text(.connected(over: "memory")) == " connected over memory ")
         #expect(self.text(.offline) == " offline ")
         #expect(self.text(.failed("no")) == " failed ")
     }
 
-    @Test("the time until the next attempt is counted down, and each step is known beforehand")
-    func countdown() {
+    @Test
+    func `the time until the next attempt is counted down, and each step is known beforehand`() {
         let line = StatusLine(room: nil, connection: .reconnecting(at: self.now + .milliseconds(2_500)))
         #expect(self.text(line.connection) == " reconnecting in 3 s ")
         #expect(line.nextChange(after: self.now) == self.now + .milliseconds(500))
@@ -336,8 +336,8 @@ struct StatusLineTests {
         #expect(line.nextChange(after: self.now + .milliseconds(2_500)) == nil)
     }
 
-    @Test("the line is exactly as wide as the window", arguments: 1...90)
-    func width(width: Int) {
+    @Test(arguments: 1...90)
+    func `the line is exactly as wide as the window`(width: Int) {
         var line = StatusLine(room: "lobby 世界", connection: .connected(over: "socketio"))
         line.waiting = 1_234
         line.roundTrip = .milliseconds(3)
@@ -345,14 +345,12 @@ struct StatusLineTests {
         if width > 30 { #expect(line.spans(width: width, now: self.now).columns == width) }
     }
 
-    @Test(
-        "round trips are shown in few digits",
-        arguments: [
-            (Duration.microseconds(12_400), "12 ms"), (.microseconds(300), "< 1 ms"), (.zero, "< 1 ms"),
-            (.seconds(-1), "< 1 ms"), (.milliseconds(1_234), "1234 ms"), (.seconds(200), "200 s"),
-            (.seconds(Int64.max), "1000000000 s"),
-        ])
-    func roundTrips(duration: Duration, text: String) {
+    @Test(arguments: [
+        (Duration.microseconds(12_400), "12 ms"), (.microseconds(300), "< 1 ms"), (.zero, "< 1 ms"),
+        (.seconds(-1), "< 1 ms"), (.milliseconds(1_234), "1234 ms"), (.seconds(200), "200 s"),
+        (.seconds(Int64.max), "1000000000 s"),
+    ])
+    func `round trips are shown in few digits`(duration: Duration, text: String) {
         var line = StatusLine(room: nil, connection: .connected(over: "memory"))
         line.roundTrip = duration
         #expect(line.spans(width: 80, now: self.now).text.contains("· \(text) ─"))
@@ -362,7 +360,6 @@ struct StatusLineTests {
 @Suite
 struct ChatInputTests {
     @Test(
-        "lines are said, and commands are known with their arguments",
         arguments: [
             ("hello", [.say("hello")]), ("", []), ("   ", []), (" /who", [.say(" /who")]), ("//who", [.say("/who")]),
             ("/join attic", [.join("attic")]), ("/join  the attic ", [.join("the attic")]), ("/leave", [.leave(nil)]),
@@ -375,5 +372,7 @@ struct ChatInputTests {
             ("/dance", [.mistake("unknown command /dance; /help lists the commands")]),
             ("/", [.mistake("unknown command /; /help lists the commands")]),
         ] as [(String, [ChatInput])])
-    func reading(text: String, inputs: [ChatInput]) { #expect(ChatInput.read(text) == inputs) }
+    func `lines are said, and commands are known with their arguments`(text: String, inputs: [ChatInput]) {
+        #expect(ChatInput.read(text) == inputs)
+    }
 }

@@ -25,8 +25,8 @@ struct InteractiveSessionTests {
         return found
     }
 
-    @Test("commands reach the floor in order", .timeLimit(.minutes(1)))
-    func commands() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `commands reach the floor in order`() async throws {
         let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 20))
         let ending = try await Self.run(floor, terminal) {
             terminal.type("hello\r/who\r/explain\r/transport websocket\r/transport nowhere\r")
@@ -42,8 +42,8 @@ struct InteractiveSessionTests {
         #expect(ending == .finished(undelivered: 0))
     }
 
-    @Test("results of commands are on the screen", .timeLimit(.minutes(1)))
-    func answers() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `results of commands are on the screen`() async throws {
         let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 20))
         let ending = try await Self.run(floor, terminal) {
             terminal.type("/who\r/explain\r/transport nowhere\r/join attic\r/leave\rlost\r")
@@ -59,8 +59,8 @@ struct InteractiveSessionTests {
         #expect(ending == .finished(undelivered: 0))
     }
 
-    @Test("the terminal is given back, however the session ends", .timeLimit(.minutes(1)), arguments: 0...4)
-    func endings(way: Int) async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: 0...4)
+    func `the terminal is given back, however the session ends`(way: Int) async throws {
         let (floor, terminal) = (FakeFloor(undelivered: 2), FakeTerminal(columns: 40, rows: 10))
         let ending = try await Self.run(floor, terminal) {
             switch way {
@@ -84,8 +84,8 @@ struct InteractiveSessionTests {
         #expect(screen.isWhole)
     }
 
-    @Test("a second interrupt leaves at once, and unconfirmed lines are counted", .timeLimit(.minutes(1)))
-    func impatient() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `a second interrupt leaves at once, and unconfirmed lines are counted`() async throws {
         let (floor, terminal) = (FakeFloor(isPatient: true), FakeTerminal(columns: 70, rows: 10))
         let ending = try await Self.run(floor, terminal) {
             floor.source.yield(.waiting(3))
@@ -97,8 +97,8 @@ struct InteractiveSessionTests {
         #expect(ending == .finished(undelivered: 3))
     }
 
-    @Test("leaving waits no longer than its limit", .timeLimit(.minutes(1)))
-    func patience() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `leaving waits no longer than its limit`() async throws {
         let (floor, terminal) = (FakeFloor(isPatient: true), FakeTerminal(columns: 70, rows: 10))
         let ending = try await Self.run(floor, terminal, patience: .milliseconds(-900)) {
             floor.source.yield(.waiting(1))
@@ -108,8 +108,8 @@ struct InteractiveSessionTests {
         #expect(ending == .finished(undelivered: 1))
     }
 
-    @Test("time alone changes the screen: ESC becomes a key, a countdown goes on", .timeLimit(.minutes(1)))
-    func time() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `time alone changes the screen: ESC becomes a key, a countdown goes on`() async throws {
         let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 10))
         _ = try await Self.run(floor, terminal) {
             // Which seconds are shown on the way depends on how busy the machine is; the status line's own tests have
@@ -128,8 +128,8 @@ struct InteractiveSessionTests {
         }
     }
 
-    @Test("output on standard error appears in the conversation", .timeLimit(.minutes(1)))
-    func strayOutput() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `output on standard error appears in the conversation`() async throws {
         let (floor, terminal) = (FakeFloor(), FakeTerminal(columns: 60, rows: 10))
         _ = try await Self.run(floor, terminal) {
             terminal.source.yield(.stray("warning: \u{1B}[31mdisk full"))

@@ -23,8 +23,8 @@ struct KeyDecoderTests {
         ("\u{1B}[200~\u{1B}[A\u{1B}[201~", [.paste("\u{1B}[A")]),
     ]
 
-    @Test("knows what terminals send, at once and byte by byte", arguments: Self.known)
-    func sequences(sent: String, keys: [Key]) {
+    @Test(arguments: Self.known)
+    func `knows what terminals send, at once and byte by byte`(sent: String, keys: [Key]) {
         var decoder = KeyDecoder()
         #expect(decoder.decode(Array(sent.utf8)) == keys)
         #expect(!decoder.isAmbiguous)
@@ -37,8 +37,8 @@ struct KeyDecoderTests {
         #expect(next == [.text("x")])
     }
 
-    @Test("a lone ESC is the key once nothing has followed")
-    func loneEscape() {
+    @Test
+    func `a lone ESC is the key once nothing has followed`() {
         var decoder = KeyDecoder()
         #expect(decoder.decode([0x1B]) == [])
         #expect(decoder.isAmbiguous)
@@ -48,34 +48,32 @@ struct KeyDecoderTests {
         #expect(decoder.decode(Array("[A".utf8)) == [.text("["), .text("A")])
     }
 
-    @Test("ESC twice is the key and the begin of another one")
-    func doubleEscape() {
+    @Test
+    func `ESC twice is the key and the begin of another one`() {
         var decoder = KeyDecoder()
         #expect(decoder.decode([0x1B, 0x1B]) == [.escape])
         #expect(decoder.isAmbiguous)
         #expect(decoder.decode(Array("[A".utf8)) == [.up])
     }
 
-    @Test(
-        "a begun sequence is dropped when nothing follows",
-        arguments: ["\u{1B}[", "\u{1B}[1;", "\u{1B}O", "\u{1B}[["])
-    func begun(sent: String) {
+    @Test(arguments: ["\u{1B}[", "\u{1B}[1;", "\u{1B}O", "\u{1B}[["])
+    func `a begun sequence is dropped when nothing follows`(sent: String) {
         var decoder = KeyDecoder()
         #expect(decoder.decode(Array(sent.utf8)) == [])
         #expect(decoder.flush() == [])
         #expect(decoder.decode([0x61]) == [.text("a")])
     }
 
-    @Test("a control character breaks off a sequence and counts")
-    func brokenOff() {
+    @Test
+    func `a control character breaks off a sequence and counts`() {
         var decoder = KeyDecoder()
         #expect(decoder.decode(Array("\u{1B}[1;\u{3}".utf8)) == [.control("c")])
         #expect(decoder.decode(Array("\u{1B}O\u{3}".utf8)) == [.control("c")])
         #expect(decoder.decode(Array("\u{1B}\u{3}".utf8)) == [.escape, .control("c")])
     }
 
-    @Test("invalid UTF-8 becomes U+FFFD without affecting later input")
-    func invalidText() {
+    @Test
+    func `invalid UTF-8 becomes U+FFFD without affecting later input`() {
         let cases: [([UInt8], String)] = [
             ([0xFF, 0x61], "\u{FFFD}a"), ([0xC3, 0x61], "\u{FFFD}a"), ([0xC0, 0x80, 0x61], "\u{FFFD}\u{FFFD}a"),
             ([0xED, 0xA0, 0x80, 0x61], "\u{FFFD}\u{FFFD}\u{FFFD}a"), ([0xF4, 0x90, 0x61], "\u{FFFD}\u{FFFD}a"),
@@ -90,16 +88,16 @@ struct KeyDecoderTests {
         #expect(decoder.decode([0xE4, 0x0D]) == [.text("\u{FFFD}"), .enter])
     }
 
-    @Test("Ctrl-C is a way out of a paste that never ends")
-    func endlessPaste() {
+    @Test
+    func `Ctrl-C is a way out of a paste that never ends`() {
         var decoder = KeyDecoder()
         #expect(decoder.decode(Array("\u{1B}[200~abc".utf8)) == [])
         #expect(decoder.decode([0x03]) == [.control("c")])
         #expect(decoder.decode([0x61]) == [.text("a")])
     }
 
-    @Test("of a very large paste the begin is kept, and the keys after it count")
-    func largePaste() throws {
+    @Test
+    func `of a very large paste the begin is kept, and the keys after it count`() throws {
         var decoder = KeyDecoder()
         let text = String(repeating: "0123456789", count: 50_000)
         let keys = decoder.decode(Array("\u{1B}[200~\(text)\u{1B}[201~z".utf8))
@@ -108,15 +106,15 @@ struct KeyDecoderTests {
         #expect(keys.last == .text("z"))
     }
 
-    @Test("a sequence of any length is swallowed")
-    func longSequence() {
+    @Test
+    func `a sequence of any length is swallowed`() {
         var decoder = KeyDecoder()
         let sent = "\u{1B}[" + String(repeating: "1;", count: 10_000) + "Aa"
         #expect(decoder.decode(Array(sent.utf8)) == [.text("a")])
     }
 
-    @Test("any bytes lead to keys, and split in any way to the same ones", arguments: 1...20)
-    func garbage(seed: Int) {
+    @Test(arguments: 1...20)
+    func `any bytes lead to keys, and split in any way to the same ones`(seed: Int) {
         var chance = SeededGenerator(seed: UInt64(seed))
         // Bytes that begin something are more frequent than chance would have them.
         let likely: [UInt8] = [0x1B, 0x5B, 0x4F, 0x7E, 0x32, 0x30, 0x31, 0x3B, 0xC3, 0xE4, 0xF0, 0x80]

@@ -26,8 +26,8 @@ struct LineEditorTests {
         return head + "|" + view.text.dropFirst(head.count)
     }
 
-    @Test("the cursor moves and text goes in where it stands")
-    func moving() {
+    @Test
+    func `the cursor moves and text goes in where it stands`() {
         #expect(Self.line("abc") == "abc|")
         #expect(Self.line("abc", [.left, .left, .text("x")]) == "ax|bc")
         #expect(Self.line("abc", [.left, .left, .left, .left, .text("x")]) == "x|abc")
@@ -39,8 +39,8 @@ struct LineEditorTests {
         #expect(Self.line("one two three", [.home, .wordRight, .alt("f")]) == "one two| three")
     }
 
-    @Test("text is removed to both sides, by letters, words and all")
-    func removing() {
+    @Test
+    func `text is removed to both sides, by letters, words and all`() {
         #expect(Self.line("abc", [.backspace]) == "ab|")
         #expect(Self.line("abc", [.left, .backspace]) == "a|c")
         #expect(Self.line("abc", [.home, .backspace]) == "|abc")
@@ -55,8 +55,8 @@ struct LineEditorTests {
         #expect(Self.line("one two", [.control("w"), .home, .control("y")]) == "two|one ")
     }
 
-    @Test("a grapheme cluster is one letter, however many scalars it has")
-    func clusters() {
+    @Test
+    func `a grapheme cluster is one letter, however many scalars it has`() {
         #expect(Self.line("e\u{301}x", [.left, .left]) == "|e\u{301}x")
         #expect(Self.line("ae\u{301}", [.backspace]) == "a|")
         #expect(Self.line("a👩‍👩‍👧b", [.left, .backspace]) == "a|b")
@@ -64,24 +64,24 @@ struct LineEditorTests {
         #expect(Self.line("世界", [.left, .text("x")]) == "世x|界")
     }
 
-    @Test("an accent joins the letter before the cursor")
-    func joining() {
+    @Test
+    func `an accent joins the letter before the cursor`() {
         #expect(Self.line("eb", [.left, .text("\u{301}"), .text("x")]) == "e\u{301}x|b")
         // What is between them goes, and the accent comes to another letter.
         #expect(Self.line("eb\u{301}", [.home, .right, .text("-"), .backspace]) == "e|b\u{301}")
         #expect(Self.line("\u{301}", [.home, .text("e")]) == "e\u{301}|")
     }
 
-    @Test("Enter hands the line out and begins a new one")
-    func submitting() {
+    @Test
+    func `Enter hands the line out and begins a new one`() {
         var editor = Self.editor("hello")
         #expect(editor.press(.enter) == .submitted("hello"))
         #expect(editor.text == "")
         #expect(editor.press(.enter) == .submitted(""))
     }
 
-    @Test("the history returns earlier input, and the new line after it")
-    func history() {
+    @Test
+    func `the history returns earlier input, and the new line after it`() {
         var editor = LineEditor()
         for line in ["one", "two", "two", ""] {
             for scalar in line.unicodeScalars { _ = editor.press(.text(scalar)) }
@@ -102,16 +102,16 @@ struct LineEditorTests {
         #expect(editor.text == "two!")
     }
 
-    @Test("a paste never submits and brings no control characters")
-    func paste() {
+    @Test
+    func `a paste never submits and brings no control characters`() {
         var editor = LineEditor()
         #expect(editor.press(.paste("one\ntwo\u{1B}[31m\tx")) == .edited)
         #expect(editor.text == "one\ntwo\u{FFFD}[31m x")
         #expect(editor.visible(in: 100).text == "one⏎two\u{FFFD}[31m x")
     }
 
-    @Test("no more goes in than may be said")
-    func limit() {
+    @Test
+    func `no more goes in than may be said`() {
         var editor = LineEditor()
         _ = editor.press(.paste(String(repeating: "x", count: 10_000)))
         #expect(editor.text.count == 8_192)
@@ -120,8 +120,8 @@ struct LineEditorTests {
         #expect(editor.press(.text("y")) == .edited)
     }
 
-    @Test("whatever the width, the cursor is in view and the text fits", arguments: 1...30)
-    func view(width: Int) {
+    @Test(arguments: 1...30)
+    func `whatever the width, the cursor is in view and the text fits`(width: Int) {
         var editor = Self.editor("The quick 狐 jumps over the lazy 犬 — e\u{301}té 👩‍👩‍👧 and more")
         for _ in 0..<60 {
             let view = editor.visible(in: width)
@@ -131,8 +131,8 @@ struct LineEditorTests {
         }
     }
 
-    @Test("a line that is too long shows both sides of the cursor")
-    func longLine() {
+    @Test
+    func `a line that is too long shows both sides of the cursor`() {
         var editor = Self.editor("abcdefghijklmnopqrstuvwxyz")
         #expect(editor.visible(in: 10) == ("uvwxyz", 6))
         for _ in 0..<4 { _ = editor.press(.left) }

@@ -30,8 +30,8 @@ extension Chat {
             }
         }
 
-        @Test("a line that is being typed survives what others say", .timeLimit(.minutes(2)))
-        func typing() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a line that is being typed survives what others say`() async throws {
             try await Self.meet { ann, bob, _ in
                 try await ann.type("half a line")
                 try await ann.wait(for: "> half a line", row: -1)
@@ -50,8 +50,8 @@ extension Chat {
             }
         }
 
-        @Test("the screen follows the size of the window", .timeLimit(.minutes(2)))
-        func resizing() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `the screen follows the size of the window`() async throws {
             try await Self.meet { ann, bob, _ in
                 try bob.type(["a line that is long enough to be broken in a window of thirty columns"])
                 try await ann.wait(for: "bob: a line that is long")
@@ -72,8 +72,8 @@ extension Chat {
             }
         }
 
-        @Test("a chat that was stopped takes the terminal back when it goes on", .timeLimit(.minutes(2)))
-        func stopped() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a chat that was stopped takes the terminal back when it goes on`() async throws {
             try await Self.meet { ann, bob, _ in
                 try bob.type(["hello"])
                 let before = try await ann.wait(for: "bob: hello").text
@@ -85,8 +85,8 @@ extension Chat {
             }
         }
 
-        @Test("NO_COLOR is respected", .timeLimit(.minutes(2)), arguments: [false, true])
-        func colours(isWanted: Bool) async throws {
+        @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+        func `NO_COLOR is respected`(isWanted: Bool) async throws {
             try await Self.meet(environment: isWanted ? [:] : ["NO_COLOR": "1"]) { ann, bob, _ in
                 try bob.type(["hello"])
                 try await ann.wait(for: "bob: hello")
@@ -99,9 +99,9 @@ extension Chat {
         }
 
         @Test(
-            "leaving restores the terminal, with the conversation on it", .timeLimit(.minutes(2)),
+            .timeLimit(.minutes(2)),
             arguments: ["\u{3}", "\u{4}", "/quit\r", "SIGTERM", "SIGHUP"])
-        func leaving(way: String) async throws {
+        func `leaving restores the terminal, with the conversation on it`(way: String) async throws {
             try await Self.meet { ann, bob, _ in
                 try bob.type(["hello"])
                 try await ann.wait(for: "bob: hello")
@@ -125,8 +125,8 @@ extension Chat {
             }
         }
 
-        @Test("a refusal is reported after the terminal is restored", .timeLimit(.minutes(2)))
-        func refused() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a refusal is reported after the terminal is restored`() async throws {
             try await Bench.run { bench in
                 let server = try await ChatServer.start(on: bench)
                 let arguments = ["join", "--name", "   "] + (await server.arguments(for: .socketio))
@@ -141,8 +141,8 @@ extension Chat {
             }
         }
 
-        @Test("lines typed while the server is away wait, and arrive", .timeLimit(.minutes(2)))
-        func outage() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `lines typed while the server is away wait, and arrive`() async throws {
             try await Self.meet { ann, bob, server in
                 await server.kill()
                 try await ann.wait(for: "reconnecting", row: -2)
@@ -157,8 +157,8 @@ extension Chat {
             }
         }
 
-        @Test("a session goes to another adapter and back without losing a line", .timeLimit(.minutes(2)))
-        func transport() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a session goes to another adapter and back without losing a line`() async throws {
             try await Self.meet { ann, bob, _ in
                 let wires = ["websocket", "socketio", "websocket"]
                 for (index, wire) in wires.enumerated() {
@@ -181,8 +181,8 @@ extension Chat {
             }
         }
 
-        @Test("rooms, names and the plug", .timeLimit(.minutes(2)))
-        func commands() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `rooms, names and the plug`() async throws {
             try await Self.meet { ann, bob, _ in
                 try await ann.type("/nick anna\r")
                 try await bob.output.wait(forLine: "* anna joined")
@@ -208,8 +208,8 @@ extension Chat {
             }
         }
 
-        @Test("typing is shown to others at a terminal", .timeLimit(.minutes(2)))
-        func typingMarks() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `typing is shown to others at a terminal`() async throws {
             try await Self.meet { ann, _, server in
                 let url = await server.url(for: .websocket)
                 try await Bench.run { bench in
@@ -223,8 +223,8 @@ extension Chat {
             }
         }
 
-        @Test("a line cannot control the terminal", .timeLimit(.minutes(2)))
-        func hostileText() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a line cannot control the terminal`() async throws {
             try await Self.meet { ann, bob, _ in
                 try bob.type(raw: "\u{1B}]0;title\u{7}\u{1B}[2J\u{1B}[?1049h\u{9B}5n\r\u{8}\u{E}shifted\n")
                 let screen = try await ann.wait(for: "shifted")
@@ -234,8 +234,8 @@ extension Chat {
             }
         }
 
-        @Test("log lines come into the conversation and leave the screen alone", .timeLimit(.minutes(2)))
-        func logLines() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `log lines come into the conversation and leave the screen alone`() async throws {
             try await Self.meet(environment: ["LINKSPAN_SERVICES_LOGGING_LEVEL": "debug"]) { ann, _, server in
                 await server.kill()
                 try await ann.wait(for: "a line of the log") { screen in
@@ -247,8 +247,8 @@ extension Chat {
             }
         }
 
-        @Test("a terminal that knows no sequences gets plain lines", .timeLimit(.minutes(2)))
-        func dumbTerminal() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `a terminal that knows no sequences gets plain lines`() async throws {
             try await Bench.run { bench in
                 try await Seat.take(on: bench, ["join", "--name", "ann"], environment: ["TERM": "dumb"]) { seat in
                     try await seat.wait(for: "* connected over memory")
@@ -261,8 +261,8 @@ extension Chat {
             }
         }
 
-        @Test("output into a file is plain, also while a person types", .timeLimit(.minutes(2)))
-        func redirected() async throws {
+        @Test(.timeLimit(.minutes(2)))
+        func `output into a file is plain, also while a person types`() async throws {
             try await Bench.run { bench in
                 let file = "\(bench.folder)/out.txt"
                 try await Seat.take(on: bench, ["join", "--name", "ann"], redirection: ">'\(file)'") { seat in

@@ -61,8 +61,8 @@ struct ScreenTests {
         }
     }
 
-    @Test("the terminal shows the frame, whatever has happened", arguments: 1...30)
-    func anything(seed: Int) {
+    @Test(arguments: 1...30)
+    func `the terminal shows the frame, whatever has happened`(seed: Int) {
         var chance = SeededGenerator(seed: UInt64(seed))
         var rig = Rig(5 + Int(chance.next() % 60), 1 + Int(chance.next() % 20), colours: seed % 2 == 0)
         for _ in 0..<60 {
@@ -86,10 +86,8 @@ struct ScreenTests {
         #expect(rig.terminal.modes[25] == true)
     }
 
-    @Test(
-        "every line goes into the scrollback once and in order, however many come at once",
-        arguments: [1, 3, 7, 100])
-    func scrollback(burst: Int) {
+    @Test(arguments: [1, 3, 7, 100])
+    func `every line goes into the scrollback once and in order, however many come at once`(burst: Int) {
         var rig = Rig(40, 9)
         for _ in 0..<8 {
             rig.hear(burst)
@@ -98,8 +96,8 @@ struct ScreenTests {
         #expect(rig.conversation == (1...(8 * burst)).map { "bob: line \($0)" })
     }
 
-    @Test("lines that came while the view was scrolled back are in the scrollback in order, too")
-    func scrolledBack() {
+    @Test
+    func `lines that came while the view was scrolled back are in the scrollback in order, too`() {
         var rig = Rig(40, 9)
         rig.hear(30)
         rig.draw()
@@ -113,8 +111,8 @@ struct ScreenTests {
         #expect(rig.conversation == (1...55).map { "bob: line \($0)" })
     }
 
-    @Test("the former screen is in the scrollback")
-    func before() {
+    @Test
+    func `the former screen is in the scrollback`() {
         var terminal = TerminalEmulator(columns: 20, rows: 5)
         terminal.feed("$ ls\r\nfile\r\n$ chat join\r\n".utf8)
         var screen = Screen(Style(hasColours: false))
@@ -123,8 +121,8 @@ struct ScreenTests {
         #expect(terminal.text == "\n\n\n\n")
     }
 
-    @Test("leaving keeps the conversation, and gives back the modes and the rest of the screen")
-    func leaving() {
+    @Test
+    func `leaving keeps the conversation, and gives back the modes and the rest of the screen`() {
         var rig = Rig(40, 9)
         rig.hear(3)
         rig.draw()
@@ -136,8 +134,8 @@ struct ScreenTests {
         #expect(rig.terminal.isWhole)
     }
 
-    @Test("without colours there are no attributes, with them there are")
-    func colours() {
+    @Test
+    func `without colours there are no attributes, with them there are`() {
         for colours in [false, true] {
             var rig = Rig(40, 9, colours: colours)
             rig.hear(30)
@@ -151,8 +149,8 @@ struct ScreenTests {
         #expect(Style(environment: [:]).hasColours)
     }
 
-    @Test("unchanged rows are not written")
-    func littleOutput() {
+    @Test
+    func `unchanged rows are not written`() {
         var rig = Rig(80, 24)
         rig.hear(50)
         rig.draw()

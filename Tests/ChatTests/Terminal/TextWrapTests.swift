@@ -7,8 +7,8 @@ struct TextWrapTests {
         [Span(text)].wrapped(to: width, indent: indent).map(\.text)
     }
 
-    @Test("rows break between words, and within those that are too long")
-    func breaks() {
+    @Test
+    func `rows break between words, and within those that are too long`() {
         #expect(Self.rows("", 10) == [""])
         #expect(Self.rows("short", 10) == ["short"])
         #expect(Self.rows("one two three", 7) == ["one two", "three"])
@@ -21,8 +21,8 @@ struct TextWrapTests {
         #expect(Self.rows("ten chars!     ", 10) == ["ten chars!"])
     }
 
-    @Test("looks stay with their text")
-    func looks() {
+    @Test
+    func `looks stay with their text`() {
         let rows = [Span("ann", .own), Span(": "), Span("hello there", .pending)].wrapped(to: 11, indent: 2)
         #expect(
             rows == [
@@ -30,8 +30,8 @@ struct TextWrapTests {
             ])
     }
 
-    @Test("no row is wider than it may be, and no letter is lost", arguments: 1...40)
-    func everyWidth(width: Int) {
+    @Test(arguments: 1...40)
+    func `no row is wider than it may be, and no letter is lost`(width: Int) {
         let text = "ann: The quick 狐 jumps over the lazy 犬 — e\u{301}té 👩‍👩‍👧 " + String(repeating: "long", count: 30)
         let rows = Self.rows(text, width, indent: 2)
         for row in rows { #expect(DisplayWidth.columns(of: row) <= width) }
@@ -39,8 +39,8 @@ struct TextWrapTests {
         #expect(letters(rows.joined()) == letters(text))
     }
 
-    @Test("text that does not fit into one row ends in an ellipsis")
-    func fitting() {
+    @Test
+    func `text that does not fit into one row ends in an ellipsis`() {
         #expect([Span("abc"), Span("def")].fitted(to: 6).text == "abcdef")
         #expect([Span("abc"), Span("def")].fitted(to: 5).text == "abcd…")
         #expect([Span("abc"), Span("def")].fitted(to: 3).text == "ab…")

@@ -35,8 +35,8 @@ extension Interop {
             let delay: Duration?
         }
 
-        @Test("an attack costs its own connection at most", arguments: Self.groups)
-        func isBorne(_ group: AttackGroup) async throws {
+        @Test(arguments: Self.groups)
+        func `an attack costs its own connection at most`(_ group: AttackGroup) async throws {
             let certificates = group.isSecure ? try await SharedServers.certificates() : nil
             let neighbours = try await SharedServers.server(.aiohttp)
             let server = PythonServer("hostile_server.py", certificates?.options("good") ?? [])

@@ -35,8 +35,8 @@ extension Interop {
             }.get()
         }
 
-        @Test("a message that makes no progress ends the connection, and at once for its owner")
-        func endsWithoutProgress() async throws {
+        @Test
+        func `a message that makes no progress ends the connection, and at once for its owner`() async throws {
             let server = PythonServer("hostile_server.py", ["--attack", "dripped-message"])
             try await server.start()
             try await Bench.use { bench in
@@ -54,8 +54,8 @@ extension Interop {
             await server.stop()
         }
 
-        @Test("a message that makes progress may take longer than that")
-        func bearsProgress() async throws {
+        @Test
+        func `a message that makes progress may take longer than that`() async throws {
             let server = PythonServer("hostile_server.py", ["--attack", "flowing-message"])
             try await server.start()
             try await Bench.use { bench in

@@ -34,8 +34,8 @@ extension Interop {
             if case .closed(let error) = event { error } else { nil }
         }
 
-        @Test("a missing attachment ends the link, with a reason for the server")
-        func overdue() async throws {
+        @Test
+        func `a missing attachment ends the link, with a reason for the server`() async throws {
             let server = PythonServer("hostile_server.py", ["--attack", "missing-attachment"])
             try await server.use {
                 try await Bench.use { bench in
@@ -48,8 +48,8 @@ extension Interop {
             }
         }
 
-        @Test("each message has the time for itself")
-        func anew() async throws {
+        @Test
+        func `each message has the time for itself`() async throws {
             let server = PythonServer("hostile_server.py", ["--attack", "late-attachments"])
             try await server.use {
                 try await Bench.use { bench in

@@ -51,8 +51,8 @@ extension Interop {
         /// An enumeration that a payload may fail to be.
         private enum Colour: String, Codable { case red, green }
 
-        @Test("no secret appears in errors, logs or descriptions", arguments: Scenario.allCases)
-        func tellsNothing(_ scenario: Scenario) async throws {
+        @Test(arguments: Scenario.allCases)
+        func `no secret appears in errors, logs or descriptions`(_ scenario: Scenario) async throws {
             let canaries = Canaries()
             let evidence = Evidence()
             try await evidence.addingStandardError {
@@ -77,8 +77,8 @@ extension Interop {
             }
         }
 
-        @Test("the search finds what is there", arguments: 0..<10)
-        func finds(_ index: Int) {
+        @Test(arguments: 0..<10)
+        func `the search finds what is there`(_ index: Int) {
             let canaries = Canaries()
             let canary = canaries.all[index]
             let evidence = Evidence()

@@ -5,8 +5,8 @@ internal import Testing
 extension Interop {
     /// Servers that share what they know through Redis, and servers on green threads.
     @Suite(.overEachCarrier) struct ClusterTests {
-        @Test("an event of one server reaches clients of the other")
-        func cluster() async throws {
+        @Test
+        func `an event of one server reaches clients of the other`() async throws {
             try await RedisServer.use { redis in
                 try await withServer(.aiohttp, ["--redis", redis]) { first in
                     try await withServer(.uvicorn, ["--redis", redis]) { second in
@@ -26,10 +26,10 @@ extension Interop {
             }
         }
 
-        @Test(
-            "servers on green threads: events, replies, attachments, an end and a new beginning",
-            arguments: ServerKind.green)
-        func green(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.green)
+        func `servers on green threads: events, replies, attachments, an end and a new beginning`(_ kind: ServerKind)
+            async throws
+        {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)

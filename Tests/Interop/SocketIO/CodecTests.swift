@@ -9,8 +9,8 @@ extension Interop {
     @Suite(.overEachWire) struct CodecTests {
         private static let configuration = SocketIOTransport.Configuration { $0.codec = MessagePackCodec() }
 
-        @Test("MessagePack: events, replies, questions, attachments and a refusal", arguments: ServerKind.asyncio)
-        func messagePack(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.asyncio)
+        func `MessagePack: events, replies, questions, attachments and a refusal`(_ kind: ServerKind) async throws {
             try await withServer(kind, ["--serializer", "msgpack"]) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server, "/chat", configuration: Self.configuration)
@@ -39,8 +39,8 @@ extension Interop {
             }
         }
 
-        @Test("a server with another codec differs from a lost one")
-        func otherCodec() async throws {
+        @Test
+        func `a server with another codec differs from a lost one`() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server, configuration: Self.configuration) {

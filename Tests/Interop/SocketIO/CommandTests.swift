@@ -5,8 +5,8 @@ internal import Testing
 extension Interop {
     /// Commands that end otherwise than by an answer.
     @Suite(.overEachWire) struct CommandTests {
-        @Test("a volatile event is sent while connected, and dropped otherwise")
-        func sendsVolatile() async throws {
+        @Test
+        func `a volatile event is sent while connected, and dropped otherwise`() async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)
@@ -38,8 +38,8 @@ extension Interop {
             }
         }
 
-        @Test("cancelling the task of a request gives it up")
-        func cancelsTask() async throws {
+        @Test
+        func `cancelling the task of a request gives it up`() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -62,8 +62,8 @@ extension Interop {
             }
         }
 
-        @Test("cancelling a request that was sent says that the server may have it")
-        func cancelsCommand() async throws {
+        @Test
+        func `cancelling a request that was sent says that the server may have it`() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -81,8 +81,8 @@ extension Interop {
             }
         }
 
-        @Test("a request that is not answered ends with its time", arguments: ServerKind.asyncio)
-        func timesOut(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.asyncio)
+        func `a request that is not answered ends with its time`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -96,8 +96,8 @@ extension Interop {
             }
         }
 
-        @Test("a request that cannot be sent in time was not sent")
-        func timesOutOffline() async throws {
+        @Test
+        func `a request that cannot be sent in time was not sent`() async throws {
             try await withServer(.aiohttp) { server in
                 await server.stop()
                 try await Bench.use { bench in

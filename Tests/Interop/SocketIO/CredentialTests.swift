@@ -5,8 +5,8 @@ internal import Testing
 extension Interop {
     /// What servers get to know of who connects, and what follows when they do not like it.
     @Suite(.overEachWire) struct CredentialTests {
-        @Test("each attempt shows the auth payload that was made for it", arguments: ServerKind.asyncio)
-        func showsFreshCredentials(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.asyncio)
+        func `each attempt shows the auth payload that was made for it`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             let requests = Journal<CredentialRequest.Reason>("credential requests")
             try await Bench.use { bench in
@@ -28,8 +28,8 @@ extension Interop {
             }
         }
 
-        @Test("a refusal carries its data, and is final after one renewal", arguments: ServerKind.socketIO)
-        func givesUp(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `a refusal carries its data, and is final after one renewal`(_ kind: ServerKind) async throws {
             struct Details: Decodable, Equatable {
                 struct Data: Decodable, Equatable {
                     var code: Int
@@ -60,8 +60,8 @@ extension Interop {
             }
         }
 
-        @Test("renewed credentials are accepted after a refusal", arguments: ServerKind.asyncio)
-        func renews(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.asyncio)
+        func `renewed credentials are accepted after a refusal`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(
@@ -75,8 +75,8 @@ extension Interop {
             }
         }
 
-        @Test("fixed credentials that are refused are not tried again")
-        func doesNotRepeat() async throws {
+        @Test
+        func `fixed credentials that are refused are not tried again`() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(
@@ -88,8 +88,8 @@ extension Interop {
             }
         }
 
-        @Test("a refused namespace does not disturb another on the same socket")
-        func refusesOneNamespace() async throws {
+        @Test
+        func `a refused namespace does not disturb another on the same socket`() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let fine = try await bench.socketIO(server)

@@ -19,8 +19,8 @@ extension Interop {
             }
         }
 
-        @Test("without WebSocket support polling is used within the same attempt")
-        func fallsBack() async throws {
+        @Test
+        func `without WebSocket support polling is used within the same attempt`() async throws {
             try await Self.use(.fallback) { client, _, server in
                 try await client.connected()
                 #expect(client.states.entries.count == 1, "there was no failed attempt")
@@ -31,25 +31,26 @@ extension Interop {
             }
         }
 
-        @Test("a WebSocket that can be had is had", arguments: [[], ["--ping-interval", "20"]])
-        func staysWithWebSocket(_ arguments: [String]) async throws {
+        @Test(arguments: [[], ["--ping-interval", "20"]])
+        func `a WebSocket that can be had is had`(_ arguments: [String]) async throws {
             try await Self.use(.fallback, arguments) { client, _, _ in
                 try await client.connected()
                 #expect(try await client.handler.request("carrier").decode(String.self) == "websocket")
             }
         }
 
-        @Test("without fallback the refusal is reported")
-        func refused() async throws {
+        @Test
+        func `without fallback the refusal is reported`() async throws {
             try await Self.use(.webSocket) { client, _, _ in
                 let error = try await client.lost().error
                 #expect(error?.code == .refused)
             }
         }
 
-        @Test(
-            "an upgrade comes about where it is offered, and polling goes on where it is not", arguments: [true, false])
-        func upgrade(isOffered: Bool) async throws {
+        @Test(arguments: [true, false])
+        func `an upgrade comes about where it is offered, and polling goes on where it is not`(isOffered: Bool)
+            async throws
+        {
             try await Self.use(.upgrade, isOffered ? [] : ["--polling-only"]) { client, _, _ in
                 try await client.connected()
                 // Whatever comes of it, it must not disturb what is sent meanwhile.
@@ -64,8 +65,8 @@ extension Interop {
             }
         }
 
-        @Test("nothing is lost or reordered by an upgrade in the middle of a stream")
-        func upgradeInFlight() async throws {
+        @Test
+        func `nothing is lost or reordered by an upgrade in the middle of a stream`() async throws {
             try await Self.use(.upgrade, []) { client, _, _ in
                 let flood = client.handler
                 for number in 0..<900 { try flood.send("echo", number) }

@@ -9,8 +9,8 @@ extension Interop {
     @Suite(.overEachCarrier) struct LegacyTests {
         private static let version2 = SocketIOTransport.Configuration { $0.protocol = .v2 }
 
-        @Test("events, replies, questions and attachments go both ways")
-        func converses() async throws {
+        @Test
+        func `events, replies, questions and attachments go both ways`() async throws {
             let server = try await SharedServers.server(.legacy)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server, configuration: Self.version2)
@@ -31,8 +31,8 @@ extension Interop {
             }
         }
 
-        @Test("namespaces share the connection, and a refused one does not disturb the other")
-        func namespaces() async throws {
+        @Test
+        func `namespaces share the connection, and a refused one does not disturb the other`() async throws {
             let server = try await SharedServers.server(.legacy)
             try await Bench.use { bench in
                 let chat = try await bench.socketIO(server, "/chat", configuration: Self.version2)
@@ -46,8 +46,8 @@ extension Interop {
             }
         }
 
-        @Test("a quiet connection is kept by our pings")
-        func heartbeats() async throws {
+        @Test
+        func `a quiet connection is kept by our pings`() async throws {
             try await withServer(.legacy, ["--ping-interval", "1", "--ping-timeout", "3"]) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server, configuration: Self.version2)
@@ -60,8 +60,8 @@ extension Interop {
             }
         }
 
-        @Test("the wrong version is recognised, and what to do is said")
-        func wrongVersion() async throws {
+        @Test
+        func `the wrong version is recognised, and what to do is said`() async throws {
             let server = try await SharedServers.server(.legacy)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -79,8 +79,8 @@ extension Interop {
             }
         }
 
-        @Test("a lost server is found again")
-        func outage() async throws {
+        @Test
+        func `a lost server is found again`() async throws {
             try await withServer(.legacy) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server, configuration: Self.version2)

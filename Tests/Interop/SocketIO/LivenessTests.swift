@@ -5,8 +5,10 @@ internal import Testing
 extension Interop {
     /// When silence is the end.
     @Suite struct LivenessTests {
-        @Test("whatever comes proves that the server lives, a part of a message included, and silence is the end")
-        func speakingWithoutPings() async throws {
+        @Test
+        func `whatever comes proves that the server lives, a part of a message included, and silence is the end`()
+            async throws
+        {
             let server = PythonServer("hostile_server.py", ["--attack", "speaking-without-pings"])
             try await server.start()
             try await Bench.use { bench in

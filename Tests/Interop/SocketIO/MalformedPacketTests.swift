@@ -20,8 +20,8 @@ extension Interop {
             #"2/never-joined,["event"]"#, "3999[]", #"0{"sid":"again"}"#, "1/never-joined,", "2",
         ]
 
-        @Test("a packet that breaks the protocol ends the link, and another link follows", arguments: broken)
-        func reconnects(_ text: String) async throws {
+        @Test(arguments: broken)
+        func `a packet that breaks the protocol ends the link, and another link follows`(_ text: String) async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -35,8 +35,8 @@ extension Interop {
             }
         }
 
-        @Test("attachments out of turn end the link, and another link follows", arguments: ServerKind.socketIO)
-        func refusesAttachmentsOutOfTurn(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `attachments out of turn end the link, and another link follows`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -56,8 +56,8 @@ extension Interop {
             }
         }
 
-        @Test("an odd packet that does no harm is passed over", arguments: harmless)
-        func passesOver(_ text: String) async throws {
+        @Test(arguments: harmless)
+        func `an odd packet that does no harm is passed over`(_ text: String) async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -69,8 +69,8 @@ extension Interop {
             }
         }
 
-        @Test("an empty packet ends the link, and another link follows")
-        func refusesEmptyPacket() async throws {
+        @Test
+        func `an empty packet ends the link, and another link follows`() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)

@@ -8,8 +8,8 @@ extension Interop {
     @Suite(.overEachWire) struct OutageTests {
         private static let quickHeartbeat = ["--ping-interval", "1", "--ping-timeout", "1"]
 
-        @Test("a session that the server closes is replaced", arguments: ServerKind.socketIO)
-        func replacesSession(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `a session that the server closes is replaced`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -24,8 +24,8 @@ extension Interop {
             }
         }
 
-        @Test("after a crash, what was sent meanwhile arrives in order", arguments: ServerKind.asyncio)
-        func flushesInOrder(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.asyncio)
+        func `after a crash, what was sent meanwhile arrives in order`(_ kind: ServerKind) async throws {
             try await withServer(kind) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)
@@ -52,8 +52,9 @@ extension Interop {
             }
         }
 
-        @Test("a crash in the middle fails requests as uncertain and repeats deliveries", arguments: ServerKind.asyncio)
-        func tellsFates(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.asyncio)
+        func `a crash in the middle fails requests as uncertain and repeats deliveries`(_ kind: ServerKind) async throws
+        {
             try await withServer(kind) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)
@@ -85,8 +86,8 @@ extension Interop {
             }
         }
 
-        @Test("through three crashes no event is sent twice")
-        func sendsAtMostOnce() async throws {
+        @Test
+        func `through three crashes no event is sent twice`() async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)
@@ -117,8 +118,8 @@ extension Interop {
             }
         }
 
-        @Test("a server that hangs is left after its heartbeat is missed, and found again")
-        func missesHeartbeat() async throws {
+        @Test
+        func `a server that hangs is left after its heartbeat is missed, and found again`() async throws {
             try await withServers(ServerKind.asyncio, Self.quickHeartbeat) { kind, server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server) { $0.openDeadline = .seconds(5) }
@@ -134,8 +135,8 @@ extension Interop {
             }
         }
 
-        @Test("a quiet connection outlives many heartbeats")
-        func answersHeartbeats() async throws {
+        @Test
+        func `a quiet connection outlives many heartbeats`() async throws {
             try await withServers(ServerKind.socketIO, Self.quickHeartbeat) { kind, server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)
@@ -150,8 +151,8 @@ extension Interop {
             }
         }
 
-        @Test("a server that starts late is found")
-        func findsLateServer() async throws {
+        @Test
+        func `a server that starts late is found`() async throws {
             try await withServer(.aiohttp) { server in
                 await server.stop()
                 try await Bench.use { bench in

@@ -7,8 +7,8 @@ internal import Testing
 extension Interop {
     /// Each type of packet, in each direction in which clients and servers send it.
     @Suite(.overEachWire) struct PacketTests {
-        @Test("CONNECT is answered with a session id", arguments: ServerKind.socketIO)
-        func connects(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `CONNECT is answered with a session id`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -21,8 +21,8 @@ extension Interop {
             }
         }
 
-        @Test("CONNECT to an unknown namespace fails permanently", arguments: ServerKind.socketIO)
-        func refusesNamespaces(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `CONNECT to an unknown namespace fails permanently`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server, "/nowhere")
@@ -33,8 +33,8 @@ extension Interop {
             }
         }
 
-        @Test("an EVENT and its echo keep every kind of JSON value", arguments: ServerKind.socketIO)
-        func exchangesEvents(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `an EVENT and its echo keep every kind of JSON value`(_ kind: ServerKind) async throws {
             struct Thing: Codable, Equatable {
                 var text = "Grüße \u{1F600} \"quoted\" \\ \u{2028}"
                 var number = -9_007_199_254_740_991
@@ -55,8 +55,8 @@ extension Interop {
             }
         }
 
-        @Test("an EVENT without arguments is echoed without arguments", arguments: ServerKind.socketIO)
-        func exchangesNothing(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `an EVENT without arguments is echoed without arguments`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -65,8 +65,8 @@ extension Interop {
             }
         }
 
-        @Test("the server's ACK answers the request that asked for it", arguments: ServerKind.socketIO)
-        func getsAcks(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `the server's ACK answers the request that asked for it`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -80,8 +80,8 @@ extension Interop {
             }
         }
 
-        @Test("the client's ACK answers the server's question", arguments: ServerKind.socketIO)
-        func givesAcks(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `the client's ACK answers the server's question`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -100,8 +100,8 @@ extension Interop {
             }
         }
 
-        @Test("BINARY_EVENT and BINARY_ACK carry three attachments each way, in order", arguments: ServerKind.socketIO)
-        func exchangesAttachments(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `BINARY_EVENT and BINARY_ACK carry three attachments each way, in order`(_ kind: ServerKind) async throws {
             let blobs = [
                 Data((0...255).map { UInt8($0) }),
                 Data(repeating: 0x7A, count: kind.takesLargeMessages ? 70_000 : 7_000), Data(),
@@ -119,8 +119,8 @@ extension Interop {
             }
         }
 
-        @Test("attachments deep inside arguments come back at their places", arguments: ServerKind.socketIO)
-        func keepsPlaces(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `attachments deep inside arguments come back at their places`(_ kind: ServerKind) async throws {
             struct Album: Codable, Equatable {
                 var title = "album"
                 var pictures = [Data([1, 2, 3]), Data([4])]
@@ -135,9 +135,9 @@ extension Interop {
             }
         }
 
-        @Test(
-            "the server's DISCONNECT ends the connection until the app connects again", arguments: ServerKind.socketIO)
-        func isDisconnected(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `the server's DISCONNECT ends the connection until the app connects again`(_ kind: ServerKind) async throws
+        {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(server)
@@ -153,8 +153,8 @@ extension Interop {
             }
         }
 
-        @Test("the client's DISCONNECT leaves one namespace and keeps the others", arguments: ServerKind.socketIO)
-        func disconnects(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `the client's DISCONNECT leaves one namespace and keeps the others`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let staying = try await bench.socketIO(server)
@@ -172,8 +172,8 @@ extension Interop {
             }
         }
 
-        @Test("events from before the answer to CONNECT come first, in order", arguments: ServerKind.socketIO)
-        func keepsEarlyEvents(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `events from before the answer to CONNECT come first, in order`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(
@@ -185,8 +185,8 @@ extension Interop {
             }
         }
 
-        @Test("thousands of events in a row arrive completely and in order", arguments: ServerKind.asyncio)
-        func keepsOrder(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.asyncio)
+        func `thousands of events in a row arrive completely and in order`(_ kind: ServerKind) async throws {
             struct Item: Decodable {
                 var id: Int
                 var pad: String
@@ -202,8 +202,8 @@ extension Interop {
             }
         }
 
-        @Test("a text of 5 MiB goes both ways", arguments: ServerKind.socketIO)
-        func exchangesLongTexts(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `a text of 5 MiB goes both ways`(_ kind: ServerKind) async throws {
             guard kind.takesLargeMessages else { return }
             let text = String(repeating: "0123456789abcdef", count: (5 << 20) / 16)
             let server = try await SharedServers.server(kind)
@@ -217,8 +217,8 @@ extension Interop {
             }
         }
 
-        @Test("5 MiB of binary go both ways", arguments: ServerKind.socketIO)
-        func exchangesLongAttachments(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `5 MiB of binary go both ways`(_ kind: ServerKind) async throws {
             guard kind.takesLargeMessages else { return }
             let blob = Data((0..<(5 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
             let server = try await SharedServers.server(kind)

@@ -14,8 +14,8 @@ extension Interop {
             try await Bench.use { bench in try await body(server, bench) }
         }
 
-        @Test("missed messages arrive once, in order, and no gap is reported")
-        func resumes() async throws {
+        @Test
+        func `missed messages arrive once, in order, and no gap is reported`() async throws {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)
                 let first = try await client.connected()
@@ -35,8 +35,8 @@ extension Interop {
             }
         }
 
-        @Test("a volatile event that ends in a text does not spoil the recovery (S44)")
-        func volatile() async throws {
+        @Test
+        func `a volatile event that ends in a text does not spoil the recovery (S44)`() async throws {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)
                 try await client.connected()
@@ -51,8 +51,8 @@ extension Interop {
             }
         }
 
-        @Test("without an event there is nothing to resume from, and a gap is reported (S43)")
-        func nothingToResume() async throws {
+        @Test
+        func `without an event there is nothing to resume from, and a gap is reported (S43)`() async throws {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)
                 let first = try await client.connected()
@@ -64,8 +64,8 @@ extension Interop {
             }
         }
 
-        @Test("a server that has forgotten begins anew, and the next loss is resumed again")
-        func forgotten() async throws {
+        @Test
+        func `a server that has forgotten begins anew, and the next loss is resumed again`() async throws {
             try await withServer(.recovery) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)
@@ -83,8 +83,8 @@ extension Interop {
             }
         }
 
-        @Test("another process goes on with what the first one exported")
-        func exported() async throws {
+        @Test
+        func `another process goes on with what the first one exported`() async throws {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)
                 let first = try await client.connected()
@@ -106,8 +106,10 @@ extension Interop {
             }
         }
 
-        @Test("a killed process is offered what it had recorded and not handled, and then what it missed, each once")
-        func killed() async throws {
+        @Test
+        func `a killed process is offered what it had recorded and not handled, and then what it missed, each once`()
+            async throws
+        {
             try await Self.use { server, bench in
                 let (former, next) = (try Folder(), try Folder())
                 let outbox = Outbox(path: former.outbox)
@@ -148,8 +150,8 @@ extension Interop {
             }
         }
 
-        @Test("a deliberate disconnect starts a new session (S45)")
-        func left() async throws {
+        @Test
+        func `a deliberate disconnect starts a new session (S45)`() async throws {
             try await Self.use { server, bench in
                 let client = try await bench.socketIO(server)
                 try await client.connected()

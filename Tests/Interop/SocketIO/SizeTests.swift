@@ -7,8 +7,10 @@ internal import Testing
 extension Interop {
     /// Messages at the limit that the server names.
     @Suite(.overEachWire) struct SizeTests {
-        @Test("a message too large in base64 is refused over polling before it is sent, and delivered over a WebSocket")
-        func base64() async throws {
+        @Test
+        func `a message too large in base64 is refused over polling before it is sent, and delivered over a WebSocket`()
+            async throws
+        {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
                     let client = try await bench.socketIO(server)

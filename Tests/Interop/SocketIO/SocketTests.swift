@@ -26,8 +26,8 @@ extension Interop {
             return false
         }
 
-        @Test("three namespaces share one socket and stay apart on it", arguments: ServerKind.socketIO)
-        func sharesSocket(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `three namespaces share one socket and stay apart on it`(_ kind: ServerKind) async throws {
             try await withServer(kind) { server in
                 try await Bench.use { bench in
                     var clients: [Client] = []
@@ -49,8 +49,8 @@ extension Interop {
             }
         }
 
-        @Test("namespaces of two users have a socket each, those of one user share theirs")
-        func separatesUsers() async throws {
+        @Test
+        func `namespaces of two users have a socket each, those of one user share theirs`() async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
                     let (ann, bob) = (CredentialSource.user("ann"), CredentialSource.user("bob"))
@@ -65,8 +65,9 @@ extension Interop {
             }
         }
 
-        @Test("the loss of the socket is the loss of all its namespaces, and one socket serves them again")
-        func losesSocket() async throws {
+        @Test
+        func `the loss of the socket is the loss of all its namespaces, and one socket serves them again`() async throws
+        {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
                     let (first, second) = (try await bench.socketIO(server), try await bench.socketIO(server, "/chat"))
@@ -82,8 +83,8 @@ extension Interop {
             }
         }
 
-        @Test("without sharing, each namespace has a socket of its own")
-        func keepsSocketsApart() async throws {
+        @Test
+        func `without sharing, each namespace has a socket of its own`() async throws {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { bench in
                     let apart = SocketIOTransport.Configuration { $0.isMultiplexed = false }
@@ -96,8 +97,8 @@ extension Interop {
             }
         }
 
-        @Test("a socket is closed with the last namespace that its client leaves", arguments: ServerKind.socketIO)
-        func closesSocket(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `a socket is closed with the last namespace that its client leaves`(_ kind: ServerKind) async throws {
             try await withServer(kind) { server in
                 try await Bench.use { observer in
                     let observing = try await observer.socketIO(server)
@@ -112,8 +113,8 @@ extension Interop {
             }
         }
 
-        @Test("a socket is closed when the server has ended its last namespace", arguments: ServerKind.socketIO)
-        func closesKickedSocket(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `a socket is closed when the server has ended its last namespace`(_ kind: ServerKind) async throws {
             try await withServer(kind) { server in
                 try await Bench.use { observer in
                     let observing = try await observer.socketIO(server)
@@ -129,8 +130,8 @@ extension Interop {
             }
         }
 
-        @Test("a socket is closed when its only namespace was refused", arguments: ServerKind.asyncio)
-        func closesRefusedSocket(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.asyncio)
+        func `a socket is closed when its only namespace was refused`(_ kind: ServerKind) async throws {
             try await withServer(kind) { server in
                 try await Bench.use { observer in
                     let observing = try await observer.socketIO(server)
@@ -143,8 +144,9 @@ extension Interop {
             }
         }
 
-        @Test("an auth payload that is no object is refused before anything is sent, and leaves no socket")
-        func refusesOddAuth() async throws {
+        @Test
+        func `an auth payload that is no object is refused before anything is sent, and leaves no socket`() async throws
+        {
             try await withServer(.aiohttp) { server in
                 try await Bench.use { observer in
                     let observing = try await observer.socketIO(server)
@@ -160,8 +162,8 @@ extension Interop {
             }
         }
 
-        @Test("an auth payload that is no object does not disturb the socket that others use")
-        func refusesOddAuthAlone() async throws {
+        @Test
+        func `an auth payload that is no object does not disturb the socket that others use`() async throws {
             let server = try await SharedServers.server(.aiohttp)
             try await Bench.use { bench in
                 let fine = try await bench.socketIO(server)

@@ -53,8 +53,8 @@ extension Interop {
             },
         ]
 
-        @Test("whatever is agreed on, messages arrive as they were sent", arguments: settings)
-        func exchanges(_ setting: Setting) async throws {
+        @Test(arguments: settings)
+        func `whatever is agreed on, messages arrive as they were sent`(_ setting: Setting) async throws {
             try await withServer(.webSocket, setting.server) { server in
                 try await Bench.use { bench in
                     let client = try await bench.webSocket(
@@ -75,8 +75,8 @@ extension Interop {
             }
         }
 
-        @Test("messages that several tasks send at once arrive whole")
-        func sendsAtOnce() async throws {
+        @Test
+        func `messages that several tasks send at once arrive whole`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
@@ -97,8 +97,10 @@ extension Interop {
             }
         }
 
-        @Test("messages that must not be compressed arrive, and so do those that are compressed around them")
-        func leavesOut() async throws {
+        @Test
+        func `messages that must not be compressed arrive, and so do those that are compressed around them`()
+            async throws
+        {
             try await Bench.use { bench in
                 let policy = WebSocketCompression { $0.threshold = 0 }
                 let raw = try await bench.webSocket(
@@ -123,8 +125,8 @@ extension Interop {
             }
         }
 
-        @Test("without a policy nothing is compressed")
-        func isOptIn() async throws {
+        @Test
+        func `without a policy nothing is compressed`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(server)
@@ -132,8 +134,8 @@ extension Interop {
             }
         }
 
-        @Test("a message that is compressed a hundredfold arrives")
-        func takesZeros() async throws {
+        @Test
+        func `a message that is compressed a hundredfold arrives`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
@@ -145,8 +147,8 @@ extension Interop {
             }
         }
 
-        @Test("a message that becomes larger than the limit ends the link, and another follows")
-        func refusesBombs() async throws {
+        @Test
+        func `a message that becomes larger than the limit ends the link, and another follows`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
@@ -165,8 +167,8 @@ extension Interop {
             }
         }
 
-        @Test("Socket.IO servers compress, too", arguments: ServerKind.socketIO)
-        func compressesSocketIO(_ kind: ServerKind) async throws {
+        @Test(arguments: ServerKind.socketIO)
+        func `Socket.IO servers compress, too`(_ kind: ServerKind) async throws {
             let server = try await SharedServers.server(kind)
             try await Bench.use { bench in
                 let client = try await bench.socketIO(

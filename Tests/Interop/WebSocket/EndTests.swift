@@ -28,8 +28,8 @@ extension Interop {
             Close(status: 4403, code: .refused, isFinal: true),
         ]
 
-        @Test("a close code says whether to come back", arguments: closes)
-        func followsCloseCode(_ close: Close) async throws {
+        @Test(arguments: closes)
+        func `a close code says whether to come back`(_ close: Close) async throws {
             struct Order: Encodable {
                 var code: Int
                 var reason: String
@@ -55,8 +55,8 @@ extension Interop {
             }
         }
 
-        @Test("code 4401 has the credentials renewed once")
-        func renewsCredentials() async throws {
+        @Test
+        func `code 4401 has the credentials renewed once`() async throws {
             let server = try await SharedServers.server(.webSocket)
             let requests = Journal<CredentialRequest.Reason>("credential requests")
             try await Bench.use { bench in
@@ -78,8 +78,8 @@ extension Interop {
             #"{"event":"e","attachments":1000}"#, #"{"ack":"one","data":[]}"#, #"{"auth":{}}"#, "",
         ]
 
-        @Test("an invalid envelope ends the link, and another link follows", arguments: broken)
-        func refusesBrokenEnvelopes(_ text: String) async throws {
+        @Test(arguments: broken)
+        func `an invalid envelope ends the link, and another link follows`(_ text: String) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(server)
@@ -93,8 +93,8 @@ extension Interop {
             }
         }
 
-        @Test("attachments out of turn end the link, and another link follows")
-        func refusesAttachmentsOutOfTurn() async throws {
+        @Test
+        func `attachments out of turn end the link, and another link follows`() async throws {
             let half = #"{"event":"e","data":[{"_placeholder":true,"num":0}],"attachments":1}"#
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
@@ -112,8 +112,8 @@ extension Interop {
             }
         }
 
-        @Test("a path that the server does not have is final, and said to be what is wrong")
-        func unknownPath() async throws {
+        @Test
+        func `a path that the server does not have is final, and said to be what is wrong`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(server, "/nowhere")
@@ -123,8 +123,8 @@ extension Interop {
             }
         }
 
-        @Test("a server that hangs is left when it answers no ping, and found again")
-        func missesPong() async throws {
+        @Test
+        func `a server that hangs is left when it answers no ping, and found again`() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
                     let configuration = WebSocketTransport.Configuration {
@@ -145,8 +145,8 @@ extension Interop {
             }
         }
 
-        @Test("a quiet connection outlives many pings, ours and the server's")
-        func answersPings() async throws {
+        @Test
+        func `a quiet connection outlives many pings, ours and the server's`() async throws {
             try await withServer(.webSocket, ["--ping-interval", "0.2", "--ping-timeout", "2"]) { server in
                 try await Bench.use { bench in
                     let client = try await bench.webSocket(
@@ -164,8 +164,8 @@ extension Interop {
             }
         }
 
-        @Test("after a crash, what was sent meanwhile arrives in order")
-        func flushesInOrder() async throws {
+        @Test
+        func `after a crash, what was sent meanwhile arrives in order`() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
                     let client = try await bench.webSocket(server)

@@ -7,8 +7,8 @@ internal import Testing
 extension Interop {
     /// The JSON envelope over a raw WebSocket, and frames without any.
     @Suite(.overWebSockets) struct EnvelopeTests {
-        @Test("an event and its echo keep every kind of JSON value")
-        func exchangesEvents() async throws {
+        @Test
+        func `an event and its echo keep every kind of JSON value`() async throws {
             struct Thing: Codable, Equatable {
                 var text = "Grüße \u{1F600} \"quoted\" \\ \u{2028}"
                 var number = -9_007_199_254_740_991
@@ -30,8 +30,8 @@ extension Interop {
             }
         }
 
-        @Test("acks go both ways")
-        func exchangesAcks() async throws {
+        @Test
+        func `acks go both ways`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(server)
@@ -47,8 +47,8 @@ extension Interop {
             }
         }
 
-        @Test("attachments go both ways, in events, requests and replies")
-        func exchangesAttachments() async throws {
+        @Test
+        func `attachments go both ways, in events, requests and replies`() async throws {
             struct Album: Codable, Equatable {
                 var pictures = [Data((0...255).map { UInt8($0) }), Data()]
                 var cover = ["front": Data(repeating: 9, count: 70_000)]
@@ -67,8 +67,8 @@ extension Interop {
             }
         }
 
-        @Test("each attempt begins with the auth payload that was made for it")
-        func showsCredentials() async throws {
+        @Test
+        func `each attempt begins with the auth payload that was made for it`() async throws {
             let server = try await SharedServers.server(.webSocket)
             let requests = Journal<CredentialRequest.Reason>("credential requests")
             try await Bench.use { bench in
@@ -91,12 +91,11 @@ extension Interop {
         }
 
         @Test(
-            "the server chooses the sub-protocol that it prefers",
             arguments: [
                 (["other", "linkspan.json"], "linkspan.json"), (["unknown", "other"], "other"), (["unknown"], nil),
                 ([], nil),
             ] as [([String], String?)])
-        func negotiates(_ offer: [String], _ choice: String?) async throws {
+        func `the server chooses the sub-protocol that it prefers`(_ offer: [String], _ choice: String?) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(server, configuration: .init { $0.subprotocols = offer })
@@ -105,8 +104,8 @@ extension Interop {
             }
         }
 
-        @Test("frames without an envelope come back as they were")
-        func exchangesFrames() async throws {
+        @Test
+        func `frames without an envelope come back as they were`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
@@ -117,8 +116,8 @@ extension Interop {
             }
         }
 
-        @Test("texts and attachments of 5 MiB go both ways")
-        func exchangesLongMessages() async throws {
+        @Test
+        func `texts and attachments of 5 MiB go both ways`() async throws {
             let text = String(repeating: "0123456789abcdef", count: (5 << 20) / 16)
             let blob = Data((0..<(5 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
             let server = try await SharedServers.server(.webSocket)

@@ -6,8 +6,8 @@ internal import Testing
 extension Interop {
     /// What an app can have otherwise about a raw WebSocket.
     @Suite struct OptionTests {
-        @Test("texts without an envelope come back as they were")
-        func exchangesTexts() async throws {
+        @Test
+        func `texts without an envelope come back as they were`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
@@ -18,8 +18,8 @@ extension Interop {
             }
         }
 
-        @Test("a codec of the app's own carries its format")
-        func carriesOwnFormat() async throws {
+        @Test
+        func `a codec of the app's own carries its format`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
@@ -32,8 +32,8 @@ extension Interop {
             }
         }
 
-        @Test("header fields reach the server")
-        func sendsHeaders() async throws {
+        @Test
+        func `header fields reach the server`() async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let client = try await bench.webSocket(
@@ -44,8 +44,8 @@ extension Interop {
             }
         }
 
-        @Test("the server gets our close code and reason")
-        func closesWithCode() async throws {
+        @Test
+        func `the server gets our close code and reason`() async throws {
             try await withServer(.webSocket) { server in
                 try await Bench.use { bench in
                     let leaving = try await bench.webSocket(
@@ -71,12 +71,11 @@ extension Interop {
         }
 
         @Test(
-            "the app says what a close code means",
             arguments: [
                 (4000, .closedByServer), (4007, .refused), (1001, .closedByServer), (1008, .connectionLost),
                 (1013, .serverUnavailable), (4100, .connectionLost), (3005, .serverUnavailable),
             ] as [(Int, LinkspanError.Code)])
-        func followsTable(_ status: Int, _ code: LinkspanError.Code) async throws {
+        func `the app says what a close code means`(_ status: Int, _ code: LinkspanError.Code) async throws {
             let server = try await SharedServers.server(.webSocket)
             try await Bench.use { bench in
                 let configuration = WebSocketTransport.Configuration {
@@ -95,8 +94,8 @@ extension Interop {
             }
         }
 
-        @Test("a code that means refused credentials has them renewed once")
-        func renewsCredentials() async throws {
+        @Test
+        func `a code that means refused credentials has them renewed once`() async throws {
             let server = try await SharedServers.server(.webSocket)
             let requests = Journal<CredentialRequest.Reason>("credential requests")
             try await Bench.use { bench in

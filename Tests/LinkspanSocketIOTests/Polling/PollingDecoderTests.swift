@@ -29,9 +29,8 @@ struct PollingDecoderTests {
         }
     }
 
-    @Test(
-        "have the packets that they have as a whole, wherever they are cut", arguments: [1, 2, 3, 7, 65_536, 100_000])
-    func cut(size: Int) throws {
+    @Test(arguments: [1, 2, 3, 7, 65_536, 100_000])
+    func `have the packets that they have as a whole, wherever they are cut`(size: Int) throws {
         for length in [0, 1, 2, 3, 49_149, 49_150, 49_151, 100_000] {
             let packets: [WebSocketMessage] = [
                 .text(bytes("42[\"é😀\"]")), .binary(Array((0..<length).map { UInt8(truncatingIfNeeded: $0) })[...]),
@@ -43,20 +42,20 @@ struct PollingDecoderTests {
         }
     }
 
-    @Test("may be empty, or end in a separator: then a packet is empty")
-    func empty() throws {
+    @Test
+    func `may be empty, or end in a separator: then a packet is empty`() throws {
         #expect(try Self.decode([], parts: 1) == [.text([])])
         #expect(try Self.decode([0x32, 0x1E], parts: 1) == [.text(bytes("2")), .text([])])
     }
 
-    @Test("of version 3 are gathered", arguments: [1, 100])
-    func legacy(size: Int) throws {
+    @Test(arguments: [1, 100])
+    func `of version 3 are gathered`(size: Int) throws {
         let body = Array("8:42[\"😀\"]1:2".utf8)
         #expect(try Self.decode(body, parts: size, version: .v3) == [.text(bytes("42[\"😀\"]")), .text(bytes("2"))])
     }
 
-    @Test("are refused where base64 or UTF-8 is broken, in long packets too", arguments: [1000, 65_536, 1 << 20])
-    func broken(size: Int) {
+    @Test(arguments: [1000, 65_536, 1 << 20])
+    func `are refused where base64 or UTF-8 is broken, in long packets too`(size: Int) {
         let long = Array(repeating: UInt8(ascii: "A"), count: 200_000)
         #expect(Self.code([UInt8(ascii: "b")] + long + Array("=AAA".utf8), parts: size) == .badPolling)
         #expect(Self.code([UInt8(ascii: "b")] + long + Array("AA==".utf8) + long, parts: size) == .badPolling)
@@ -65,8 +64,8 @@ struct PollingDecoderTests {
         #expect(Self.code([UInt8(ascii: "b")] + long + Array("AA==".utf8), parts: size) == nil)
     }
 
-    @Test("may have packets up to the limit, however many")
-    func limit() {
+    @Test
+    func `may have packets up to the limit, however many`() {
         let packet = Array(repeating: UInt8(ascii: "4"), count: 1000)
         let binary = [UInt8(ascii: "b")] + Array(repeating: UInt8(ascii: "A"), count: 4 * 66_667)
         #expect(

@@ -11,8 +11,8 @@ struct PollingSessionTests {
         PollingSession(version: version, highWaterMark: mark)
     }
 
-    @Test("at most one GET and one POST are under way (E20)")
-    func oneAtATime() {
+    @Test
+    func `at most one GET and one POST are under way (E20)`() {
         var session = Self.session()
         #expect(session.next() == [.poll])
         #expect(session.next() == [])
@@ -26,8 +26,8 @@ struct PollingSessionTests {
         #expect(session.next() == [.post([Self.packet(2)])])
     }
 
-    @Test("a POST has at most 16 packets, in order")
-    func packets() {
+    @Test
+    func `a POST has at most 16 packets, in order`() {
         var session = Self.session()
         _ = session.next()
         _ = session.enqueue((0..<40).map(Self.packet))
@@ -40,8 +40,8 @@ struct PollingSessionTests {
         #expect(seen.flatMap { $0 } == (0..<40).map(Self.packet))
     }
 
-    @Test("a POST is not longer than the server takes, except for one packet (E25)")
-    func bytesOfABatch() {
+    @Test
+    func `a POST is not longer than the server takes, except for one packet (E25)`() {
         var session = Self.session()
         session.maximumPayload = 25
         _ = session.next()
@@ -58,8 +58,8 @@ struct PollingSessionTests {
         #expect(seen == [[Self.packet(1), Self.packet(2)], [Self.packet(3)], [long], [Self.packet(4)]])
     }
 
-    @Test("it is full above its mark, and reports when it is half empty")
-    func full() {
+    @Test
+    func `it is full above its mark, and reports when it is half empty`() {
         var session = Self.session(mark: 100)
         _ = session.next()
         var count = 0
@@ -70,8 +70,8 @@ struct PollingSessionTests {
         #expect(session.enqueue([Self.packet(0)]) == .taken)
     }
 
-    @Test("while it pauses nothing begins, and what waits is handed over in order (E35)")
-    func handOver() {
+    @Test
+    func `while it pauses nothing begins, and what waits is handed over in order (E35)`() {
         var session = Self.session()
         _ = session.next()
         _ = session.enqueue([Self.packet(1)])
@@ -90,8 +90,8 @@ struct PollingSessionTests {
         #expect(session.next() == [])
     }
 
-    @Test("after a pause that came to nothing it goes on with what waits")
-    func resumes() {
+    @Test
+    func `after a pause that came to nothing it goes on with what waits`() {
         var session = Self.session()
         session.pause()
         _ = session.enqueue([Self.packet(1)])
@@ -100,8 +100,8 @@ struct PollingSessionTests {
         #expect(session.next() == [.poll, .post([Self.packet(1)])])
     }
 
-    @Test("closing posts what waits and then the end, and polls no more (E09)")
-    func closes() {
+    @Test
+    func `closing posts what waits and then the end, and polls no more (E09)`() {
         var session = Self.session()
         _ = session.next()
         _ = session.enqueue([Self.packet(1)])
@@ -115,8 +115,8 @@ struct PollingSessionTests {
         #expect(session.next() == [])
     }
 
-    @Test("a reader that pauses is not polled for, but can send")
-    func pausedReading() {
+    @Test
+    func `a reader that pauses is not polled for, but can send`() {
         var session = Self.session()
         session.isReadingPaused = true
         #expect(session.next() == [])
@@ -126,8 +126,8 @@ struct PollingSessionTests {
         #expect(session.next() == [.poll])
     }
 
-    @Test("a long queue comes out whole")
-    func long() {
+    @Test
+    func `a long queue comes out whole`() {
         var session = Self.session(.v3)
         _ = session.next()
         _ = session.enqueue((0..<10_000).map(Self.packet))

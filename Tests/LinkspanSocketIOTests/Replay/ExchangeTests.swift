@@ -6,8 +6,8 @@ internal import Testing
 
 @Suite("Recorded exchanges")
 struct ExchangeTests {
-    @Test("all of them are read, and what is expected of one is expected of one that is there")
-    func count() throws {
+    @Test
+    func `all of them are read, and what is expected of one is expected of one that is there`() throws {
         let exchanges = try Exchange.load()
         #expect(exchanges.count == 57)
         #expect(Set(exchanges.map(\.name)).count == 57)
@@ -18,15 +18,13 @@ struct ExchangeTests {
         #expect(conversations.map(\.count).reduce(0, +) == 64)
     }
 
-    @Test(
-        "a line that means nothing is refused",
-        arguments: ["<", "< 1", "< x text 2", "? 1 text 2", "< 1 binary 0g", "< 1 what"])
-    func malformed(line: String) {
+    @Test(arguments: ["<", "< 1", "< x text 2", "? 1 text 2", "< 1 binary 0g", "< 1 what"])
+    func `a line that means nothing is refused`(line: String) {
         #expect(throws: Exchange.Malformed.self) { try Exchange.read("# title\n\(line)\n", number: "1") }
     }
 
-    @Test("our session says what the recorded client did, and tells what the packets say", arguments: Exchange.all)
-    func replay(exchange: Exchange) throws {
+    @Test(arguments: Exchange.all)
+    func `our session says what the recorded client did, and tells what the packets say`(exchange: Exchange) throws {
         let played = try Self.play(exchange)
         for replay in played {
             #expect(replay.outcomes == replay.expected.all)
@@ -38,8 +36,8 @@ struct ExchangeTests {
         #expect(played.map(\.parts).reduce(0, +) == (exchange.name == "15: Accepted" ? 1 : 0))
     }
 
-    @Test("the official client reported the same", arguments: Exchange.all.filter { !$0.reports.isEmpty })
-    func reports(exchange: Exchange) throws {
+    @Test(arguments: Exchange.all.filter { !$0.reports.isEmpty })
+    func `the official client reported the same`(exchange: Exchange) throws {
         let deviation = Exchange.deviations[exchange.name]
         let reports = deviation?.eventsFollowOpened == true ? exchange.reportsWithOpenedFirst : exchange.reports
         #expect((reports != exchange.reports) == (deviation?.eventsFollowOpened ?? false))
@@ -61,14 +59,14 @@ struct ExchangeTests {
         }
     }
 
-    @Test("clients driven by hand or of another version reported nothing")
-    func withoutReports() {
+    @Test
+    func `clients driven by hand or of another version reported nothing`() {
         let names = Exchange.all.filter(\.reports.isEmpty).map { String($0.name.prefix(2)) }
         #expect(names == ["09", "09", "13", "13", "13", "13", "13", "13", "14", "14"])
     }
 
-    @Test("each packet is the same after decoding and encoding, in both directions", arguments: Exchange.all)
-    func packets(exchange: Exchange) throws {
+    @Test(arguments: Exchange.all)
+    func `each packet is the same after decoding and encoding, in both directions`(exchange: Exchange) throws {
         for conversation in try Conversation.all(in: exchange) {
             for isFromServer in [true, false] {
                 var check = PacketCheck(version: conversation.version)
@@ -80,8 +78,8 @@ struct ExchangeTests {
         }
     }
 
-    @Test("each body of packets is the same after decoding and encoding, in both directions", arguments: Exchange.all)
-    func bodies(exchange: Exchange) throws {
+    @Test(arguments: Exchange.all)
+    func `each body of packets is the same after decoding and encoding, in both directions`(exchange: Exchange) throws {
         for conversation in try Conversation.all(in: exchange) {
             for body in conversation.bodies {
                 var written: [UInt8] = []
@@ -94,8 +92,8 @@ struct ExchangeTests {
         }
     }
 
-    @Test("bodies of both versions and both directions are among them")
-    func bodyCount() throws {
+    @Test
+    func `bodies of both versions and both directions are among them`() throws {
         let bodies = try Exchange.all.flatMap { try Conversation.all(in: $0) }.flatMap { conversation in
             conversation.bodies.map { ($0.version, $0.isFromServer) }
         }
@@ -105,8 +103,8 @@ struct ExchangeTests {
         #expect(bodies.count { $0 == .v3 && !$1 } == 9)
     }
 
-    @Test("connection state recovery is resumed with the offset of the last event")
-    func recovery() throws {
+    @Test
+    func `connection state recovery is resumed with the offset of the last event`() throws {
         let played = try Self.play(
             Exchange.named("11: Websocket cut by the proxy, four missed packets, resumed"))
         try #require(played.count == 2)
@@ -117,8 +115,8 @@ struct ExchangeTests {
         #expect(missed == 4)
     }
 
-    @Test("a server of Socket.IO v2 is named as such")
-    func version() throws {
+    @Test
+    func `a server of Socket.IO v2 is named as such`() throws {
         let exchange = try Exchange.named("14: EIO=4 client, official v2 server, websocket")
         var session = SocketIOSession(openTimeout: .seconds(10), now: at(0))
         _ = try session.enter()

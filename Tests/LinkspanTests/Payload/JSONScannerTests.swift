@@ -18,43 +18,39 @@ struct JSONScannerTests {
         }
     }
 
-    @Test(
-        "a value is skipped to its last byte, whatever follows",
-        arguments: [
-            "null", "true", "false", "0", "-0", "12", "-1.5e+10", "1E2", "0.25", "1e400", #""""#, #""a b""#, #""é😀""#,
-            #""\"\\\/\b\f\n\r\t\u00e9\uD83D\ude00""#, #""\ud800""#, "[]", "[ ]", "{}", "{ }", "[1,2]",
-            #"{"a":1,"a":2}"#,
-            "[[],{},[[{}]]]", #"{"a" : [ 1 , { "b" : null } ] }"#, "[\n\t\r 1 ]", "\"\u{7F}\u{2028}\"",
-        ])
-    func accepted(value: String) throws {
+    @Test(arguments: [
+        "null", "true", "false", "0", "-0", "12", "-1.5e+10", "1E2", "0.25", "1e400", #""""#, #""a b""#, #""é😀""#,
+        #""\"\\\/\b\f\n\r\t\u00e9\uD83D\ude00""#, #""\ud800""#, "[]", "[ ]", "{}", "{ }", "[1,2]",
+        #"{"a":1,"a":2}"#,
+        "[[],{},[[{}]]]", #"{"a" : [ 1 , { "b" : null } ] }"#, "[\n\t\r 1 ]", "\"\u{7F}\u{2028}\"",
+    ])
+    func `a value is skipped to its last byte, whatever follows`(value: String) throws {
         for rest in ["", ",", "]", " x", "}"] {
             #expect(try Self.skip(value + rest) == value.utf8.count)
         }
     }
 
-    @Test(
-        "everything that RFC 8259 forbids is refused",
-        arguments: [
-            "nul", "nulL", "True", "tru", "+1", "-", "-a", ".5", "1.", "1.e1", "1e", "1e+", "NaN", "Infinity", "'a'",
-            "a",
-            "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "{a:1}", "{1:1}",
-            #"{"a" 1}"#,
-            #"{"a":1]"#, #"{,"a":1}"#, #""a"#, #""\x""#, #""\u12""#, #""\u12g4""#, "\"a\nb\"", "\"\0\"", "\"\u{1F}\"",
-            "]", "}", ",",
-            ":", "", "\u{FEFF}1", "/* */1", " 1",
-        ])
-    func refused(text: String) {
+    @Test(arguments: [
+        "nul", "nulL", "True", "tru", "+1", "-", "-a", ".5", "1.", "1.e1", "1e", "1e+", "NaN", "Infinity", "'a'",
+        "a",
+        "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, "{a:1}", "{1:1}",
+        #"{"a" 1}"#,
+        #"{"a":1]"#, #"{,"a":1}"#, #""a"#, #""\x""#, #""\u12""#, #""\u12g4""#, "\"a\nb\"", "\"\0\"", "\"\u{1F}\"",
+        "]", "}", ",",
+        ":", "", "\u{FEFF}1", "/* */1", " 1",
+    ])
+    func `everything that RFC 8259 forbids is refused`(text: String) {
         #expect(throws: JSONScanError.self) { try Self.skip(text) }
     }
 
-    @Test("a number with a leading zero ends behind the zero, so that what follows is out of place")
-    func leadingZero() throws {
+    @Test
+    func `a number with a leading zero ends behind the zero, so that what follows is out of place`() throws {
         #expect(try Self.skip("01") == 1)
         #expect(throws: JSONScanError(.unexpectedByte, at: 2)) { try Self.skip("[01]") }
     }
 
-    @Test("64 levels pass, the 65th is refused where it begins", arguments: ["[", #"{"a":"#])
-    func depth(opening: String) throws {
+    @Test(arguments: ["[", #"{"a":"#])
+    func `64 levels pass, the 65th is refused where it begins`(opening: String) throws {
         let closing = opening == "[" ? "]" : "}"
         let fits = String(repeating: opening, count: 64) + "1" + String(repeating: closing, count: 64)
         #expect(try Self.skip(fits) == fits.utf8.count)
@@ -62,20 +58,20 @@ struct JSONScannerTests {
         #expect(throws: JSONScanError(.tooDeep, at: 64 * opening.utf8.count)) { try Self.skip(deep) }
     }
 
-    @Test("100,000 brackets are refused at the 65th", .timeLimit(.minutes(1)))
-    func brackets() {
+    @Test(.timeLimit(.minutes(1)))
+    func `100,000 brackets are refused at the 65th`() {
         #expect(throws: JSONScanError(.tooDeep, at: 64)) { try Self.skip(String(repeating: "[", count: 100_000)) }
     }
 
-    @Test("levels of the same depth may differ in kind")
-    func siblings() throws {
+    @Test
+    func `levels of the same depth may differ in kind`() throws {
         let text = #"[{"a":[1]},[{"b":2}],{"c":{}},[[]]]"#
         #expect(try Self.skip(text) == text.utf8.count)
         #expect(throws: JSONScanError.self) { try Self.skip(#"[{"a":[1}],1]"#) }
     }
 
-    @Test("values are counted, nested ones too")
-    func values() throws {
+    @Test
+    func `values are counted, nested ones too`() throws {
         #expect(try Self.skip("[1,[2,3]]", maximumValues: 5) == 9)
         #expect(throws: JSONScanError(.tooManyValues, at: 6)) { try Self.skip("[1,[2,3]]", maximumValues: 4) }
         let many = "[" + String(repeating: "0,", count: 99_998) + "0]"
@@ -83,8 +79,8 @@ struct JSONScannerTests {
         #expect(throws: JSONScanError.self) { try Self.skip("[0," + many.dropFirst()) }
     }
 
-    @Test("a text that ends too early is refused at every byte, and never read beyond")
-    func truncated() throws {
+    @Test
+    func `a text that ends too early is refused at every byte, and never read beyond`() throws {
         let whole = Array(
             #"{"key \u00e9":[true,false,null,-12.5e+3,"va\\lue that is longer than eight bytes",{}]}"#.utf8)
         #expect(try Self.skip(whole) == whole.count)
@@ -95,8 +91,8 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("a quote, an escape or a control character is found at any distance")
-    func stringsOfEveryLength() throws {
+    @Test
+    func `a quote, an escape or a control character is found at any distance`() throws {
         for length in 0..<40 {
             let plain = String(repeating: "é", count: length / 2) + String(repeating: "x", count: length % 2)
             #expect(try Self.skip("\"\(plain)\"\"") == plain.utf8.count + 2)
@@ -107,8 +103,8 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("every byte value inside a string is either itself or refused")
-    func everyByte() {
+    @Test
+    func `every byte value inside a string is either itself or refused`() {
         for byte in UInt8.min...UInt8.max {
             let text = [UInt8(ascii: "\""), byte, UInt8(ascii: "\""), UInt8(ascii: "\"")]
             let end = try? Self.skip(text)
@@ -121,8 +117,8 @@ struct JSONScannerTests {
         }
     }
 
-    @Test("50,000 mutated texts are judged without a trap", .timeLimit(.minutes(1)))
-    func mutated() {
+    @Test(.timeLimit(.minutes(1)))
+    func `50,000 mutated texts are judged without a trap`() {
         var generator = SeededGenerator(seed: 7)
         let whole = Array(#"{"a":[1,-2.5e3,"x\u00e9\n",true,null,{"b":{}}],"c":"0123456789abcdef"}"#.utf8)
         var accepted = 0

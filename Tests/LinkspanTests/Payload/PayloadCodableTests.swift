@@ -18,21 +18,21 @@ struct PayloadCodableTests {
 
     private static func text(_ payload: Payload) -> String { String(decoding: payload.elements, as: UTF8.self) }
 
-    @Test("plain values are written as JSON, one behind another")
-    func plain() throws {
+    @Test
+    func `plain values are written as JSON, one behind another`() throws {
         let payload = try Payload("a\"b\n", -5, true, 1.5, ["x": 1], [Int]())
         #expect(Self.text(payload) == #""a\"b\n",-5,true,1.5,{"x":1},[]"#)
         #expect(payload.attachments.isEmpty)
     }
 
-    @Test("a value nested nowhere may be null")
-    func optional() throws {
+    @Test
+    func `a value nested nowhere may be null`() throws {
         #expect(try Self.text(Payload(String?.none, 1)) == "null,1")
         #expect(try Payload(String?.none).decode(String?.self) == nil)
     }
 
-    @Test("data becomes attachments, wherever it is, and comes back")
-    func data() throws {
+    @Test
+    func `data becomes attachments, wherever it is, and comes back`() throws {
         let photo = Photo(name: "é/", image: Data([1, 2]), thumbnails: [Data(), Data([3])], note: nil)
         let payload = try Payload(Data([9]), photo, "tail", Data([8]))
         #expect(payload.attachments.count == 5)
@@ -43,14 +43,12 @@ struct PayloadCodableTests {
         #expect(try Payload(checking: payload.elements).values.count == 4, "what we write passes our own check")
     }
 
-    @Test(
-        "strings survive, whatever is in them",
-        arguments: [
-            "", "plain", "\"\\/\u{08}\u{0C}\n\r\t\u{00}\u{1F}\u{7F}", "é😀\u{2028}\u{FFFD}",
-            #"{"_placeholder":true,"num":0}"#,
-            String(repeating: "x\"", count: 1000),
-        ])
-    func strings(string: String) throws {
+    @Test(arguments: [
+        "", "plain", "\"\\/\u{08}\u{0C}\n\r\t\u{00}\u{1F}\u{7F}", "é😀\u{2028}\u{FFFD}",
+        #"{"_placeholder":true,"num":0}"#,
+        String(repeating: "x\"", count: 1000),
+    ])
+    func `strings survive, whatever is in them`(string: String) throws {
         let payload = try Payload(string, ["k": string])
         #expect(try payload.decode(String.self) == string)
         #expect(try payload.decode([String: String].self, at: 1) == ["k": string])
@@ -58,41 +56,39 @@ struct PayloadCodableTests {
         #expect(payload[1]?["k"]?.string == string)
     }
 
-    @Test("a missing argument and a wrong shape are typed errors", arguments: [0, 1, 2, 9])
-    func wrongShape(index: Int) throws {
+    @Test(arguments: [0, 1, 2, 9])
+    func `a missing argument and a wrong shape are typed errors`(index: Int) throws {
         let payload = try Payload("a", [1], ["n": "x"])
         let error = #expect(throws: LinkspanError.self) { try payload.decode(Photo.self, at: index) }
         #expect(error?.code == .decodingFailed)
     }
 
-    @Test(
-        "data from a placeholder out of range is a typed error (CVE-2022-2421)",
-        arguments: [
-            #"{"_placeholder":true,"num":1}"#, #"{"_placeholder":true,"num":-1}"#, #"{"_placeholder":true,"num":"0"}"#,
-            #"{"_placeholder":false,"num":0}"#, #""AQI=""#, "[1,2]", "null",
-        ])
-    func badPlaceholder(json: String) throws {
+    @Test(arguments: [
+        #"{"_placeholder":true,"num":1}"#, #"{"_placeholder":true,"num":-1}"#, #"{"_placeholder":true,"num":"0"}"#,
+        #"{"_placeholder":false,"num":0}"#, #""AQI=""#, "[1,2]", "null",
+    ])
+    func `data from a placeholder out of range is a typed error (CVE-2022-2421)`(json: String) throws {
         let payload = try Payload(checking: Array("\(json),[\(json)]".utf8)[...], attachments: [[1]])
         let error = #expect(throws: LinkspanError.self) { try payload.decode(Data.self) }
         #expect(error?.code == .decodingFailed)
         #expect(throws: LinkspanError.self) { try payload.decode([Data].self, at: 1) }
     }
 
-    @Test("a value that cannot be written is a typed error")
-    func unwritable() {
+    @Test
+    func `a value that cannot be written is a typed error`() {
         let error = #expect(throws: LinkspanError.self) { try Payload(Double.nan) }
         #expect(error?.code == .encodingFailed)
     }
 
-    @Test("an unchecked deep value is refused before recursion")
-    func deepTrusted() throws {
+    @Test
+    func `an unchecked deep value is refused before recursion`() throws {
         let deep = String(repeating: "[", count: 10_000) + String(repeating: "]", count: 10_000)
         let payload = Payload(trustedElements: Array(deep.utf8)[...])
         #expect(throws: LinkspanError.self) { try payload.decode([String].self) }
     }
 
-    @Test("JSON text is put in place unchanged")
-    func rawText() throws {
+    @Test
+    func `JSON text is put in place unchanged`() throws {
         let payload = try Payload(PayloadValue(json: #" {"a": 1e2} "#), 2)
         #expect(payload[0]?["a"]?.double == 100)
         #expect(payload[1]?.int == 2)

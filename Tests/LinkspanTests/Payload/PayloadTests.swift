@@ -12,8 +12,8 @@ private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes
 
 @Suite("Payload")
 struct PayloadTests {
-    @Test("text from outside is split into its arguments")
-    func values() throws {
+    @Test
+    func `text from outside is split into its arguments`() throws {
         let payload = try Payload(checking: bytes(#" 1 , "a,b" ,[1,2],{"x":","} "#))
         #expect(payload.values.map { text($0.text) } == ["1", #""a,b""#, "[1,2]", #"{"x":","}"#])
         #expect(payload[3]?["x"]?.string == ",")
@@ -23,32 +23,30 @@ struct PayloadTests {
         #expect(payload.byteCount == 28)
     }
 
-    @Test("no arguments", arguments: ["", " ", "\n\t"])
-    func empty(elements: String) throws {
+    @Test(arguments: ["", " ", "\n\t"])
+    func `no arguments`(elements: String) throws {
         #expect(try Payload(checking: bytes(elements)).values.isEmpty)
         #expect(Payload.empty.isEmpty)
     }
 
-    @Test(
-        "text that is no list of values is refused",
-        arguments: [
-            ",", "1,", ",1", "1,,2", "1 2", "[1", "1]", "}", "a", "\"", "1,[[[", "01",
-        ])
-    func refused(elements: String) {
+    @Test(arguments: [
+        ",", "1,", ",1", "1,,2", "1 2", "[1", "1]", "}", "a", "\"", "1,[[[", "01",
+    ])
+    func `text that is no list of values is refused`(elements: String) {
         #expect(throws: JSONScanError.self) { try Payload(scanning: bytes(elements)) }
         #expect(throws: LinkspanError.self) { try Payload(checking: bytes(elements)) }
     }
 
-    @Test("the limit of values counts all arguments together")
-    func limit() {
+    @Test
+    func `the limit of values counts all arguments together`() {
         let half = "[" + String(repeating: "0,", count: 60_000) + "0]"
         #expect(throws: Never.self) { try Payload(checking: bytes(half)) }
         let error = #expect(throws: JSONScanError.self) { try Payload(scanning: bytes(half + "," + half)) }
         #expect(error?.reason == .tooManyValues)
     }
 
-    @Test("arguments of a slice are slices of the same memory")
-    func zeroCopy() throws {
+    @Test
+    func `arguments of a slice are slices of the same memory`() throws {
         let frame = bytes(#"xx"a",{"b":[7]}xx"#)
         let payload = try Payload(checking: frame.dropFirst(2).dropLast(2))
         let value = try #require(payload[1]?["b"]?[0])
@@ -60,10 +58,8 @@ struct PayloadTests {
         #expect(isInside)
     }
 
-    @Test(
-        "hostile trusted text gives nothing rather than a trap",
-        arguments: ["[", "{\"a\"", "1 2", ",", "\"", "x", "{\"a\":}"])
-    func malformedTrusted(elements: String) {
+    @Test(arguments: ["[", "{\"a\"", "1 2", ",", "\"", "x", "{\"a\":}"])
+    func `hostile trusted text gives nothing rather than a trap`(elements: String) {
         let payload = Payload(trustedElements: bytes(elements))
         for value in payload.values {
             _ = value.int
@@ -73,8 +69,8 @@ struct PayloadTests {
         #expect(payload[5] == nil)
     }
 
-    @Test("a payload prints its sizes only")
-    func redacted() throws {
+    @Test
+    func `a payload prints its sizes only`() throws {
         let payload = try Payload("hunter2", Data([1]))
         #expect(!"\(payload)".contains("hunter2"))
         #expect(try !"\(#require(payload[0]))".contains("hunter2"))
@@ -87,8 +83,8 @@ struct PayloadValueTests {
         try #require(try Payload(checking: bytes(json))[0])
     }
 
-    @Test("members are found by their key, escaped or not; of repeated ones the first counts")
-    func members() throws {
+    @Test
+    func `members are found by their key, escaped or not; of repeated ones the first counts`() throws {
         let object = try Self.value(#"{ "a" : 1, "b":{"a":2}, "a":3, "":4, "k\u00e9\n":5, "\u0078":6, "a\\b":7 }"#)
         #expect(object["a"]?.int == 1)
         #expect(object["b"]?["a"]?.int == 2)
@@ -101,16 +97,16 @@ struct PayloadValueTests {
         #expect(object["c"] == nil)
     }
 
-    @Test("__proto__ is a key like any other (GHSA-gr94-w7qr-f4j3)")
-    func prototype() throws {
+    @Test
+    func `__proto__ is a key like any other (GHSA-gr94-w7qr-f4j3)`() throws {
         let object = try Self.value(#"{"__proto__":{"admin":true},"a":{}}"#)
         #expect(object["admin"] == nil)
         #expect(object["a"]?["admin"] == nil)
         #expect(object["__proto__"]?["admin"]?.bool == true)
     }
 
-    @Test("elements are found by their index")
-    func elements() throws {
+    @Test
+    func `elements are found by their index`() throws {
         let array = try Self.value("[ 1 , [2] , {} ]")
         #expect(array[0]?.int == 1)
         #expect(array[1]?[0]?.int == 2)
@@ -122,8 +118,8 @@ struct PayloadValueTests {
         #expect(try Self.value("{}").elements == nil)
     }
 
-    @Test("another type gives nil")
-    func wrongTypes() throws {
+    @Test
+    func `another type gives nil`() throws {
         for json in ["null", "1", #""a""#, "[]", "{}", "true"] {
             let value = try Self.value(json)
             #expect((value.bool != nil) == (json == "true"))
@@ -139,50 +135,45 @@ struct PayloadValueTests {
     }
 
     @Test(
-        "integers are exact to the last of 64 bits, and nil beyond",
         arguments: [
             ("0", 0), ("-0", 0), ("9223372036854775807", Int.max), ("-9223372036854775808", Int.min),
             ("9223372036854775808", nil), ("-9223372036854775809", nil), ("18446744073709551616", nil), ("1.0", nil),
             ("1e2", nil),
             ("-12", -12),
         ] as [(String, Int?)])
-    func integers(json: String, expected: Int?) throws {
+    func `integers are exact to the last of 64 bits, and nil beyond`(json: String, expected: Int?) throws {
         #expect(try Self.value(json).int == expected)
     }
 
-    @Test(
-        "floating-point numbers",
-        arguments: [
-            ("0", 0.0), ("-1.5e3", -1500), ("1e400", .infinity), ("0.1", 0.1),
-            ("9007199254740993", 9_007_199_254_740_992),
-        ])
-    func doubles(json: String, expected: Double) throws {
+    @Test(arguments: [
+        ("0", 0.0), ("-1.5e3", -1500), ("1e400", .infinity), ("0.1", 0.1),
+        ("9007199254740993", 9_007_199_254_740_992),
+    ])
+    func `floating-point numbers`(json: String, expected: Double) throws {
         #expect(try Self.value(json).double == expected)
     }
 
-    @Test(
-        "strings with their escapes resolved; a lone surrogate becomes U+FFFD",
-        arguments: [
-            (#""""#, ""), (#""a""#, "a"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{08}\u{0C}\n\r\t"),
-            (#""\u00e9\u0000""#, "é\0"),
-            (#""\ud83d\ude00""#, "😀"), (#""\ud83d""#, "\u{FFFD}"), (#""\ude00""#, "\u{FFFD}"),
-            (#""\ud83dx""#, "\u{FFFD}x"),
-            (#""\ud83d\ud83d\ude00""#, "\u{FFFD}😀"), (#""\ud83d\u0041""#, "\u{FFFD}A"), (#""\ud83d\n""#, "\u{FFFD}\n"),
-            (#""é\u2028😀""#, "é\u{2028}😀"),
-        ])
-    func strings(json: String, expected: String) throws {
+    @Test(arguments: [
+        (#""""#, ""), (#""a""#, "a"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{08}\u{0C}\n\r\t"),
+        (#""\u00e9\u0000""#, "é\0"),
+        (#""\ud83d\ude00""#, "😀"), (#""\ud83d""#, "\u{FFFD}"), (#""\ude00""#, "\u{FFFD}"),
+        (#""\ud83dx""#, "\u{FFFD}x"),
+        (#""\ud83d\ud83d\ude00""#, "\u{FFFD}😀"), (#""\ud83d\u0041""#, "\u{FFFD}A"), (#""\ud83d\n""#, "\u{FFFD}\n"),
+        (#""é\u2028😀""#, "é\u{2028}😀"),
+    ])
+    func `strings with their escapes resolved; a lone surrogate becomes U+FFFD`(json: String, expected: String) throws {
         #expect(try Self.value(json).string == expected)
     }
 
     @Test(
-        "a blob is found only by an index in range (CVE-2022-2421)",
         arguments: [
             (#"{"_placeholder":true,"num":1}"#, [2]), (#"{"num":0,"_placeholder":true}"#, [1]),
             (#"{"_placeholder":true,"num":2}"#, nil), (#"{"_placeholder":true,"num":-1}"#, nil),
             (#"{"_placeholder":true,"num":"0"}"#, nil), (#"{"_placeholder":true}"#, nil),
             (#"{"_placeholder":false,"num":0}"#, nil), (#"{"_placeholder":"true","num":0}"#, nil), (#"{"num":0}"#, nil),
         ] as [(String, ArraySlice<UInt8>?)])
-    func blobs(json: String, expected: ArraySlice<UInt8>?) throws {
+    func `a blob is found only by an index in range (CVE-2022-2421)`(json: String, expected: ArraySlice<UInt8>?) throws
+    {
         let payload = try Payload(checking: bytes("[\(json)]"), attachments: [[1], [2]])
         #expect(payload[0]?[0]?.blob == expected)
     }

@@ -4,21 +4,19 @@ internal import Testing
 /// Text of servers and users, made safe for errors, logs and terminals.
 @Suite("Foreign text")
 struct ForeignTextTests {
-    @Test(
-        "a line has escapes in place of what cannot be seen",
-        arguments: [
-            ("plain é 世界", "plain é 世界"), ("\u{1B}[2J\u{7}", "\\u{1b}[2J\\u{7}"),
-            ("a\r\nb\tc", "a\\u{d}\\u{a}b\\u{9}c"),
-            ("\u{202E}drow\u{2066}", "\\u{202e}drow\\u{2066}"), ("a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c"),
-            ("\u{9B}31m\u{85}\u{0}", "\\u{9b}31m\\u{85}\\u{0}"), ("", ""),
-        ])
-    func line(_ text: String, _ line: String) {
+    @Test(arguments: [
+        ("plain é 世界", "plain é 世界"), ("\u{1B}[2J\u{7}", "\\u{1b}[2J\\u{7}"),
+        ("a\r\nb\tc", "a\\u{d}\\u{a}b\\u{9}c"),
+        ("\u{202E}drow\u{2066}", "\\u{202e}drow\\u{2066}"), ("a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c"),
+        ("\u{9B}31m\u{85}\u{0}", "\\u{9b}31m\\u{85}\\u{0}"), ("", ""),
+    ])
+    func `a line has escapes in place of what cannot be seen`(_ text: String, _ line: String) {
         #expect(ForeignText.line(text) == line)
         #expect(ForeignText.line(line) == line)
     }
 
-    @Test("a line ends at its limit, however many marks make up one character")
-    func limit() {
+    @Test
+    func `a line ends at its limit, however many marks make up one character`() {
         #expect(ForeignText.line(String(repeating: "x", count: 200)).count == 200)
         #expect(ForeignText.line(String(repeating: "x", count: 201)) == String(repeating: "x", count: 200) + "…")
         let pile = "e" + String(repeating: "\u{301}", count: 1_000_000)
@@ -26,8 +24,8 @@ struct ForeignTextTests {
         #expect(ForeignText.line("abc", limit: 2) == "ab…")
     }
 
-    @Test("no scalar of a line or of what is shown is a control, ends a line or turns the direction")
-    func harmless() {
+    @Test
+    func `no scalar of a line or of what is shown is a control, ends a line or turns the direction`() {
         let all = String(String.UnicodeScalarView((0...0x2FFF).compactMap(Unicode.Scalar.init)))
         for text in [ForeignText.line(all, limit: .max), ForeignText.shown(all)] {
             let harmful = text.unicodeScalars.filter { scalar in
@@ -40,8 +38,8 @@ struct ForeignTextTests {
         }
     }
 
-    @Test("the description of an error is one line, whatever its message and its cause hold")
-    func errors() {
+    @Test
+    func `the description of an error is one line, whatever its message and its cause hold`() {
         struct Cause: Error, CustomStringConvertible {
             let description = "\u{1B}[2J\nforged line"
         }

@@ -60,8 +60,8 @@ struct CoderCorpusTests {
         "-00", "1e",
     ]
 
-    @Test("valid JSON is read as by Foundation, in an array and in an object, too", arguments: Self.validTexts)
-    func allowed(json: String) throws {
+    @Test(arguments: Self.validTexts)
+    func `valid JSON is read as by Foundation, in an array and in an object, too`(json: String) throws {
         for text in [json, "[\(json),\(json)]", "{\"a\":\(json)}"] {
             let payload = try Payload(checking: Array(text.utf8)[...])
             let value = try #require(payload[0])
@@ -70,8 +70,8 @@ struct CoderCorpusTests {
         }
     }
 
-    @Test("invalid JSON is refused, from a trusted source, too", arguments: Self.invalidTexts)
-    func forbidden(json: String) {
+    @Test(arguments: Self.invalidTexts)
+    func `invalid JSON is refused, from a trusted source, too`(json: String) {
         for text in [json, "[\(json)]", "{\"a\":\(json)}"] where text != "[]" && text != "[ ]" {
             let bytes = Array(text.utf8)
             #expect(throws: (any Error).self, "\(text)") { try Self.value(bytes[...]).decode(AnyJSON.self) }

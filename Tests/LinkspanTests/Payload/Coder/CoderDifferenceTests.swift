@@ -26,14 +26,14 @@ struct CoderDifferenceTests {
         }
     }
 
-    @Test("half a surrogate pair is read as U+FFFD: JavaScript may send one")
-    func loneSurrogate() throws {
+    @Test
+    func `half a surrogate pair is read as U+FFFD: JavaScript may send one`() throws {
         let (own, foundation) = try Self.both([String].self, #"["a\ud800b"]"#)
         #expect(own == ["a\u{FFFD}b"] && foundation == nil)
     }
 
-    @Test("a comma behind the last element is refused")
-    func trailingComma() throws {
+    @Test
+    func `a comma behind the last element is refused`() throws {
         for text in ["[1,]", #"{"a":1,}"#] {
             #expect(throws: LinkspanError.self) { try Payload(checking: Array(text.utf8)[...]) }
             #expect(throws: LinkspanError.self) {
@@ -43,26 +43,26 @@ struct CoderDifferenceTests {
         }
     }
 
-    @Test("zero is zero with any exponent")
-    func zero() throws {
+    @Test
+    func `zero is zero with any exponent`() throws {
         let (own, foundation) = try Self.both([Double].self, "[0e1]")
         #expect(own == [0] && foundation == nil)
     }
 
-    @Test("an integer is read by its exact value, so 1.0000000000000001 is an error")
-    func nearlyInteger() throws {
+    @Test
+    func `an integer is read by its exact value, so 1.0000000000000001 is an error`() throws {
         let (own, foundation) = try Self.both([Int].self, "[1.0000000000000001]")
         #expect(own == nil && foundation == [1])
     }
 
-    @Test("a number that does not fit is an error with its path")
-    func numberPath() throws {
+    @Test
+    func `a number that does not fit is an error with its path`() throws {
         #expect(try Self.kind([Int8].self, "[1,300]", .standard) == #"dataCorrupted ["Index 1"]"#)
         #expect(try Self.kind([Int8].self, "[1,300]", .foundation) == "dataCorrupted []")
     }
 
-    @Test("null for a Boolean is valueNotFound, as for any other type")
-    func nullForBoolean() throws {
+    @Test
+    func `null for a Boolean is valueNotFound, as for any other type`() throws {
         #expect(try Self.kind([Bool].self, "[null]", .standard) == "valueNotFound")
         #expect(try Self.kind([[String: Bool]].self, #"[{"a":null}]"#, .standard) == "valueNotFound")
         #expect(try Self.kind([[String: Bool]].self, #"[{"a":null}]"#, .foundation) == "typeMismatch")
@@ -77,20 +77,20 @@ struct CoderDifferenceTests {
         private enum Keys: CodingKey {}
     }
 
-    @Test("a super-decoder for what is not there is keyNotFound")
-    func missingSuper() throws {
+    @Test
+    func `a super-decoder for what is not there is keyNotFound`() throws {
         #expect(try Self.kind(Derived.self, "{}", .standard) == "keyNotFound")
         #expect(try Self.kind(Derived.self, "{}", .foundation) == "valueNotFound")
     }
 
-    @Test("encoding Decimal.nan throws")
-    func decimalNaN() throws {
+    @Test
+    func `encoding Decimal.nan throws`() throws {
         #expect(throws: LinkspanError.self) { try Payload([Decimal.nan]) }
         #expect(try Payload([Decimal.nan], coder: .foundation).elements.elementsEqual("[NaN]".utf8))
     }
 
-    @Test("the members of an object keep their order")
-    func order() throws {
+    @Test
+    func `the members of an object keep their order`() throws {
         struct Letters: Encodable {
             var z = 1
             var y = 2

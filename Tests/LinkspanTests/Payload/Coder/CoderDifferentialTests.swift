@@ -63,8 +63,8 @@ struct CoderDifferentialTests {
     /// How many values of each type and set of rules; CODER_VALUES=2500 makes 100,000.
     private static let count = ProcessInfo.processInfo.environment["CODER_VALUES"].flatMap(Int.init) ?? 25
 
-    @Test("every value is written and read as by Foundation, and every damaged text", arguments: Rules.all)
-    func values(rules: Rules) throws {
+    @Test(arguments: Rules.all)
+    func `every value is written and read as by Foundation, and every damaged text`(rules: Rules) throws {
         try Self.compare(Scalars.self, rules)
         try Self.compare(FoundationValues.self, rules)
         try Self.compare(Collections.self, rules)

@@ -17,20 +17,18 @@ struct CoderMemberTests {
         var b: Int?
     }
 
-    @Test(
-        "members are found in any order, escaped, among others, the first of repeated ones",
-        arguments: [
-            #"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#, #"{"\u0061":1,"b":2,"a":3}"#,
-            #"{"c":[{"a":9}],"b":2,"d":{"a":8},"a":1,"a":7}"#,
-            #" { "a" : 1 , "b" : 2 } "#, #"{"a":1.0,"b":2e0}"#,
-        ])
-    func members(json: String) throws {
+    @Test(arguments: [
+        #"{"a":1,"b":2}"#, #"{"b":2,"a":1}"#, #"{"\u0061":1,"b":2,"a":3}"#,
+        #"{"c":[{"a":9}],"b":2,"d":{"a":8},"a":1,"a":7}"#,
+        #" { "a" : 1 , "b" : 2 } "#, #"{"a":1.0,"b":2e0}"#,
+    ])
+    func `members are found in any order, escaped, among others, the first of repeated ones`(json: String) throws {
         #expect(try Self.decode(Pair.self, json) == Pair(a: 1, b: 2))
         #expect(try Self.decode(Pair.self, json, .foundation) == Pair(a: 1, b: 2))
     }
 
-    @Test("a value that is the second argument is decoded by itself")
-    func secondArgument() throws {
+    @Test
+    func `a value that is the second argument is decoded by itself`() throws {
         let payload = try Payload(1, Pair(a: 2, b: nil), [Pair(a: 3, b: 4)])
         #expect(try payload.decode(Pair.self, at: 1) == Pair(a: 2, b: nil))
         #expect(try payload.decode([Pair].self, at: 2) == [Pair(a: 3, b: 4)])
@@ -46,8 +44,8 @@ struct CoderMemberTests {
         }
     }
 
-    @Test("of a member that cannot be written nothing stays")
-    func rolledBack() throws {
+    @Test
+    func `of a member that cannot be written nothing stays`() throws {
         let payload = try Payload(["x": Careless()])
         #expect(Self.text(payload) == #"{"x":{"b":{"_placeholder":true,"num":0}}}"#)
     }
@@ -65,8 +63,8 @@ struct CoderMemberTests {
         }
     }
 
-    @Test("of keys that are written twice the latter count, among few and among many")
-    func repeatedKeys() throws {
+    @Test
+    func `of keys that are written twice the latter count, among few and among many`() throws {
         let payload = try Payload(Many(repeated: 3))
         let members = try payload.decode([String: Int].self)
         #expect(members.count == 40 && members["key0"] == 200 && members["key39"] == 239)
@@ -84,15 +82,15 @@ struct CoderMemberTests {
         }
     }
 
-    @Test("a type that encodes nothing is an empty object, and an error at the top")
-    func nothingEncoded() throws {
+    @Test
+    func `a type that encodes nothing is an empty object, and an error at the top`() throws {
         let payload = try Payload(Nesting(witness: EncodesNothing()))
         #expect(Self.text(payload) == #"{"a":[{}],"super":{}}"#)
         #expect(throws: LinkspanError.self) { try Payload(EncodesNothing()) }
     }
 
-    @Test("nested containers keep nothing alive when the value is encoded")
-    func freed() throws {
+    @Test
+    func `nested containers keep nothing alive when the value is encoded`() throws {
         weak var kept: EncodesNothing?
         do {
             let witness = EncodesNothing()
@@ -102,8 +100,8 @@ struct CoderMemberTests {
         #expect(kept == nil)
     }
 
-    @Test("JSON text is put in place unchanged inside a value too")
-    func rawText() throws {
+    @Test
+    func `JSON text is put in place unchanged inside a value too`() throws {
         #expect(Self.text(try Payload(["a": PayloadValue(json: #"{"n": 1e2}"#)])) == #"{"a":{"n": 1e2}}"#)
     }
 
@@ -115,8 +113,8 @@ struct CoderMemberTests {
         init(length: Int) { self.next = length > 1 ? Chain(length: length - 1) : nil }
     }
 
-    @Test("64 levels are written and read, 65 are an error and no overflow of the stack", arguments: [64, 65, 20_000])
-    func depth(levels: Int) throws {
+    @Test(arguments: [64, 65, 20_000])
+    func `64 levels are written and read, 65 are an error and no overflow of the stack`(levels: Int) throws {
         var chain = Chain(length: 1)
         for _ in 1..<levels {
             let outer = Chain(length: 1)
@@ -161,8 +159,9 @@ struct CoderMemberTests {
         }
     }
 
-    @Test("a type that breaks the rules of containers is an error, where Foundation ends the process", arguments: 0..<4)
-    func misuse(case_: Int) throws {
+    @Test(arguments: 0..<4)
+    func `a type that breaks the rules of containers is an error, where Foundation ends the process`(case_: Int) throws
+    {
         #expect(throws: LinkspanError.self) { try Payload(Misused(case_: case_)) }
         if case_ < 3 { #expect(throws: LinkspanError.self) { try Payload([Misused(case_: case_)]) } }
     }
