@@ -20,7 +20,7 @@ public struct LoadedPlan: Sendable {
     let values: [String: OptionValue]
     /// Every declared key, without the root.
     let keys: [String: PluginOption]
-    /// What stood in the file; nil without one.
+    /// The content of the file; nil without one.
     var content: FileLook.Content?
 
     /// Returns the setting of a key with its origin, or nil for an undeclared key; the root `linkspan.` may be left

@@ -16,7 +16,7 @@ public struct Catalog: Sendable {
     package private(set) var transports: [String: TransportFactory] = [:]
     /// The services by name.
     package private(set) var services: [String: ServiceFactory] = [:]
-    /// What keeps deliveries, when configuration says where.
+    /// The store of deliveries, when configuration names one.
     package private(set) var outbox: OutboxFactory?
 
     /// An empty catalog.

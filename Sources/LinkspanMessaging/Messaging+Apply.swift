@@ -30,7 +30,7 @@ extension Messaging {
         self.endChange(transaction.running)
     }
 
-    /// Has the connection, if there is one, and those to come be as `next` says.
+    /// Changes the connection, if there is one, and those to come to what `next` says.
     private func change(
         _ former: ConnectionConfiguration, to next: ConnectionConfiguration, _ difference: PlanDifference
     ) throws(LinkspanError) {

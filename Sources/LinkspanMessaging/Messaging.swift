@@ -12,7 +12,7 @@ internal import LinkspanRuntime
 /// ```
 public final class Messaging: Sendable {
     private struct State: Sendable {
-        /// What ``connect()`` connects to.
+        /// The configuration for ``connect()``.
         var configuration: ConnectionConfiguration
         /// The services without their connection yet; nil before the first call of `connect()`.
         var waiting: [any ConnectionUsing]?
@@ -110,7 +110,7 @@ public final class Messaging: Sendable {
 // MARK: - Channels of services
 
 extension Messaging {
-    /// What ``connect()`` connects to.
+    /// The configuration for ``connect()``.
     private var configuration: ConnectionConfiguration { self.state.withLock { $0.configuration } }
 
     /// Gives each service that wants one its connection, once.
@@ -162,7 +162,7 @@ extension Messaging {
 }
 
 extension MessagingPlan {
-    /// Where to connect to, checked.
+    /// The checked configuration to connect to.
     var configuration: ConnectionConfiguration {
         get throws(LinkspanError) {
             try ConnectionBuilder(self.url).transport(self.transport).credentials(self.credentials)

@@ -26,13 +26,13 @@ package struct DeadlineHeap<Element> {
     /// Makes an empty heap.
     package init() {}
 
-    /// How many elements there are.
+    /// The number of elements.
     package var count: Int { self.elements.count }
 
     /// The earliest deadline; kept, because looking into the heap takes memory.
     package private(set) var earliest: ContinuousClock.Instant?
 
-    /// How many places are taken, those of removed elements included.
+    /// The number of places that are taken, those of removed elements included.
     var places: Int { self.heap.count }
 
     /// Inserts an element.

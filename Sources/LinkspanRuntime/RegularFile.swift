@@ -11,7 +11,7 @@ private import Musl
 /// Opening a FIFO waits for a writer, and a device may have bytes without end. What is open is judged, so that it cannot be
 /// exchanged between a look and the reading.
 package enum RegularFile {
-    /// Why a file was not read.
+    /// The reason why a file was not read.
     package struct Failure: Error, Sendable, Hashable {
         /// The reason, as the end of a sentence.
         package var reason: String

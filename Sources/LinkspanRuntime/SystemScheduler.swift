@@ -19,7 +19,7 @@ final class SystemTimers: Scheduler {
     private struct State: Sendable {
         var deadlines = DeadlineHeap<@Sendable () -> Void>()
         var timer: SystemTimer?
-        /// When the timer expires; nil while nothing is due.
+        /// The instant at which the timer expires; nil while nothing is due.
         var set: ContinuousClock.Instant?
     }
 
@@ -32,7 +32,7 @@ final class SystemTimers: Scheduler {
     /// The present moment.
     var now: ContinuousClock.Instant { .now }
 
-    /// How many calls are due, now or later.
+    /// The number of calls that are due, now or later.
     var pendingCount: Int { self.state.withLock { $0.deadlines.count } }
 
     /// Calls `work` by the executor's own timers, which are in real time as well, or on the scheduler's thread.

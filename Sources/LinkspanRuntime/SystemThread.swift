@@ -2,7 +2,7 @@ private import CLinkspanRuntime
 
 /// Starts threads of the system.
 package enum SystemThread {
-    /// How urgent the work of a thread is.
+    /// The urgency of a thread's work.
     package enum Priority: Sendable, Hashable {
         /// As urgent as other threads.
         case normal

@@ -10,7 +10,7 @@ struct SystemTimer: Sendable {
         precondition(self.descriptor >= 0, "cannot open a file descriptor for a timer")
     }
 
-    /// Has the timer expire once, instead of when it would have.
+    /// Sets the timer to expire once, after `span`.
     func expire(in span: Duration) {
         let (seconds, attoseconds) = min(max(span, .nanoseconds(1)), .seconds(1 << 32)).components
         let result = clinkspan_timer_set(self.descriptor, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)

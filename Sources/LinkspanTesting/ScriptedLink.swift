@@ -22,7 +22,7 @@ final class ScriptedLink: Link, Sendable {
         var accepted = 0
         /// Messages that were accepted and not yet read, wherever they are.
         var outstanding = 0
-        /// What has arrived at a server that reads only when it is told to.
+        /// The messages that have arrived at a server that reads only when it is told to.
         var unread: [OutboundMessage] = []
         var isFull = false
         var renewals: [Credentials] = []

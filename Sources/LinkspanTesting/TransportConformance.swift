@@ -10,7 +10,7 @@ public import Testing
 /// }
 /// ```
 public enum TransportConformance {
-    /// How long a check waits, in real time, for something that is due.
+    /// The time that a check waits, in real time, for something that is due.
     static let patience = Duration.seconds(30)
 
     /// One promise.

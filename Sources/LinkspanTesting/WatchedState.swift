@@ -13,7 +13,7 @@ final class WatchedState<Value: Sendable>: Sendable {
         var lastWatcher: UInt64 = 0
     }
 
-    /// What has happened and who waits for more: between the executors that tell and the test.
+    /// The record of events and of tasks that wait for more: between the executors that report and the test.
     private let guarded: Lock<Guarded>
 
     init(_ value: Value) { self.guarded = Lock(Guarded(value: value)) }

@@ -6,7 +6,7 @@ internal import OpenCombine
 internal import Linkspan
 internal import LinkspanRuntime
 
-/// What stands between a channel and one subscriber.
+/// The state between a channel and one subscriber.
 ///
 /// The channel's side only refers to it weakly and it keeps the channel, so that there is no circle: a subscriber keeps
 /// its channel until it cancels, completes, or goes away.
@@ -33,10 +33,10 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
     private let onOverflow: (@Sendable (Int) -> Void)?
     /// Whether the subscriber is called on an actor, and not on the thread that delivers the value.
     private let hasActor: Bool
-    /// That actor; weak, because it may hold the subscription.
+    /// The actor of the subscriber; weak, because it may hold the subscription.
     private weak let actor: (any Actor)?
 
-    /// How many values are delivered on an actor before other work on it gets a turn.
+    /// The number of values that are delivered on an actor before other work on it gets a turn.
     private static var turn: Int { 256 }
 
     init(
@@ -123,7 +123,7 @@ final class ChannelSubscription<Output: Sendable>: Sendable {
         return true
     }
 
-    /// Lets go of everything outside the lock, because subscribers and channels may do anything when they go away.
+    /// Releases everything outside the lock, because subscribers and channels may do anything when they go away.
     private func letGo() {
         let former = self.state.withLock { state in
             let former = state

@@ -10,7 +10,7 @@ internal import DequeModule
 /// A value without I/O. The caller that is told to deliver asks ``next()`` until it answers `wait`, and no other caller
 /// delivers meanwhile. So calls to a subscriber never overlap, although several threads bring and ask for values.
 struct DemandQueue<Element: Sendable>: Sendable {
-    /// What to do about the subscriber.
+    /// The next step for the subscriber.
     enum OnNext: Sendable {
         /// Give it the element; before that, report how many were dropped since the former one.
         case give(Element, dropped: Int)
@@ -67,7 +67,7 @@ struct DemandQueue<Element: Sendable>: Sendable {
         return self.beginDelivering()
     }
 
-    /// Lets the subscriber be told of the end, behind what waits.
+    /// Schedules the end for the subscriber, behind the waiting elements.
     ///
     /// - Returns: whether the caller has to deliver.
     mutating func finish() -> Bool {

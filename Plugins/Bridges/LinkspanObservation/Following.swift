@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanRuntime
 
-/// Tells that a connection's status has changed, until it is ended.
+/// Reports that a connection's status has changed, until it is ended.
 struct Following: Sendable {
     private let changes: Subscription
     private let connectionEnd: Subscription
@@ -32,7 +32,7 @@ struct Following: Sendable {
         self.signal.finish()
     }
 
-    /// What changes without being told.
+    /// The figures that change without a report.
     private struct Figures: Sendable, Equatable {
         let waitingCommands: Int
         let roundTrip: Duration?

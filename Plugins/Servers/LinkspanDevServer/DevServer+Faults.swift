@@ -2,7 +2,7 @@ public import Linkspan
 public import LinkspanInMemory
 internal import LinkspanRuntime
 
-/// What goes wrong between an app and its server, at the moment that a test chooses.
+/// The faults between an app and its server, at the moment that a test chooses.
 extension DevServer {
     /// Drops every connection without a close message and forgets every session; clients may reconnect at once.
     public func drop() {

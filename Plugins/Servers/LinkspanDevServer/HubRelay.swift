@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 
 /// One client's link to the hub: what the client says goes in, what the hub says comes out on the loop's thread.
 final class HubRelay: LinkReceiver {
-    /// What a client says.
+    /// A client's message or reply.
     enum Saying: Sendable {
         case message(InboundMessage)
         case reply(id: UInt64, Payload)
@@ -34,7 +34,7 @@ final class HubRelay: LinkReceiver {
         var link: HubLink?
         var handler: ((LinkEvent) -> Void)?
         var isOpen = false
-        /// What came before the hub let the client in.
+        /// The messages that came before the hub admitted the client.
         var early: [Saying] = []
         var earlyBytes = 0
     }

@@ -67,7 +67,7 @@ final class ServerCondition: Sendable {
 extension ServerCondition {
     var isStalled: Bool { self.state.withLock { $0.isStalled } }
 
-    /// Why nobody is let in; nil when the hub decides.
+    /// The reason why no client is admitted; nil when the hub decides.
     var refusal: LinkspanError? { self.state.withLock { $0.refusal } }
 
     /// The delay before received bytes are processed.

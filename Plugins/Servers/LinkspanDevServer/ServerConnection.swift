@@ -36,13 +36,13 @@ final class ServerConnection: ByteStreamHandler {
         var phase = Phase.idle
         var parser: HTTPRequestParser
         var isPumping = false
-        /// When the connection came in, or its last request was answered.
+        /// The time at which the connection came in, or its last request was answered.
         var restingSince = ContinuousClock.now
     }
 
-    /// How much more is read of a client that is being turned away.
+    /// The number of bytes that are still read of a client that is being turned away.
     private static let farewellBytes = 32 << 20
-    /// How long a connection may rest between two requests.
+    /// The time that a connection may rest between two requests.
     private static let restTimeout = Duration.seconds(75)
 
     let stream: any ByteStream
@@ -152,7 +152,7 @@ extension ServerConnection {
         self.pump()
     }
 
-    /// Lets a page of this origin read the answer to the request that is being served.
+    /// Allows a page of this origin to read the answer to the request that is being served.
     func allow(_ origin: String?) { self.changeExchange { $0.origin = origin } }
 
     /// Keeps the request waiting for its owner's answer; the owner hears when the connection ends before that.

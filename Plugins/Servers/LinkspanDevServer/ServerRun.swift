@@ -11,9 +11,9 @@ final class ServerRun: Sendable {
         var listener: (any ByteListener)?
         var connections: Places<ServerConnection>
         var sessions: Places<EngineConnection>
-        /// What is to be done when the server is no longer stalled.
+        /// The work for the time when the server is no longer stalled.
         var held: [() -> Void] = []
-        /// What is done with bytes that arrived and are looked at later, and when that is for the last of them.
+        /// The work for bytes that arrived and are looked at later, and the time of the last of it.
         var delayed: [() -> Void] = []
         var delayedUntil = ContinuousClock.now
         var isStopping = false
@@ -28,7 +28,7 @@ final class ServerRun: Sendable {
 
     /// The most jobs that a stalled server keeps; then it drops everybody.
     private static let maximumHeld = 65_536
-    /// How long clients may take to hear that the server goes.
+    /// The time that clients have to hear that the server goes.
     private static let farewell = Duration.milliseconds(500)
 
     let loop: any NetworkLoop
@@ -100,7 +100,7 @@ final class ServerRun: Sendable {
         listener.close(onStopped)
     }
 
-    /// What clients connect to, for the hub.
+    /// The URL that clients connect to, for the hub.
     func url(path: String) -> ConnectionURL? {
         let host =
             self.configuration.address.contains(":") ? "[\(self.configuration.address)]" : self.configuration.address

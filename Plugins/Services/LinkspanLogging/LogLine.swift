@@ -2,7 +2,7 @@ internal import LinkspanLifecycle
 internal import LinkspanMessaging
 internal import Logging
 
-/// What is written about an event.
+/// The log line for an event.
 struct LogLine {
     let level: Logger.Level
     let sentence: Logger.Message

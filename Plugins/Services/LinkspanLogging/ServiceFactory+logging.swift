@@ -25,7 +25,7 @@ extension ServiceFactory {
 }
 
 extension LoggingService {
-    /// What the options say, or what is usual without them.
+    /// The settings by the options, or the usual ones without them.
     static func settings(
         _ options: OptionValues
     ) throws(LinkspanError) -> (level: Logger.Level, families: Set<Family>) {

@@ -120,7 +120,7 @@ struct MetricsBook: Sendable {
 
     private func endpoint(of connection: UInt64) -> String { self.connections[connection]?.endpoint ?? "unknown" }
 
-    /// What waits for all connections of an endpoint, which the labels do not tell apart.
+    /// The waiting commands of all connections of an endpoint, which the labels do not distinguish.
     private func queueDepth(at endpoint: String) -> Measurement {
         let depth = self.connections.values.reduce(0) { sum, known in
             known.endpoint == endpoint ? sum + (known.depth ?? 0) : sum

@@ -77,7 +77,7 @@ public struct MemoryPressureSource: EventSource {
     }
 }
 
-/// Where the kernel tells of the processes that are counted together with this one.
+/// The kernel's files about the processes that are counted together with this one.
 private enum ControlGroup {
     /// The folder of the process's own control group of version 2; nil if it is in none but the root.
     static var ownFolder: String? {

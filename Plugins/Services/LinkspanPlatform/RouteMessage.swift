@@ -10,9 +10,9 @@ enum RouteMessage: Sendable, Hashable {
     case address(UInt32, RouteAddress)
     /// An interface has an address no more.
     case addressGone(UInt32, RouteAddress)
-    /// What was asked for has been told.
+    /// The answer to the request is complete.
     case done
-    /// What was asked for is refused, with the number of the error.
+    /// The request is refused, with the number of the error.
     case refused(Int32)
     /// The kernel has dropped messages.
     case overrun

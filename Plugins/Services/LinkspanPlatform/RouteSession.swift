@@ -5,17 +5,17 @@ internal import LinkspanLifecycle
 /// A value without I/O. The path is there when an interface other than the loopback is up and running and has an
 /// address that reaches further than its link.
 struct RouteSession: Sendable {
-    /// What to ask the kernel for; it answers one question at a time.
+    /// The next question to the kernel; it answers one at a time.
     enum Question: UInt16, Sendable {
         case links = 18
         case addresses = 22
     }
 
-    /// What a datagram leads to.
+    /// The result of a datagram.
     struct Outcome: Sendable, Equatable {
         var question: Question?
         var event: NetworkEvent?
-        /// Why it goes no further: the number of the kernel's error.
+        /// The reason why it goes no further: the number of the kernel's error.
         var failure: Int32?
     }
 
@@ -81,7 +81,7 @@ struct RouteSession: Sendable {
 }
 
 extension RouteLink {
-    /// What the interface is, by the prefixes that systemd gives to names, and the kernel's own before.
+    /// The kind of the interface, by the prefixes that systemd gives to names, and the kernel's own before.
     var kind: NetworkEvent.Interface {
         if ["en", "eth"].contains(where: { self.name.hasPrefix($0) }) { return .wired }
         if self.name.hasPrefix("wl") { return .wifi }

@@ -48,7 +48,7 @@ struct RouteSocket: Sendable {
         }
     }
 
-    /// What the kernel tells, until the task that reads it is cancelled; then the socket is closed.
+    /// The kernel's reports, until the task that reads them is cancelled; then the socket is closed.
     func events() -> AsyncThrowingStream<NetworkEvent, any Error> {
         // Nobody reads slower than paths change; should it happen, the newest count.
         let (stream, continuation) = AsyncThrowingStream.makeStream(

@@ -67,7 +67,7 @@ public final class PresenceService: ConnectionUsing {
         var armed: (number: UInt64, deadline: ContinuousClock.Instant)?
         var timers: UInt64 = 0
         var timer: (any ScheduledWork)?
-        /// What is to be sent, in order, and whether somebody is at it.
+        /// The messages to be sent, in order, and whether they are being sent.
         var outgoing: [Outgoing] = []
         var isSending = false
     }

@@ -8,7 +8,7 @@ struct PresenceStateMachine: Sendable {
     private var isLeaving = false
     private var isUp = false
     private var lastActivity: ContinuousClock.Instant
-    /// What the server was told over the present link.
+    /// The status that the server was given over the present link.
     private var announced: PresenceService.Status?
 
     init(awayAfter: Duration, now: ContinuousClock.Instant) {
@@ -16,10 +16,10 @@ struct PresenceStateMachine: Sendable {
         self.lastActivity = now
     }
 
-    /// What others see: nothing but offline while the connection is down.
+    /// The status for others: nothing but offline while the connection is down.
     var status: PresenceService.Status { self.isUp ? self.wanted : .offline }
 
-    /// When ``timerFired(now:)`` is due; nil while nobody gets idle.
+    /// The instant at which ``timerFired(now:)`` is due; nil while nobody gets idle.
     var deadline: ContinuousClock.Instant? {
         self.isIdle || self.isLeaving || !self.isInFront ? nil : self.lastActivity + self.awayAfter
     }
@@ -29,7 +29,7 @@ struct PresenceStateMachine: Sendable {
         return self.isInFront && !self.isIdle ? .online : .away
     }
 
-    /// What is to be announced now, if anything.
+    /// The status to be announced now, if any.
     private mutating func announcement() -> PresenceService.Status? {
         guard self.isUp, self.wanted != self.announced else { return nil }
         self.announced = self.wanted
@@ -70,7 +70,7 @@ struct PresenceStateMachine: Sendable {
         return self.announcement()
     }
 
-    /// What was to be announced was refused; it is due again with the next event.
+    /// Notes that an announcement was refused; it is due again with the next event.
     mutating func refused(_ status: PresenceService.Status) {
         if self.announced == status { self.announced = nil }
     }

@@ -214,7 +214,7 @@ extension TokenRefresher {
         return schedule
     }
 
-    /// When the next renewal is due, or a fetch would be late.
+    /// The instant at which the next renewal is due, or a fetch would be late.
     var deadline: ContinuousClock.Instant? { self.renewals?.schedule.deadline }
 
     private func timerFired(_ due: ContinuousClock.Instant) {

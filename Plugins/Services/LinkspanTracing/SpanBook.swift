@@ -91,7 +91,7 @@ struct SpanBook: Sendable {
 }
 
 extension SpanAttributes {
-    /// What all spans about messages tell.
+    /// The attributes of all spans about messages.
     static func message(_ event: String, bytes: Int, endpoint: String?) -> Self {
         var attributes: Self = [:]
         attributes["messaging.system"] = "linkspan"

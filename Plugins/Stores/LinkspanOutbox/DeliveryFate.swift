@@ -13,7 +13,7 @@ public enum DeliveryFate: Int, Sendable, Hashable, CaseIterable {
     /// The server has asked too often for it to come later.
     case setAside = 5
 
-    /// What an outcome means.
+    /// The fate that an outcome means.
     init(_ outcome: Result<Payload, LinkspanError>) {
         switch outcome {
         case .success: self = .delivered

@@ -60,7 +60,7 @@ public final class Outbox: DeliveryStore {
         return self.confined
     }
 
-    /// Has a call performed in the next transaction; called on the executor.
+    /// Adds a call to the next transaction; called on the executor.
     func add(
         _ kind: OutboxCall.Kind, _ perform: @escaping (inout OutboxTable) throws -> () -> Void,
         fail: @escaping (OutboxError) -> Void

@@ -17,6 +17,6 @@ struct OutboxCall {
     /// Called once more after a transaction that failed, so it changes nothing but the table; and on the queue of the
     /// database, so it touches nothing else that is confined to the outbox's executor.
     let perform: (inout OutboxTable) throws -> () -> Void
-    /// Tells the caller that it cannot be done.
+    /// Fails the call for its caller.
     let fail: (OutboxError) -> Void
 }

@@ -158,7 +158,7 @@ extension OutboxEngine {
     /// Counts deliveries that are sent again.
     func noteRetries(_ count: Int) { self.meters.retried(count) }
 
-    /// How many events of an account were missed, which is told now.
+    /// The number of events of an account that were missed since the last call.
     func takeMissed(_ account: String?) -> Int { self.missed.removeValue(forKey: account) ?? 0 }
 
     /// Remembers that events could not be recorded.
@@ -283,7 +283,7 @@ extension OutboxEngine {
         self.file = nil
     }
 
-    /// Has calls performed again.
+    /// Performs calls again.
     ///
     /// - Returns: whether there are any.
     func resume() -> Bool {

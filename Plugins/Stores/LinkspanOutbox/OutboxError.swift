@@ -57,7 +57,7 @@ extension OutboxError: CustomStringConvertible {
 }
 
 extension OutboxError {
-    /// What an error of the database means for the file at `path`.
+    /// The meaning of a database error for the file at `path`.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as OutboxError: self = error

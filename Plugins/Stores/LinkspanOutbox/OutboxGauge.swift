@@ -1,10 +1,10 @@
 internal import LinkspanRuntime
 
-/// What an outbox holds as anybody may see it, at any time.
+/// The contents of an outbox in numbers, readable at any time on any thread.
 final class OutboxGauge: Sendable {
     private struct Reading: Sendable {
         var totals = OutboxTotals()
-        /// How long the oldest delivery had waited, and when that was.
+        /// The age of the oldest delivery, and the time of its measurement.
         var oldest: (age: Duration, at: ContinuousClock.Instant)?
         var measuredAt: ContinuousClock.Instant?
     }

@@ -1,6 +1,6 @@
 internal import CoreMetrics
 
-/// What an outbox tells swift-metrics, all accounts together.
+/// The metrics of an outbox, all accounts together.
 struct OutboxMeters {
     private let waiting: Gauge
     private let bytes: Gauge
@@ -26,7 +26,7 @@ struct OutboxMeters {
         self.failures = counter("failures_total")
     }
 
-    /// Tells of a commit.
+    /// Records a commit.
     func committed(_ totals: OutboxTotals, in time: Duration) {
         self.waiting.record(totals.waiting)
         self.bytes.record(totals.waitingBytes)
@@ -37,12 +37,12 @@ struct OutboxMeters {
         self.commit.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    /// Tells how long the oldest delivery has waited; nil when none does.
+    /// Records the age of the oldest delivery; nil when none waits.
     func aged(_ age: Duration?) { self.oldest.record(age.map { $0 / .seconds(1) } ?? 0) }
 
-    /// Tells of deliveries that are sent again: an earlier process left them, or the app has asked for it.
+    /// Counts deliveries that are sent again: an earlier process left them, or the app has asked for it.
     func retried(_ count: Int) { if count > 0 { self.retries.increment(by: count) } }
 
-    /// Tells of a call that failed.
+    /// Counts a call that failed.
     func failed() { self.failures.increment() }
 }

@@ -7,11 +7,11 @@ struct CertificateCheck {
     let host: String
     let policy: TLSPolicy
 
-    /// What a step of the verification comes to.
+    /// The result of a step of the verification.
     enum Verdict {
         /// OpenSSL goes on.
         case next
-        /// That was the server's own certificate, and nothing is wrong with any.
+        /// The server's own certificate is reached, and nothing is wrong with any.
         case good
         case bad(ByteStreamError)
     }

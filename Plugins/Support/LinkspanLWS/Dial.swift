@@ -9,7 +9,7 @@ final class Dial {
     var connection: OpaquePointer?
     /// Whether the server's certificate was looked at, and found good, on this very connection.
     var isVerified = false
-    /// What became of the connection when it was taken over: the library's last events are no news then.
+    /// The fate of the connection when it was taken over: the library's last events are no news then.
     var takeover: Takeover?
     /// Whether the library's reference has been given back.
     private var isReleased = false

@@ -14,7 +14,7 @@ public enum LibraryLog {
         case notice
     }
 
-    /// What a loop of whose lines somebody wants to hear carries with it.
+    /// The listener of a loop whose log lines are wanted.
     struct Listener: Sendable { let hear: Handler }
 
     /// A receiver of lines, called on the loop's thread.

@@ -3,7 +3,7 @@ internal import CLibwebsockets
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 
-/// What belongs to the loop's thread alone: the library's context, its vhosts, the open streams.
+/// The state of the loop's thread alone: the library's context, its vhosts, the open streams.
 final class LoopCore {
     /// The library's own limit for a stage of an attempt, in seconds; beyond any deadline of ours.
     private static let libraryTimeout: UInt32 = 120
@@ -207,7 +207,7 @@ final class LoopCore {
         }
     }
 
-    /// Has the library wake up at a time, unless it is to do so already.
+    /// Sets the library to wake up at a time, unless it is to do so already.
     private func arm(_ due: ContinuousClock.Instant?, now: ContinuousClock.Instant?) {
         guard let due, let now else { return }
         if let armed = self.armed, armed == due, armed > now { return }

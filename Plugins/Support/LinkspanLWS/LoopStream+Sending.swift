@@ -36,7 +36,7 @@ extension LoopStream {
 // MARK: - Sending
 
 extension LoopStream {
-    /// Has the loop send at the end of the turn, unless it waits for a chance anyway.
+    /// Schedules sending for the end of the turn, unless the stream waits for a chance anyway.
     func requestFlush() {
         guard !self.isFlushDue, !self.isChanceDue, self.machine.isOpen || self.machine.isFinishing,
             self.outbox.pendingBytes > 0 || self.machine.isFinishing

@@ -40,7 +40,7 @@ extension LoopStream {
         return self.socket != nil
     }
 
-    /// Has the poller watch for what the stream waits for now.
+    /// Sets the poller to watch for the events that the stream waits for now.
     func watch() {
         guard let socket = self.socket else { return }
         var events: CInt = 0

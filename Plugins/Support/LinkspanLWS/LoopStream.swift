@@ -59,7 +59,7 @@ final class LoopStream: Watched, ByteStream {
     private var lookup: Resolver.Request?
     /// The numeric address of the peer, if it opened the stream.
     let peerAddress: String?
-    /// How much more is read and dropped before a stream that is being finished is given up.
+    /// The number of bytes that are still read and dropped before a stream that is being finished is given up.
     var dropRoom = Int.max
 
     init(_ request: UpgradeRequest, handler: any ByteStreamHandler, core: LoopCore) {

@@ -10,9 +10,9 @@ struct Outbox {
     /// Buffers larger than this are given back.
     private static let keptRoom = 1024 * 1024
 
-    /// What is written goes here; starts with the head room, or is empty.
+    /// The bytes that were written; starts with the head room, or is empty.
     private var waiting: [UInt8] = []
-    /// What is being sent, from `next` on.
+    /// The bytes that are being sent, from `next` on.
     private var leaving: [UInt8] = []
     private var next = 0
     /// Bytes that the library holds because the system did not take them.
@@ -25,7 +25,7 @@ struct Outbox {
 
     var pendingBytes: Int { max(0, self.waiting.count - Self.headRoom) + self.leaving.count - self.next + self.held }
 
-    /// Lets `fill` append; returns the bytes pending, or nil when nothing more is taken.
+    /// Calls `fill` to append; returns the bytes pending, or nil when nothing more is taken.
     mutating func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
         guard self.takesMore else { return nil }
         if self.waiting.isEmpty { self.waiting.append(contentsOf: repeatElement(0, count: Self.headRoom)) }
@@ -66,7 +66,7 @@ struct Outbox {
         return sent == nil ? .failed : self.sent()
     }
 
-    /// Has `write` send a slice; returns how many bytes it took, or nil when it failed.
+    /// Sends a slice by `write`; returns how many bytes it took, or nil when it failed.
     private mutating func sendSlice(_ write: (UnsafeMutablePointer<UInt8>, Int) -> Int?) -> Int? {
         if self.next >= self.leaving.count { self.refill() }
         let (start, count) = (self.next, min(Self.slice, self.leaving.count - self.next))

@@ -31,7 +31,7 @@ final class Poller {
     /// Its own descriptor, which can be read while something is ready.
     var descriptor: CInt { self.raw.descriptor }
 
-    /// Where other threads wake it.
+    /// The descriptor by which other threads wake it.
     var wake: CInt { self.raw.wake }
 
     /// Watches for `events` what was watched for `former`; returns false when the system has no memory for it.

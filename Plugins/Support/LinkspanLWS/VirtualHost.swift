@@ -2,10 +2,10 @@
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
-/// What connections with one TLS policy and one proxy have in common: a vhost of the library, and a context of
+/// The shared parts of connections with one TLS policy and one proxy: a vhost of the library, and a context of
 /// OpenSSL's.
 final class VirtualHost {
-    /// What it is made for.
+    /// The key of a vhost.
     struct Key: Hashable {
         let tls: TLSPolicy?
         let proxy: HTTPProxy?
@@ -14,7 +14,7 @@ final class VirtualHost {
     let pointer: OpaquePointer
     /// Streams and connections that need it.
     var uses = 0
-    /// When it was last looked up, counted in look-ups.
+    /// The time of its last look-up, counted in look-ups.
     var lastUse: UInt64 = 0
     private let tls: OpaquePointer?
 

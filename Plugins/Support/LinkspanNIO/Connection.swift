@@ -19,7 +19,7 @@ final class Connection: ChannelInboundHandler {
     /// SwiftNIO's own limit for TCP; beyond any deadline of ours.
     private static let connectTimeout = TimeAmount.seconds(120)
 
-    /// What the connection waits for, or carries.
+    /// The stage of the connection: the event that it waits for, or the stream that it carries.
     private enum Stage {
         case connecting
         /// The proxy's answer, which this reads.
@@ -41,7 +41,7 @@ final class Connection: ChannelInboundHandler {
         self.stage = isAccepted ? .stream : .connecting
     }
 
-    /// What the opening waits for.
+    /// The stage of the opening.
     func openingStage(_ peer: OpeningStage.Peer) -> OpeningStage {
         switch self.stage {
         case .connecting: .connecting(peer)

@@ -4,7 +4,7 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import NIOCore
 
-/// What belongs to the loop's thread alone: SwiftNIO's loop, configurations for TLS, the open streams.
+/// The state of the loop's thread alone: SwiftNIO's loop, configurations for TLS, the open streams.
 ///
 /// Everything that SwiftNIO calls goes through ``enter(_:)``, at whose end the jobs and writes that it caused are done.
 final class NIOLoopCore {
@@ -24,7 +24,7 @@ final class NIOLoopCore {
     /// The configurations for TLS, the one that was used last at the end.
     private var contexts: [(policy: TLSPolicy, context: TLSContext)] = []
     private var work = LoopMailbox.Work()
-    /// How many calls of SwiftNIO are under way; their last one does the jobs.
+    /// The number of SwiftNIO's calls that are under way; their last one does the jobs.
     private var depth = 0
     /// The one timer of SwiftNIO's, for the earliest of our own.
     private var alarm: (due: ContinuousClock.Instant, task: Scheduled<Void>)?
@@ -64,7 +64,7 @@ final class NIOLoopCore {
         }
     }
 
-    /// Has SwiftNIO look at the sockets before the next turn.
+    /// Schedules the next turn behind SwiftNIO's look at the sockets.
     private func turnLater() {
         self.eventLoop.assumeIsolated().execute { self.enter() }
     }
@@ -81,7 +81,7 @@ final class NIOLoopCore {
         self.work.removeAll()
     }
 
-    /// Has SwiftNIO wake up at a time, unless it is to do so already, or earlier.
+    /// Sets SwiftNIO to wake up at a time, unless it is to do so already, or earlier.
     private func arm(_ due: ContinuousClock.Instant?, now: ContinuousClock.Instant?) {
         guard let due, let now else { return }
         if let alarm = self.alarm {

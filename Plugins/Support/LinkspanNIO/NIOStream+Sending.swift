@@ -47,7 +47,7 @@ extension NIOStream {
         return self.machine.isSendingBody
     }
 
-    /// Has the loop send at the end of the turn, unless it waits for the system anyway.
+    /// Schedules sending for the end of the turn, unless the stream waits for the system anyway.
     func requestFlush() {
         guard !self.isFlushDue, self.isSendingAllowed, self.outbox.pendingBytes > 0 || self.machine.isFinishing
         else { return }

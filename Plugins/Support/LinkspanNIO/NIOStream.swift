@@ -34,7 +34,7 @@ final class NIOStream: ByteStream {
     /// The look-up of the host's name, while it is under way.
     private var lookup: Resolver.Request?
     var isPaused = false
-    /// What has come and was not looked at yet.
+    /// The bytes that have come and were not looked at yet.
     private var input = CircularBuffer<ByteBuffer>()
     /// Reads the answer; nil when what comes is the stream.
     private var reader: AnswerReader?
@@ -43,7 +43,7 @@ final class NIOStream: ByteStream {
     private var isReading = false
     /// The numeric address of the peer, if it opened the stream.
     let peerAddress: String?
-    /// How much more is read and dropped before a stream that is being finished is given up.
+    /// The number of bytes that are still read and dropped before a stream that is being finished is given up.
     var dropRoom = Int.max
 
     init(_ request: UpgradeRequest, handler: any ByteStreamHandler, core: NIOLoopCore) {

@@ -8,9 +8,9 @@ struct Outbox {
     /// Buffers larger than this are given back.
     private static let keptRoom = 1024 * 1024
 
-    /// What is written goes here.
+    /// The bytes that were written.
     private var waiting: [UInt8] = []
-    /// What is being sent, slice by slice.
+    /// The bytes that are being sent, slice by slice.
     private var leaving = ByteBuffer()
     /// The bytes of the slice that SwiftNIO has.
     private var given = 0
@@ -22,7 +22,7 @@ struct Outbox {
 
     var pendingBytes: Int { self.waiting.count + self.leaving.readableBytes + self.given }
 
-    /// Lets `fill` append; returns the bytes pending, or nil when nothing more is taken.
+    /// Calls `fill` to append; returns the bytes pending, or nil when nothing more is taken.
     mutating func write(_ fill: (inout [UInt8]) -> Void) -> Int? {
         guard self.takesMore else { return nil }
         fill(&self.waiting)

@@ -1,7 +1,7 @@
 internal import LinkspanWebSocketProtocol
 
 extension UpgradeRequest {
-    /// What every back end carries without cutting anything, in bytes: the narrowest is libwebsockets.
+    /// The size that every back end carries without cutting anything, in bytes: the narrowest is libwebsockets.
     enum Limit {
         static let requestLine = 2_000
         static let host = 100

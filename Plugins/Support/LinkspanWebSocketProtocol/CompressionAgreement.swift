@@ -15,7 +15,7 @@ public struct CompressionAgreement: Sendable, Hashable {
     /// Our own choices.
     let options: WebSocketCompression
 
-    /// How the end with `role` compresses: its window, and whether it forgets after each message.
+    /// The compression by the end with `role`: its window, and whether it forgets after each message.
     func sending(_ role: WebSocketRole) -> (windowBits: Int, forgets: Bool) {
         switch role {
         case .client: (self.clientWindowBits, self.clientNoContextTakeover)

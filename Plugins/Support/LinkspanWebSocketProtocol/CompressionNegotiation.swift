@@ -1,4 +1,4 @@
-/// How two ends agree on compression (RFC 7692 sections 5 and 7.1).
+/// The agreement of two ends on compression (RFC 7692 sections 5 and 7.1).
 extension WebSocketCompression {
     /// The extension's name in the headers.
     static let name = "permessage-deflate"
@@ -58,7 +58,7 @@ extension WebSocketCompression {
 
     // MARK: The client
 
-    /// What the client offers.
+    /// The client's offer.
     var offer: String {
         var elements = [Self.name]
         if self.clientNoContextTakeover { elements.append(ParameterName.clientNoContextTakeover) }
@@ -72,7 +72,7 @@ extension WebSocketCompression {
         return elements.joined(separator: "; ")
     }
 
-    /// What the server's answer to the offer means.
+    /// The meaning of the server's answer to the offer.
     ///
     /// - Throws: `extensionParameterInvalid` if it is no answer to this offer.
     func agreement(answer: WebSocketExtension) throws(WebSocketProtocolError) -> CompressionAgreement {

@@ -51,11 +51,11 @@ public struct FrameDecoder: Sendable {
     /// The start of a control frame's payload whose rest is in the next chunk.
     private var control: [UInt8] = []
     private var message = PartialMessage()
-    /// What decompresses, if compression was agreed on.
+    /// The decompressor, if compression was agreed on.
     private var inflater: MessageInflater?
     /// The reserved bits that a message's first frame may have set.
     private var reservedBits: UInt8 = 0
-    /// How many bytes were made of compressed messages so far.
+    /// The number of bytes that were made of compressed messages so far.
     private(set) var inflatedBytes = 0
 
     /// Makes a decoder for the frames that the end with `role` receives.
@@ -172,7 +172,7 @@ public struct FrameDecoder: Sendable {
             length: Int(header.length))
     }
 
-    /// How many bytes the message's next frame may have.
+    /// The number of bytes that the message's next frame may have.
     private func room(for header: FrameHeader) -> UInt64 {
         if let inflater = self.inflater, header.isCompressed || self.message.isCompressed {
             return inflater.maximumWireBytes - self.message.wireBytes
@@ -293,7 +293,7 @@ public struct FrameDecoder: Sendable {
 
     // MARK: Ends
 
-    /// Lets go of a chunk that is used up.
+    /// Drops a chunk that is used up.
     private mutating func starve() -> Incoming? {
         self.input = []
         self.position = 0

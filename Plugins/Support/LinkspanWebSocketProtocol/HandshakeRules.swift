@@ -1,4 +1,4 @@
-/// What both ends of the opening handshake need (RFC 6455 section 4).
+/// The rules for both ends of the opening handshake (RFC 6455 section 4).
 enum HandshakeRules {
     private static let guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 

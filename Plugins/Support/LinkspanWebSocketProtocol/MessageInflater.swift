@@ -2,7 +2,7 @@ private import CZlib
 
 /// Decompresses the payloads of messages (RFC 7692 section 7.2.2), a piece at a time and never more than is allowed.
 struct MessageInflater: Sendable {
-    /// What each call of zlib may give at most.
+    /// The output that each call of zlib may give at most.
     private static let step = 16 * 1024
 
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
@@ -11,7 +11,7 @@ struct MessageInflater: Sendable {
     private let forgets: Bool
     private let maximumBytes: Int
     private var stream: ZlibStream?
-    /// How many bytes of the message have come, and been made of them.
+    /// The number of bytes of the message that have come, and that were made of them.
     private var consumed = 0
     private var produced = 0
     /// Whether the last block said it was the last, and nothing has come since.

@@ -11,13 +11,13 @@ struct PartialMessage: Sendable {
     /// Text or binary, or nil if no message has begun.
     private(set) var kind: Opcode?
 
-    /// How many frames of the message have begun.
+    /// The number of frames of the message that have begun.
     private(set) var fragments = 0
 
     /// Whether what arrives of it has to be decompressed.
     private(set) var isCompressed = false
 
-    /// How many bytes its frames have on the wire, the part included that has not arrived.
+    /// The number of bytes of its frames on the wire, the part included that has not arrived.
     private(set) var wireBytes: UInt64 = 0
 
     private var bytes: [UInt8] = []
@@ -25,7 +25,7 @@ struct PartialMessage: Sendable {
 
     var byteCount: Int { self.bytes.count }
 
-    /// How many bytes there is memory for.
+    /// The number of bytes that there is memory for.
     var capacity: Int { self.bytes.capacity }
 
     /// Notes a further frame, which is the first if no message has begun.

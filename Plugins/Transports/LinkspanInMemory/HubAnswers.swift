@@ -10,7 +10,7 @@ final class HubAnswers: @unchecked Sendable {
         var keys: Deque<String> = []
     }
 
-    /// How many keys of an account are remembered.
+    /// The number of an account's keys that are remembered.
     private static let limit = 100_000
 
     private var accounts: [String: Account] = [:]

@@ -2,7 +2,7 @@ internal import DequeModule
 internal import Linkspan
 internal import LinkspanRuntime
 
-/// What a hub has to do, in order, on its executor.
+/// The work of a hub, in order, on its executor.
 ///
 /// One job of the executor does all that has come up, and hands each client its events together.
 // Unchecked because the compiler cannot see that a job runs on the executor; debug builds check it on each access.
@@ -33,7 +33,7 @@ final class HubWork: @unchecked Sendable {
         self.schedule()
     }
 
-    /// Has a link hand over its events when the work at hand is done.
+    /// Schedules a link to hand over its events when the work at hand is done.
     func touch(_ link: InMemoryLink) {
         self.touched.append(link)
         self.schedule()

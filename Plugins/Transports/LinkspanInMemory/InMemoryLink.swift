@@ -11,7 +11,7 @@ final class InMemoryLink: Link, @unchecked Sendable {
     private let receiver: any LinkReceiver
     private let hub: InMemoryHub
     private var state = State.idle
-    /// What the hub knows the client as while the link is open.
+    /// The hub's peer of the client while the link is open.
     private var peer: HubPeer?
     private var events: Deque<LinkEvent> = []
     /// Events for a client that is being let in, which come behind `opened`.
@@ -22,7 +22,7 @@ final class InMemoryLink: Link, @unchecked Sendable {
 
     /// The events that are handed over together.
     private static let batch = 64
-    /// What the hub keeps for a client that does not read, before it gives the client up.
+    /// The number of bytes that the hub keeps for a client that does not read, before it gives the client up.
     private static let pausedLimit = 16 << 20
 
     init(request: LinkRequest, receiver: any LinkReceiver, hub: InMemoryHub) {

@@ -15,10 +15,10 @@ final class SocketIOEngine {
         func look<Answer>(_ body: (SocketIOSession) -> Answer) -> Answer { body(self.session) }
     }
 
-    /// How long a link that leaves waits for its last words to be sent, and how often it looks.
+    /// The time that a link that leaves waits for its last words to be sent, and the interval of its looks.
     private static let farewellDeadline = Duration.seconds(5)
     private static let farewellPeriod = Duration.milliseconds(2)
-    /// How long what has arrived is read when the heartbeat is overdue.
+    /// The time for reading what has arrived when the heartbeat is overdue.
     private static let lastLook = Duration.milliseconds(10)
 
     let key: SocketIOEngines.Key
@@ -37,7 +37,7 @@ final class SocketIOEngine {
     /// With the links, because another link may have joined a namespace meanwhile.
     private var farewells: [(link: SocketIOLink, event: LinkEvent)] = []
     private var choice = CarrierChoice.polling
-    /// What has the session, or is to have it.
+    /// The carrier that has the session, or is to have it.
     @exclusivity(unchecked) private(set) var ownedCarrier: OwnedCarrier?
     private var timer: (due: ContinuousClock.Instant, timer: any ScheduledWork)?
     /// Whether the server has opened the session.
@@ -90,14 +90,14 @@ final class SocketIOEngine {
         carrier.open()
     }
 
-    /// What the opening of a link of this engine waits for.
+    /// The stage of the opening of a link of this engine.
     var openingStage: String {
         if let stage = self.carrier?.openingStage { return "\(stage)" }
         let isNamed = self.owned?.look { $0.handshake != nil } ?? false
         return isNamed ? "waiting for the answer to CONNECT" : "waiting for the Engine.IO handshake"
     }
 
-    /// What a link needs to resume its namespace elsewhere.
+    /// The values by which a link resumes its namespace elsewhere.
     func recovery(of link: SocketIOLink) -> SocketIORecovery? {
         guard let index = self.index(of: link) else { return nil }
         return self.owned?.look { $0.recovery(of: index) }
@@ -109,7 +109,7 @@ final class SocketIOEngine {
 // MARK: - Links come and go
 
 extension SocketIOEngine {
-    /// What becomes of a link that wants in.
+    /// The result for a link that joins.
     private enum Joining {
         case taken
         /// It can join nowhere: it has ended.
@@ -184,7 +184,7 @@ extension SocketIOEngine {
         for (link, event) in farewells { link.deliver(event) }
     }
 
-    /// Has a link join the session.
+    /// Joins a link to the session.
     private func letJoin(_ link: SocketIOLink, output: inout SocketIOOutput) -> Joining {
         do throws(LinkspanError) {
             let index = try self.owned?.session.join(
@@ -282,7 +282,7 @@ extension SocketIOEngine: EngineCarrierHandler {
 // MARK: - The session's wishes
 
 extension SocketIOEngine {
-    /// Lets the session take in what `feed` gives it, until that returns false, and carries out what comes of it.
+    /// Feeds the session by `feed` until that returns false, and carries out the output.
     private func advance(_ feed: (inout SocketIOOutput) -> Bool) {
         guard self.owned != nil else { return }
         var output = SocketIOOutput()

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 
 /// The engines in use, so that namespaces of one server can share one; its methods are called on the loop.
 final class SocketIOEngines: Sendable {
-    /// What links must agree on to share an engine.
+    /// The values that links must agree on to share an engine.
     struct Key: Sendable, Hashable {
         var host: String
         var port: Int
@@ -13,7 +13,8 @@ final class SocketIOEngines: Sendable {
         var headers: [Credentials.Field]
         var items: [Credentials.Field]
         var settings: SocketIOTransport.Settings
-        /// Whose session it is: users of one process never share a socket, cookies or what was learned about the way.
+        /// The owner of the session: users of one process never share a socket, cookies or what was learned about the
+        /// way.
         var identity: ConnectionIdentity
 
         var configuration: SocketIOTransport.Configuration { self.settings.configuration }
@@ -47,12 +48,12 @@ final class SocketIOEngines: Sendable {
         engine.open()
     }
 
-    /// What a new engine begins with.
+    /// The carrier that a new engine begins with.
     func choice(for key: Key) -> CarrierChoice {
         self.memory.value.choice(for: key.place, key.configuration.carriers, now: .now)
     }
 
-    /// What an engine goes on with when its carrier could not be opened; nil when it has to give up.
+    /// The carrier that an engine goes on with when its former one could not be opened; nil when it has to give up.
     func otherChoice(insteadOf choice: CarrierChoice, for key: Key, after error: LinkspanError) -> CarrierChoice? {
         self.memory.value.otherChoice(for: key.place, key.configuration.carriers, insteadOf: choice, after: error)
     }

@@ -24,23 +24,23 @@ final class SocketIOLink: Link {
     private let engines: SocketIOEngines
     private let receiver: any LinkReceiver
     private let namespace: SocketIONamespace
-    /// Why the URL names no namespace.
+    /// The reason why the URL names no namespace.
     private let problem: LinkspanError?
     private let limits: SocketIOLimits
     /// Whether the app has a codec: a look at the codec itself would retain it for each message.
     private let hasCodec: Bool
     private var state = State.idle
-    /// What it is on from joining to its end.
+    /// The engine of the link from joining to its end.
     @exclusivity(unchecked) private var owned: OwnedEngine?
-    /// How events of the name begin that was sent last.
+    /// The head of events of the name that was sent last.
     @exclusivity(unchecked) private var head = SocketIOEncoder.EventHead()
-    /// What the next link resumes from, unless this one is left on purpose.
+    /// The values that the next link resumes from, unless this one is left on purpose.
     private var recovery: Recovery
-    /// What is known about it since it is open, besides its carrier.
+    /// The facts about the link since it is open, besides its carrier.
     private var info = LinkInfo()
 
     private enum Recovery {
-        /// What the link was made with, later what the engine left when the namespace ended with it.
+        /// The values that the link was made with, later those that the engine left when the namespace ended with it.
         case kept(SocketIORecovery?)
         case renounced
     }

@@ -65,7 +65,7 @@ public struct SocketIOTransport: Transport {
         ])
     }
 
-    /// Which codec it is, as text that is the same for equal codecs alone.
+    /// The codec as text that is the same for equal codecs alone.
     private static func describe(_ codec: some SocketIOCodec) -> String {
         "\(codec.name) (\(type(of: codec)) \(String(UInt(bitPattern: codec.hashValue), radix: 16)))"
     }

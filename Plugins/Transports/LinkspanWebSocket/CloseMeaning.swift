@@ -79,7 +79,7 @@ extension CloseMeanings: CustomStringConvertible {
 }
 
 extension ClosedRange<UInt16> {
-    /// What is left of it, in up to two parts.
+    /// The remains of it, in up to two parts.
     fileprivate func without(_ other: Self) -> [Self] {
         guard self.overlaps(other) else { return [self] }
         var parts: [Self] = []

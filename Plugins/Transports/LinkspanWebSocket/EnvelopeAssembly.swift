@@ -15,9 +15,9 @@ package struct EnvelopeAssembly: Sendable {
     private var partial: Partial?
     /// The events behind the one that was returned last.
     private var pending: ArraySlice<LinkEvent> = []
-    /// What the codec answers to the messages that were taken.
+    /// The codec's answers to the messages that were taken.
     private var answers: [WebSocketMessage] = []
-    /// How many messages with attachments have begun.
+    /// The number of messages with attachments that have begun.
     private(set) var begun = 0
 
     /// Whether attachments are due.
@@ -31,7 +31,7 @@ package struct EnvelopeAssembly: Sendable {
     /// The next event of a message that brought several.
     package mutating func popPending() -> LinkEvent? { self.pending.isEmpty ? nil : self.pending.removeFirst() }
 
-    /// What is to be sent because of the messages that were taken since the last call.
+    /// The messages to be sent because of those that were taken since the last call.
     package mutating func takeAnswers() -> [WebSocketMessage] {
         guard !self.answers.isEmpty else { return [] }
         defer { self.answers = [] }

@@ -55,7 +55,7 @@ extension EnvelopeCodec {
     /// Nothing.
     public func sessionBegan() throws(LinkspanError) -> [WebSocketMessage] { [] }
 
-    /// Which codec it is, as text that is the same for equal codecs alone.
+    /// The codec as text that is the same for equal codecs alone.
     var comparison: String {
         self is JSONEnvelopeCodec
             ? self.name : "\(self.name) (\(Self.self) \(String(UInt(bitPattern: self.hashValue), radix: 16)))"

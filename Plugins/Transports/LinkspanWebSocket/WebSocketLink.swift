@@ -26,7 +26,7 @@ final class WebSocketLink: Link {
     private var assembly: EnvelopeAssembly
     /// Looks for attachments that are overdue; nil when none are awaited.
     private var watch: (any ScheduledWork)?
-    /// Where messages are encoded.
+    /// The buffer in which messages are encoded.
     private var scratch: [UInt8] = []
 
     private static let keptScratch = 64 << 10

@@ -50,7 +50,7 @@ public struct Command: Sendable {
         }
     }
 
-    /// What few commands have.
+    /// The properties that few commands have.
     private struct Rest: Sendable {
         var orderingKey = ""
         var timeout: Duration?
@@ -76,7 +76,7 @@ public struct Command: Sendable {
     private let form: Form
     /// Whether it belongs together with the command before it, so that no pause comes between them.
     var continuesBatch = false
-    /// What a link is given; for a delivery without its number and its key.
+    /// The message for the link; for a delivery without its number and its key.
     private(set) var message: OutboundMessage
     private var box: Box?
 
@@ -247,7 +247,7 @@ extension Command {
         return listed
     }
 
-    /// How often the server has asked for a delivery to come later.
+    /// The number of times the server has asked for a delivery to come later.
     private(set) var refusals: Int {
         get { self.box?.rest.refusals ?? 0 }
         set { self.rest.refusals = newValue }
@@ -310,14 +310,14 @@ extension Command {
         .finish(self, .failure(LinkspanError(code, "'\(self.event)' \(message)", certainty: certainty)))
     }
 
-    /// What a reply says that is no success.
+    /// The error for a reply that is no success.
     func failure(_ code: LinkspanError.Code, _ message: String, details: Payload) -> LinkspanError {
         LinkspanError(code, "'\(self.event)' \(message)", certainty: .unknown, details: details)
     }
 }
 
 extension Command {
-    /// Has a command performed and waits for its outcome; cancelling the task gives the command up.
+    /// Performs a command and waits for its outcome; cancelling the task gives the command up.
     static func outcome(
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String? = nil,
         isCompressible: Bool = true,
@@ -331,7 +331,7 @@ extension Command {
         }
     }
 
-    /// Has a delivery performed and waits until it is accepted; cancelling the task before that gives the delivery up.
+    /// Performs a delivery and waits until it is accepted; cancelling the task before that gives the delivery up.
     static func receipt(
         of kind: Kind, event: String, payload: Payload, timeout: Duration?, key: String?, isCompressible: Bool,
         perform: (Command) throws(LinkspanError) -> Void, cancel: @escaping @Sendable (ID) -> Void

@@ -38,7 +38,7 @@ public struct BufferLimits: Sendable, Hashable {
 
 /// The commands that wait for a connection, first in, first out.
 struct CommandBuffer: Sendable {
-    /// What may be added; what waits already may go on waiting.
+    /// The limits for new commands; commands that wait already may go on waiting.
     var limits: BufferLimits
     private var commands: Deque<Command> = []
     private(set) var byteCount = 0

@@ -44,7 +44,7 @@ extension CommandStateMachine {
         }
     }
 
-    /// Has a command end with a delivery.
+    /// Makes a command end with a delivery.
     private mutating func follow(
         _ command: Command, key: String, made: () -> ContinuousClock.Instant
     ) throws(LinkspanError) {
@@ -131,7 +131,7 @@ extension CommandStateMachine {
 // MARK: - What an earlier process left
 
 extension CommandStateMachine {
-    /// Has the store open the account; new deliveries wait until what it has kept is loaded.
+    /// Asks the store to open the account; new deliveries wait until the kept ones are loaded.
     mutating func openStore(effects: inout Deque<Effect>) {
         guard self.ledger.isStored, !self.isEnded else { return }
         let session = self.ledger.beginSession()
@@ -247,7 +247,7 @@ extension CommandStateMachine {
 // MARK: - Ends of deliveries
 
 extension CommandStateMachine {
-    /// What a reply makes of the command that it answers; nil for a delivery that is to be sent again.
+    /// The outcome that a reply means for its command; nil for a delivery that is to be sent again.
     mutating func outcome(
         ofReply reply: consuming Payload, to requestID: UInt64, effects: inout Deque<Effect>
     ) -> Result<Payload, LinkspanError>? {
@@ -289,7 +289,7 @@ extension CommandStateMachine {
         return .end(row)
     }
 
-    /// What the store is to be told of a delivery that the server has asked to come later; nil when there is no store.
+    /// The note for the store about a delivery that the server has asked to come later; nil when there is no store.
     func postponed(_ command: Command, orderingKey: String) -> StoreCall? {
         guard self.ledger.isStored, let key = command.key, let delivery = self.ledger.delivery(key) else { return nil }
         return .postpone(StoredDelivery(command, key: key, account: delivery.account, orderingKey: orderingKey))

@@ -13,13 +13,13 @@ struct CommandStateMachine: ~Copyable {
         let command: Command
         /// The number of its reply, if it gets one.
         let requestID: UInt64?
-        /// What the link is given when it is not the command's own message: that of a delivery.
+        /// The message for the link when it is not the command's own: that of a delivery.
         let delivery: OutboundMessage?
 
         var message: OutboundMessage { self.delivery ?? self.command.message }
     }
 
-    /// Where commands go.
+    /// The way that commands take.
     private enum Phase {
         /// There is no link: they wait.
         case down
@@ -39,14 +39,14 @@ struct CommandStateMachine: ~Copyable {
         case ended
     }
 
-    /// How much of a turn of the flush is used up.
+    /// The used part of a turn of the flush.
     private struct Turn {
         var commands = 0
         var bytes = 0
     }
 
     private(set) var pacing: FlushPacing
-    /// How long a request may take that names no limit of its own.
+    /// The time limit of requests that name none of their own.
     private var replyTimeout: Duration
     /// Whether deliveries stay when the connection has failed for good.
     private var keepsDeliveries: Bool
@@ -57,12 +57,12 @@ struct CommandStateMachine: ~Copyable {
     var queues: DeliveryQueues
     var ledger: DeliveryLedger
     private(set) var awaited: [UInt64: Command] = [:]
-    /// When commands have waited for too long.
+    /// The instants at which commands have waited for too long.
     private var ages = DeadlineQueue()
     private var maxAge: Duration?
-    /// When commands expire.
+    /// The instants at which commands expire.
     private var deadlines = DeadlineQueue()
-    /// When deliveries are sent again over the same link.
+    /// The instants at which deliveries are sent again over the same link.
     private var repeats = DeadlineQueue()
     private var lastRequestID: UInt64 = 0
     /// Whether anything was sent beside the delivery that was sent last.
@@ -115,14 +115,14 @@ struct CommandStateMachine: ~Copyable {
     /// Whether everything waits for the greeting of a link to end.
     func isGreeting(_ epoch: UInt64) -> Bool { if case .greeting(epoch) = self.phase { true } else { false } }
 
-    /// How much waits: commands in the buffer, and deliveries without a reply.
+    /// The waiting load: commands in the buffer, and deliveries without a reply.
     var load: ConnectionLoad {
         ConnectionLoad(
             commands: self.buffer.count, bytes: self.buffer.byteCount,
             deliveries: self.queues.count + self.ledger.followerCount, deliveryBytes: self.queues.byteCount)
     }
 
-    /// When ``expire(now:effects:)`` is due.
+    /// The instant at which ``expire(now:effects:)`` is due.
     var deadline: ContinuousClock.Instant? {
         let (first, second, third) = (self.deadlines.earliest, self.repeats.earliest, self.ages.earliest)
         return .earliest(.earliest(first, second), third)

@@ -1,4 +1,4 @@
-/// How much of a connection's bounded room is taken: commands that wait to be sent, and deliveries without a reply.
+/// The used part of a connection's bounded room: commands that wait to be sent, and deliveries without a reply.
 struct ConnectionLoad: Sendable, Hashable {
     var commands = 0
     var bytes = 0

@@ -1,7 +1,7 @@
 /// Deliveries by key: those that wait, the commands that wait for them to end, and how much of what the store had kept
 /// is loaded.
 struct DeliveryLedger {
-    /// How much is loaded of what the store had kept.
+    /// The progress of loading the kept deliveries.
     enum Backlog {
         /// Nothing is asked of the store.
         case closed
@@ -22,7 +22,7 @@ struct DeliveryLedger {
 
     /// Whether there is a store.
     let isStored: Bool
-    /// Whose rows the connection has.
+    /// The account that owns the connection's rows.
     var account: String?
     var backlog = Backlog.closed
     /// Counts the openings, so that an answer to a former one is recognised.
@@ -30,7 +30,7 @@ struct DeliveryLedger {
     private var deliveries: [String: Delivery] = [:]
     private var followers: [String: [Command]] = [:]
     private(set) var followerCount = 0
-    /// What ended while rows were being loaded, and may be among them.
+    /// The deliveries that ended while rows were being loaded, and may be among them.
     private var endedMeanwhile: Set<String> = []
 
     init(isStored: Bool, account: String?) {

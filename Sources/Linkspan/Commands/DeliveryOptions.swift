@@ -49,6 +49,6 @@ public struct DeliveryOptions: Sendable, Hashable {
         case field(String)
     }
 
-    /// What may wait for replies.
+    /// The limits for deliveries that wait for replies.
     var limits: BufferLimits { BufferLimits(commands: self.commands, bytes: self.bytes) }
 }

@@ -14,18 +14,18 @@ struct DeliveryQueues: Sendable {
 
     private struct Queue {
         var waiting: Deque<Command> = []
-        /// How many of them an earlier process left; they come first.
+        /// The number of them that an earlier process left; they come first.
         var restoredCount = 0
         var isUnderWay = false
         /// Whether the ordering key's name is in ``DeliveryQueues/ready``.
         var isReady = false
-        /// How often the head was given to a link, be it this one or an earlier one.
+        /// The number of times the head was given to a link, be it this one or an earlier one.
         var attempts = 0
         /// Whether a link ended because of a message while the head was under way.
         var isSuspect = false
         /// The head's number on this link.
         var requestID: UInt64?
-        /// When the head is to be sent again over this link.
+        /// The instant at which the head is to be sent again over this link.
         var repeatAt: ContinuousClock.Instant?
 
         /// Notes that the head is given to a link; nil when there is none to give.
@@ -58,19 +58,19 @@ struct DeliveryQueues: Sendable {
         }
     }
 
-    /// What may be added; what waits already may go on waiting.
+    /// The limits for new deliveries; deliveries that wait already may go on waiting.
     var limits: BufferLimits
     private var queues: [String: Queue] = [:]
     /// The ordering keys whose heads are not under way, so that a reply to one need not look at all others.
     private var ready: Deque<String> = []
     private var isReadySorted = true
-    /// What the store has not committed yet.
+    /// The deliveries that the store has not committed yet.
     private var uncommitted: [Command.ID: Command] = [:]
     /// Whether new commands wait for what an earlier process left and is not loaded yet.
     private var isHoldingNew = false
     private(set) var count = 0
     private(set) var byteCount = 0
-    /// How many of them an earlier process left.
+    /// The number of deliveries that an earlier process left.
     private(set) var restoredCount = 0
 
     init(limits: BufferLimits) { self.limits = limits }
@@ -79,7 +79,7 @@ struct DeliveryQueues: Sendable {
     ///
     /// They travel alone, one after the other, so that it is known which of them did.
     private var suspects: Deque<String> = []
-    /// How many heads are under way.
+    /// The number of heads that are under way.
     private var underWay = 0
 
     /// Whether a head that is suspected of having ended a link travels alone, or is about to.
@@ -275,7 +275,7 @@ extension DeliveryQueues {
         self.queues[orderingKey]?.repeatAt.map { $0 <= now } ?? true
     }
 
-    /// How often an ordering key's head was given to a link; nil when it is another command.
+    /// The number of times an ordering key's head was given to a link; nil when it is another command.
     func attempts(of id: Command.ID, orderingKey: String) -> Int? {
         guard let entry = self.queues[orderingKey], entry.waiting.first?.id == id else { return nil }
         return entry.attempts

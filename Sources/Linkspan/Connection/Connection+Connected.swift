@@ -50,7 +50,7 @@ extension Connection {
 }
 
 extension StateChange {
-    /// What the change means to a caller that waits for the connection; nil while another attempt follows.
+    /// The outcome for a caller that waits for the connection; nil while another attempt follows.
     fileprivate var outcomeOfConnecting: Result<Void, LinkspanError>? {
         switch (self.to, self.reason) {
         case (.connected, _): .success(())

@@ -5,7 +5,7 @@ internal import Logging
 // MARK: - The state machine
 
 extension ConnectionCore {
-    /// Lets something happen to the state machine, and carries out its actions.
+    /// Passes an input to the state machine, and carries out its actions.
     func run<Failure: Error>(
         _ event: (inout ConnectionStateMachine) throws(Failure) -> [ConnectionStateMachine.Action]
     ) throws(Failure) {
@@ -20,7 +20,7 @@ extension ConnectionCore {
         self.isResumptionStale = true
     }
 
-    /// What others may read.
+    /// The state for readers on other threads.
     var published: ConnectionInbox.Published {
         ConnectionInbox.Published(
             state: self.machine.state, progress: self.machine.progress, lastError: self.machine.lastError,
@@ -104,7 +104,7 @@ extension ConnectionCore {
 
     func tell(_ change: StatusChange) { for handler in self.observers.introduced { handler(change) } }
 
-    /// Tells a new observer the latest change of state.
+    /// Gives a new observer the latest change of state.
     func introduce(_ id: UInt64) {
         if let handler = self.observers.introduce(id), let latest = self.latestChange { handler(.state(latest)) }
     }
@@ -233,7 +233,7 @@ extension ConnectionCore {
         self.calling { link.open() }
     }
 
-    /// What the next link resumes from.
+    /// The text that the next link resumes from.
     var resumption: Secret? {
         guard self.machine.state != .released else { return nil }
         guard let latest = self.latestLink else {

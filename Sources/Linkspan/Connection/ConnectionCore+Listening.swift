@@ -8,13 +8,13 @@ extension ConnectionCore {
         self.effects.append(.answer { listener.hear(held) })
     }
 
-    /// Has a listener to outgoing messages called before the others.
+    /// Moves a listener to outgoing messages before the others.
     func moveOutgoingToFront(_ id: UInt64) {
         guard let index = self.outgoingListeners.firstIndex(where: { $0.id == id }) else { return }
         self.outgoingListeners.insert(self.outgoingListeners.remove(at: index), at: 0)
     }
 
-    /// Tells those that listen to outgoing messages at the moment of their turn.
+    /// Calls those that listen to outgoing messages at the moment of their turn.
     func tellOutgoing(_ command: Command) {
         for (id, handler) in self.outgoingListeners where self.outgoingListeners.contains(where: { $0.id == id }) {
             handler(command)
@@ -26,7 +26,7 @@ extension ConnectionCore {
         if isPaused { self.pausing.insert(listener) } else { self.pausing.remove(listener) }
     }
 
-    /// Has the link read no further while a listener wants that, and read on afterwards.
+    /// Pauses the reading of the link while a listener wants that, and resumes it afterwards.
     ///
     /// Not while a greeting waits for its replies.
     func pauseOrResumeReading() {
@@ -37,7 +37,7 @@ extension ConnectionCore {
         self.calling { self.link?.setReadingPaused(isWanted) }
     }
 
-    /// What a link has ended with, for a link that was not read from.
+    /// The reason for the end of a link, for a link that was not read from.
     func causeOfEnd(_ error: LinkspanError) -> LinkspanError {
         guard self.isReadingPaused, error.code == .heartbeatMissed || error.code == .connectionLost else {
             return error
@@ -45,7 +45,7 @@ extension ConnectionCore {
         return LinkspanError(.slowConsumer, "a full sequence had paused reading when the link ended", cause: error)
     }
 
-    /// Lets go of all listeners.
+    /// Drops all listeners.
     func finishListening() {
         self.router.finish()
         self.pausing = []

@@ -57,7 +57,8 @@ extension ConnectionCore {
         self.isResumptionStale = true
     }
 
-    /// Has the store keep what the next process resumes from; called behind the listeners of what has come.
+    /// Asks the store to keep the text that the next process resumes from; called after the listeners of the turn's
+    /// messages.
     func keepSession() {
         guard self.sessions != nil, self.machine.wasEverConnected, let account = self.commands.openAccount else {
             return

@@ -55,9 +55,9 @@ final class ConnectionCore {
     /// Links that were told to end and have not ended yet.
     var endingLinks = 0
     var farewells: [Promise<Void>] = []
-    /// What the store knows of the account's sessions; nil without a store.
+    /// The knowledge of the store about the account's sessions; nil without a store.
     var sessions: StoredSessions?
-    /// What the store is asked at the end of the turn.
+    /// The calls for the store at the end of the turn.
     private var storeCalls: [StoreCall] = []
     /// Deliveries with the outcomes that the store is told at the end of the turn; they are completed behind that.
     var recorded: [(Command, Result<Payload, LinkspanError>)] = []
@@ -103,7 +103,7 @@ final class ConnectionCore {
         if self.publishedResumption != nil { self.machine.followsFormerSession() }
     }
 
-    /// What a core begins with.
+    /// The parts that a core begins with.
     struct Prepared: ~Copyable {
         let environment: ConnectionEnvironment
         let destination: Destination
@@ -287,7 +287,7 @@ extension ConnectionCore {
     /// Whether the store is to be asked something at the end of the turn.
     var hasStoreCalls: Bool { !self.storeCalls.isEmpty }
 
-    /// Has the store asked on its own executor: all calls of a turn in one job, so that it can commit them together.
+    /// Passes the calls of a turn to the store's executor in one job, so that it can commit them together.
     private func handOverStoreCalls() {
         guard let store = self.store else { return }
         let calls = self.storeCalls

@@ -1,7 +1,7 @@
 internal import Logging
 internal import LinkspanRuntime
 
-/// What a connection gets from its manager: clock, random numbers, log, observer and the budget of attempts.
+/// The manager's part in a connection: clock, random numbers, log, observer and the budget of attempts.
 struct ConnectionEnvironment: Sendable {
     var scheduler: any Scheduler
     /// A random number from 0 up to 1.

@@ -17,12 +17,12 @@ final class ConnectionInbox: Sendable {
         case intent(@Sendable (ConnectionCore) -> Void)
     }
 
-    /// What the executor last published.
+    /// The state that the executor last published.
     struct Published: Sendable {
         var state = ConnectionState.created
         var progress = ConnectionProgress.idle
         var lastError: LinkspanError?
-        /// Why there is no link until the app asks for one; nil while it is up to the connection.
+        /// The reason why there is no link until the app asks for one; nil while it is up to the connection.
         var failure: LinkspanError?
         var refusals = 0
     }
@@ -35,9 +35,9 @@ final class ConnectionInbox: Sendable {
         fileprivate var items: Deque<Item> = []
         /// Whether the executor is about to look for items.
         fileprivate var isScheduled = false
-        /// What the items take.
+        /// The load of the items.
         fileprivate var arriving = ConnectionLoad()
-        /// What items take that the executor has taken out and not dealt with yet.
+        /// The load of items that the executor has taken out and not dealt with yet.
         fileprivate var arrived = ConnectionLoad()
         fileprivate var waiting: ConnectionLoad
         /// The keys of commands that newer ones replace: of those on their way, and of those that wait.
@@ -48,21 +48,21 @@ final class ConnectionInbox: Sendable {
         fileprivate var limits: BufferLimits
         fileprivate var deliveryLimits: BufferLimits
         var published = Published()
-        /// What calls on their way will have made of it.
+        /// The state after the calls that are on their way.
         fileprivate var intended: Published?
         fileprivate var intents = 0
         fileprivate var lastID: UInt64 = 0
         /// The link that is being greeted.
         var greeting: UInt64?
         var destination: Destination
-        /// What the next link would resume from.
+        /// The text that the next link would resume from.
         var resumption: Secret?
         var trace: FrameTrace
         /// The newest changes of state, the oldest first.
         fileprivate(set) var history: [StateChange] = []
         /// The open link.
         fileprivate(set) var link: LinkInfo?
-        /// When anything last came from the server, and when before that.
+        /// The time at which anything last came from the server, and the time before that.
         fileprivate(set) var lastHeard: ContinuousClock.Instant?
         fileprivate var formerlyHeard: ContinuousClock.Instant?
         var lateReplies: UInt64 = 0
@@ -77,7 +77,7 @@ final class ConnectionInbox: Sendable {
             (self.formerlyHeard, self.lastHeard) = (self.lastHeard, instant)
         }
 
-        /// What came last was told by the link itself and not by the server.
+        /// Takes the latest time back: the link itself reported, not the server.
         mutating func unheard() { self.lastHeard = self.formerlyHeard }
     }
 
@@ -157,7 +157,7 @@ extension ConnectionInbox {
         self.submit(.greeting(command, epoch: epoch, made: made), to: core)
     }
 
-    /// Has the core do something; never refused.
+    /// Posts a call for the core; never refused.
     func post(_ call: @escaping @Sendable (ConnectionCore) -> Void, to core: CoreReference) {
         self.submit(.call(call), to: core)
     }

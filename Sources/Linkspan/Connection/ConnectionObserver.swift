@@ -24,7 +24,7 @@ package struct ObservedConnection: Sendable, Hashable {
     }
 }
 
-/// Hears one connection.
+/// An observer of one connection.
 ///
 /// All calls come on the connection's executor, one at a time, so a probe needs no lock. They are on the path of every
 /// message: a probe must not block, and must not call the connection. By default every call is ignored.

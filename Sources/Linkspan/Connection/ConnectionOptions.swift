@@ -95,7 +95,7 @@ public struct ConnectionOptions: Sendable {
         ]
     }
 
-    /// Tells one store from another while both live, as the pool sees to.
+    /// Distinguishes stores that live at the same time, as the pool makes sure.
     private static func describe(_ store: any DeliveryStore) -> String {
         "\(type(of: store)) \(String(UInt(bitPattern: ObjectIdentifier(store)), radix: 16))"
     }

@@ -6,7 +6,7 @@
 /// credential request that is no longer ours (another epoch) is dropped without a word, because it is an ordinary race;
 /// everything else cannot happen by construction.
 struct ConnectionStateMachine: Sendable {
-    /// What the owner has to do, in order.
+    /// The steps for the owner, in order.
     enum Action: Sendable {
         case announce(StateChange)
         case provideCredentials(epoch: UInt64, reason: CredentialRequest.Reason)
@@ -19,7 +19,7 @@ struct ConnectionStateMachine: Sendable {
     struct Timing: Sendable, Hashable {
         var credentialDeadline: Duration
         var openDeadline: Duration
-        /// How long a link must have been up before a loss counts as the first failure of a new outage.
+        /// The time that a link must have been up before a loss counts as the first failure of a new outage.
         var healthyAfter: Duration
         /// The shortest time between the beginnings of two attempts that nobody asked for.
         var attemptSpacing: Duration
@@ -61,14 +61,14 @@ struct ConnectionStateMachine: Sendable {
     private(set) var wasEverConnected = false
     /// Whether the first link goes on with a session of an earlier process, or would if the server could.
     private var followsSession = false
-    /// How often the server has refused what the provider gave since it last accepted some.
+    /// The number of times the server has refused the provider's credentials since it last accepted some.
     private(set) var refusals = 0
     /// The newest credentials were refused, and the provider has not given others since.
     private var mustRenew = false
     /// The shortest wait while the path is said to be away.
     private var patience: Duration?
     private var lastAttempt: ContinuousClock.Instant?
-    /// When a link was last lost over which the server had sent something, and which had not lasted.
+    /// The time of the latest loss of a link over which the server had sent something, and which had not lasted.
     private var lastFlap: ContinuousClock.Instant?
     private(set) var lastError: LinkspanError?
 
@@ -92,7 +92,7 @@ extension ConnectionStateMachine {
         }
     }
 
-    /// Why it was given up for good, until the app asks for a link; nil when it was not.
+    /// The reason why it was given up for good, until the app asks for a link; nil when it was not.
     var failure: LinkspanError? { if case .disconnected(isGivenUp: true) = self.phase { self.lastError } else { nil } }
 
     /// Whether it was left on purpose, or given up for good.
@@ -117,7 +117,7 @@ extension ConnectionStateMachine {
         }
     }
 
-    /// When ``timerFired(now:random:openingStage:)`` is due.
+    /// The instant at which ``timerFired(now:random:openingStage:)`` is due.
     var deadline: ContinuousClock.Instant? {
         switch self.phase {
         case .created(let attempt): attempt?.deadline
@@ -417,7 +417,7 @@ extension ConnectionStateMachine {
         return !wait.isAdmitted && wait.until <= now
     }
 
-    /// Lets the attempt that is waited for begin at `instant`.
+    /// Begins the attempt that is waited for at `instant`.
     mutating func admit(at instant: ContinuousClock.Instant) {
         guard case .waiting(let wait) = self.phase else { return }
         self.phase = .waiting(Wait(until: max(wait.until, instant), isAdmitted: true))
@@ -543,7 +543,7 @@ extension ConnectionStateMachine {
         return ending + self.beginAttempt(now: now, announcing: up)
     }
 
-    /// What was learned about one server says nothing about another.
+    /// Forgets what was learned about the former server, which says nothing about the next.
     private mutating func forgetFormerPlace(now: ContinuousClock.Instant) {
         self.failures = 0
         self.attempts = 0

@@ -1,5 +1,5 @@
 extension ConnectionStatus {
-    /// What to do when the server will not have the credentials.
+    /// The advice for credentials that the server refuses.
     var afterRefusal: String {
         switch self.refusals {
         case 0:

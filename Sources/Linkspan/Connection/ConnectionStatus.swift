@@ -22,19 +22,19 @@ public struct ConnectionStatus: Sendable {
     public var resumption: Secret?
     /// The newest failure since the connection was last up.
     public var lastError: LinkspanError?
-    /// How often the server has refused the credentials of a provider since it last accepted some; after the second
-    /// time they are not renewed any more.
+    /// The number of times the server has refused a provider's credentials since it last accepted some; after the
+    /// second time they are not renewed any more.
     package var refusals = 0
     /// The newest changes of state, the oldest first; at most 32.
     public var history: [StateChange] = []
-    /// When this was asked.
+    /// The time of this snapshot.
     package var time = ContinuousClock.now
     var trace = FrameTrace(capacity: 0)
 
     /// The newest frames, the oldest first; at most ``ConnectionOptions/trace``.
     package var frames: [TracedFrame] { self.trace.frames }
 
-    /// How many changes are remembered.
+    /// The number of changes that are remembered.
     static let historyLimit = 32
 
     /// Makes a status, for implementations of ``Connection``; the other properties can be set afterwards.
@@ -62,7 +62,7 @@ public struct ConnectionStatus: Sendable {
         }
     }
 
-    /// How far the server is away, of a connection that is up.
+    /// The distance to the server, of a connection that is up.
     private var liveness: String? {
         guard self.state == .connected, let lastHeard = self.lastHeard else { return nil }
         let heard = "The server was last heard \(Self.seconds(lastHeard.duration(to: self.time))) ago"

@@ -1,4 +1,4 @@
-/// Where a connection leads, over which transport, and by which rules.
+/// The endpoint of a connection, its transport and its options.
 ///
 /// It never changes; a connection that moves gets another one.
 final class Destination: Sendable {
@@ -7,7 +7,7 @@ final class Destination: Sendable {
     let options: ConnectionOptions
     let source: CredentialSource
     let identity: ConnectionIdentity
-    /// What a former process left to resume its session from.
+    /// The text that a former process left to resume its session from.
     let resumption: Secret?
 
     init(_ configuration: ConnectionConfiguration) {

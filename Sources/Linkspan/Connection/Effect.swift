@@ -11,7 +11,7 @@ enum Effect {
     case flush
     /// Begins the next turn of the flush after a while.
     case pauseFlush(UInt64, Duration)
-    /// Tells a new observer of states the latest change.
+    /// Gives a new observer of states the latest change.
     case introduce(observer: UInt64)
     /// Brings held messages to a listener that has just been added.
     case replay(event: String)

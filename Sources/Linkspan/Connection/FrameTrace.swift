@@ -26,7 +26,7 @@ struct FrameTrace: Sendable {
 
 /// Something that crossed a link: what it was and how large, never what it said.
 package struct TracedFrame: Sendable, Hashable {
-    /// What it was.
+    /// The kind of a frame.
     package enum Kind: Sendable, Hashable {
         /// The link opened; whether the server resumed the session.
         case opened(isContinuous: Bool)
@@ -36,7 +36,7 @@ package struct TracedFrame: Sendable, Hashable {
         case reply(id: UInt64)
         /// A message that the link took back or would not have.
         case refused(event: String)
-        /// What is known about the link changed.
+        /// The facts about the link changed.
         case changed
         /// The link has room again.
         case writable
@@ -44,7 +44,7 @@ package struct TracedFrame: Sendable, Hashable {
         case closed(LinkspanError.Code)
     }
 
-    /// Which way it went.
+    /// The direction of a frame.
     package enum Direction: String, Sendable, Hashable {
         /// To the server.
         case sent
@@ -52,15 +52,15 @@ package struct TracedFrame: Sendable, Hashable {
         case received
     }
 
-    /// What it was.
+    /// The kind of the frame.
     package var kind: Kind
-    /// Which way it went.
+    /// The direction of the frame.
     package var direction: Direction
     /// The size of its arguments, binary included.
     package var byteCount: Int
-    /// How many binary blobs it had.
+    /// The number of its binary blobs.
     package var attachmentCount: Int
-    /// When.
+    /// The time of the frame.
     package var time: ContinuousClock.Instant
 
     init(_ kind: Kind, _ direction: Direction, _ payload: Payload = .empty, at time: ContinuousClock.Instant) {

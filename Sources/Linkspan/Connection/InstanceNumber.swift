@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// Tells a value that cannot be compared by content from all others of the process; its copies are the same instance.
+/// A number for a value that cannot be compared by content; its copies are the same instance.
 struct InstanceNumber: Sendable, Hashable {
     private let number = ProcessNumber.next()
 }

@@ -1,18 +1,18 @@
-/// What the store knows of an account's last session, and is told of the present one.
+/// The knowledge of the store about an account's last session, and the reports to it about the present one.
 struct StoredSessions {
-    /// What is to be done about the present session.
+    /// The next step for the present session.
     enum Next {
         case keep(StoredSession)
         /// The store was told a short while ago.
         case wait(until: ContinuousClock.Instant)
     }
 
-    /// How often the store is told, as long as messages come.
+    /// The interval between reports to the store, as long as messages come.
     ///
     /// What comes within this time before the process dies comes again in the next one.
     static let interval = Duration.seconds(1)
 
-    /// How long an attempt waits for the store.
+    /// The time that an attempt waits for the store.
     static let patience = Duration.seconds(2)
 
     private var isKnown = false
@@ -42,7 +42,7 @@ struct StoredSessions {
         return self.attempt.take()
     }
 
-    /// What is to be done about the present session; nil for nothing.
+    /// The next step for the present session; nil for nothing.
     mutating func next(_ session: StoredSession, now: ContinuousClock.Instant) -> Next? {
         guard session != self.kept else { return nil }
         if let due = self.mayKeepAt, now < due {

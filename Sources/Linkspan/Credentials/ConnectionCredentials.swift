@@ -26,7 +26,7 @@ final class ConnectionCredentials {
         self.schedule = RenewalSchedule(credentialDeadline: destination.options.credentialDeadline)
     }
 
-    /// When the renewal ahead of the expiry is due, or the provider's deadline passes.
+    /// The instant at which the renewal ahead of the expiry is due, or the provider's deadline passes.
     var renewalDeadline: ContinuousClock.Instant? { self.schedule.deadline }
 
     /// Whether the server knows the credentials of this generation.

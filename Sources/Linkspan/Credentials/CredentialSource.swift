@@ -75,7 +75,7 @@ public struct CredentialSource: Sendable, Hashable {
         return Self(kind: .provider(shared), account: account)
     }
 
-    /// Has the provider asked for newer credentials than there are, unless it is being asked.
+    /// Asks the provider for newer credentials than there are, unless it is being asked.
     ///
     /// - Returns: a call that stops waiting for them; the provider is cancelled when nobody else waits.
     package func renew(

@@ -4,20 +4,21 @@ struct IssuedCredentials: Sendable {
     /// Counts the answers of a source, from 1.
     let generation: UInt64
     let issuedAt: ContinuousClock.Instant
-    /// What the provider was told.
+    /// The reason that the provider was given.
     let reason: CredentialRequest.Reason
 
-    /// How long credentials of unknown lifetime pass for the outcome of a renewal that another connection asked for.
+    /// The time for which credentials of unknown lifetime pass for the outcome of a renewal that another connection
+    /// asked for.
     static let trustedFor = Duration.seconds(60)
 
-    /// When they are good no more, if that is known.
+    /// The instant of their expiry, if it is known.
     var expiry: ContinuousClock.Instant? {
         guard let validFor = self.validFor else { return nil }
         return self.issuedAt + validFor
     }
 
-    /// When to renew them: after 80 % of their time or up to 5 % of it earlier, so that many clients do not ask at
-    /// once.
+    /// The instant of their renewal: after 80 % of their time or up to 5 % of it earlier, so that many clients do not
+    /// ask at once.
     ///
     /// - Parameter random: a random number from 0 up to 1.
     /// - Returns: the moment; nil when their lifetime is not known.

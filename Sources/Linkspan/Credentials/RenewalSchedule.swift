@@ -2,12 +2,12 @@
 ///
 /// Pure: time and chance come in, decisions go out.
 package struct RenewalSchedule: Sendable {
-    /// When to renew, and how often to try.
+    /// The times of renewals, and the number of attempts.
     package struct Timing: Sendable {
-        /// How long before the expiry, and how much of that is added by chance; nil for a fifth of the lifetime and up to
-        /// a twentieth more.
+        /// The time before the expiry, and the part of it that is added by chance; nil for a fifth of the lifetime and
+        /// up to a twentieth more.
         var lead: (least: Duration, spread: Duration)?
-        /// How many failures in a row end it; nil when only the expiry does.
+        /// The number of failures in a row that ends it; nil when only the expiry does.
         var maxFailures: Int?
         var backoff = Backoff()
 
@@ -34,7 +34,7 @@ package struct RenewalSchedule: Sendable {
         }
     }
 
-    /// What the owner does when its timer has fired.
+    /// The step for the owner after its timer has fired.
     package enum OnTimer: Sendable {
         /// Ask the provider.
         case ask
@@ -71,7 +71,7 @@ package struct RenewalSchedule: Sendable {
     /// Whether the provider is being asked.
     package var isAsking: Bool { if case .asking = self.phase { true } else { false } }
 
-    /// When ``timerFired(now:random:)`` is due.
+    /// The instant at which ``timerFired(now:random:)`` is due.
     package var deadline: ContinuousClock.Instant? {
         switch self.phase {
         case .idle: nil

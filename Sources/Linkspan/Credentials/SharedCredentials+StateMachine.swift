@@ -34,7 +34,7 @@ extension SharedCredentials {
         private(set) var login: UInt64 = 0
         private var desks: [Scope: CredentialDesk] = [:]
         private var mostDesks = 16
-        /// Where a waiter waits, and where a call is under way, by their numbers.
+        /// The scopes of waiters and of calls under way, by their numbers.
         private var places: [UInt64: Scope] = [:]
         private var calls: [UInt64: Scope] = [:]
         private var serversWithURLs: Set<Server> = []

@@ -42,7 +42,7 @@ final class SharedCredentials: Sendable {
         }
     }
 
-    /// Has the provider asked for newer credentials than there are, unless it is being asked.
+    /// Asks the provider for newer credentials than there are, unless it is being asked.
     func renew(
         _ url: ConnectionURL, scheduler: any Scheduler, onFailure: @escaping @Sendable () -> Void
     ) -> CredentialWait {

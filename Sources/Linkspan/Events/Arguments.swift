@@ -50,7 +50,7 @@ extension Arguments: Decodable where repeat each Element: Decodable {
     }
 }
 
-/// What becomes several arguments.
+/// A value that becomes several arguments.
 protocol ArgumentList {}
 
 @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)

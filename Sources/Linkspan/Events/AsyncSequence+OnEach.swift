@@ -70,7 +70,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     }
 }
 
-/// How long a reader that finds elements without waiting keeps its actor.
+/// The time that a reader which finds elements without waiting keeps its actor.
 private struct ReadingTurn {
     private static let limit = 256
 

@@ -67,7 +67,7 @@ extension Connection {
 }
 
 extension Payload {
-    /// What a server is told of an answer that failed.
+    /// The answer to the server for a handler that failed.
     fileprivate init(failure: any Error, coder: PayloadCoder) {
         struct Failure: Encodable {
             let code: String

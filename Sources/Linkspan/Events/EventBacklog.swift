@@ -40,7 +40,7 @@ struct EventBacklog: Sendable {
     }
 
     private(set) var entries: Deque<Entry> = []
-    /// What the messages weigh.
+    /// The size of the messages.
     private(set) var byteCount = 0
     /// The gap behind the last message.
     private(set) var end = Hole()

@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// What stands between the thread that receives and the task that iterates.
+/// The queue between the thread that receives and the task that iterates.
 final class EventQueue: Sendable {
     private struct Consumer: Sendable {
         let continuation: UnsafeContinuation<EventBacklog?, Never>
@@ -18,7 +18,7 @@ final class EventQueue: Sendable {
         /// Cancelled with the queue.
         var subscriptions: [Subscription] = []
 
-        /// What is to be handed over, if there is something.
+        /// The elements to hand over, if there are any.
         mutating func take(withEnd: Bool) -> EventBacklog? {
             guard !self.waiting.entries.isEmpty || withEnd && !self.waiting.isEmpty else { return nil }
             var taken = EventBacklog()
@@ -131,7 +131,7 @@ final class EventQueue: Sendable {
         waiting.append(message)
     }
 
-    /// Has the connection read no further, or read on.
+    /// Pauses or resumes the reading of the connection.
     private func setPaused(_ isPaused: Bool) {
         for subscription in self.state.withLock({ $0.subscriptions }) { subscription.asks?(.readingPaused(isPaused)) }
     }
@@ -159,7 +159,7 @@ final class EventQueue: Sendable {
         self.cancelSubscriptions()
     }
 
-    /// What waits, as soon as there is something; nil at the end.
+    /// The waiting elements, as soon as there are any; nil at the end.
     func take(withEnd: Bool, isolation actor: isolated (any Actor)?) async -> EventBacklog? {
         if let ready = self.takeReady(withEnd: withEnd) { return ready }
         return await withTaskCancellationHandler {
@@ -174,7 +174,7 @@ final class EventQueue: Sendable {
         }
     }
 
-    /// What waits at this moment, or `.some(nil)` at the end; reading goes on if what waited had paused it.
+    /// The elements that wait at this moment, or `.some(nil)` at the end; reading goes on if they had paused it.
     ///
     /// When it is neither, `consumer` is woken by the next that comes.
     private func takeReady(withEnd: Bool, orAwait consumer: Consumer? = nil) -> EventBacklog?? {

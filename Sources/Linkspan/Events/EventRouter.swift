@@ -6,13 +6,14 @@ internal import DequeModule
 /// in the order of the wire, held ones first, and marks stand where they arose. A listener may add and remove others,
 /// itself included: no access to the state spans a call.
 final class EventRouter {
-    /// How much may be held for events without a listener.
+    /// The limits of messages held for events without a listener.
     ///
     /// Beyond it the oldest held message is dropped, and a gap marks its place.
     struct HoldLimits: Sendable, Hashable {
         var messages = 1_024
         var bytes = 1 << 20
-        /// How many events are remembered of which no message is held: names come from the server and from the app.
+        /// The number of events that are remembered without a held message: names come from the server and from the
+        /// app.
         var events = 2_048
     }
 
@@ -51,7 +52,7 @@ final class EventRouter {
     private var heldBytes = 0
     /// Muted events, the first muted first.
     private var muted: Deque<String> = []
-    /// What has happened to the session of an earlier process, nil when there was none.
+    /// The fate of an earlier process's session, nil when there was none.
     ///
     /// An event's first listener goes on where that process was, so it is told, however late it comes.
     private var former: EventBacklog.Hole?
@@ -106,7 +107,7 @@ extension EventRouter {
     /// There was a session before that of the first link.
     func followsFormerSession() { self.former = EventBacklog.Hole() }
 
-    /// Tells every listener that wants to know of a mark.
+    /// Passes a mark to every listener that takes marks.
     func route(_ mark: Continuity) {
         self.former?.mark(mark)
         for (listener, event) in self.note(mark) where self.mayHear(listener, event) { listener.onMark?(mark) }
@@ -315,7 +316,7 @@ extension EventRouter {
         }
     }
 
-    /// Has a listener of every event called before the others.
+    /// Moves a listener of every event before the others.
     func moveToFront(_ id: UInt64) {
         guard let index = self.everything.firstIndex(where: { $0.id == id }) else { return }
         self.everything.insert(self.everything.remove(at: index), at: 0)
@@ -362,6 +363,6 @@ extension EventRouter {
 }
 
 extension Message {
-    /// What it weighs while it is held.
+    /// The size of the message while it is held.
     var byteCount: Int { self.event.utf8.count + self.payload.byteCount }
 }

@@ -3,14 +3,14 @@
 /// A read is timed as a whole, which costs its messages next to nothing. Only after one that took too long are the
 /// messages of the next reads timed one by one.
 struct SlowListeners {
-    /// How long messages are timed one by one after a slow read.
+    /// The number of reads after a slow one in which messages are timed one by one.
     private static let timedReads = 1_000
     /// Names come from the server.
     private static let nameLimit = 256
 
-    /// How long the listeners of a message, or of a read, may take.
+    /// The time limit for the listeners of a message, or of a read.
     var limit: Duration
-    /// How many reads follow of which each message is timed.
+    /// The number of the next reads in which each message is timed.
     private var readsToTime = 0
     /// The events that have been told.
     private var told: Set<String> = []

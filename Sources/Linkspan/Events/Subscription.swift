@@ -5,7 +5,7 @@ internal import LinkspanRuntime
 /// Letting go of the value does not cancel it.
 public final class Subscription: Sendable {
     private let end = Promise<Void>()
-    /// What a registration may ask of its connection.
+    /// A registration's request to its connection.
     enum Wish: Sendable {
         /// To read no further (true), or to read on.
         case readingPaused(Bool)
@@ -13,7 +13,7 @@ public final class Subscription: Sendable {
         case first
     }
 
-    /// Has the connection do something; nil where it does nothing of the kind.
+    /// Passes a request to the connection; nil where it takes none.
     let asks: (@Sendable (Wish) -> Void)?
 
     /// Makes a subscription that ends by `onCancel`.

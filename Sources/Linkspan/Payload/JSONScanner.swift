@@ -1,6 +1,6 @@
-/// Why a text is not acceptable JSON.
+/// The reason why a text is not acceptable JSON.
 package struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kinds of problems.
     package enum Reason: String, Sendable, Hashable {
         /// The text ends inside a value.
         case truncated
@@ -12,7 +12,7 @@ package struct JSONScanError: Error, Sendable, Hashable, CustomStringConvertible
         case tooManyValues
     }
 
-    /// What is wrong.
+    /// The kind of the problem.
     package var reason: Reason
     /// The offset of the offending byte, counted from the start of the scanned text.
     package var offset: Int
@@ -41,7 +41,8 @@ package struct JSONScanner: Sendable {
 
     /// The values that may still be scanned.
     private var remainingValues: Int
-    /// Where the first value ended that stands directly in the arrays of ``skipValue(_:from:inArrays:)``; nil before that.
+    /// The end of the first value that stands directly in the arrays of ``skipValue(_:from:inArrays:)``; nil before
+    /// that.
     package private(set) var firstEnd: Int?
 
     /// Makes a scanner for one text.

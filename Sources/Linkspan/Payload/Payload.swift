@@ -9,7 +9,7 @@ public struct Payload: Sendable, Hashable {
     /// The binary blobs that the arguments refer to, in order.
     public let attachments: [ArraySlice<UInt8>]
 
-    /// What is known about where the first argument ends; without it, reading the argument begins with looking for its
+    /// The known end of the first argument; without it, reading the argument begins with a search for its
     /// end.
     ///
     /// Says nothing that the elements do not say, so that it does not count in comparisons.
@@ -175,7 +175,7 @@ struct ElementCursor {
 
     init(_ elements: ArraySlice<UInt8>) { self.rest = elements }
 
-    /// Where the value at `position` stands without the space around it, and where the next one may begin.
+    /// The range of the value at `position` without the space around it, and the start of the next one.
     @inline(__always)
     static func element(
         of text: UnsafeBufferPointer<UInt8>, from position: Int

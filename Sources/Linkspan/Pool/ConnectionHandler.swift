@@ -21,7 +21,7 @@ public final class ConnectionHandler: Connection {
         }
     }
 
-    /// What a registration is about.
+    /// The subject of a registration.
     private enum Subject: Sendable, Equatable {
         /// The messages of an event, or of all events.
         case messages(String?)
@@ -36,8 +36,8 @@ public final class ConnectionHandler: Connection {
     }
 
     let connection: any ManagedConnection
-    /// What this holder has registered: between its threads and the connection's executor, which takes off what has
-    /// ended.
+    /// The registrations of this holder: between its threads and the connection's executor, which removes those that
+    /// have ended.
     private let holding: Lock<Holding>
     /// Raised when it takes no commands any more: it waits for those there are, or has given the connection back.
     private let takesNoMore = Flag()

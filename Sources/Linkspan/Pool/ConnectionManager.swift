@@ -188,7 +188,7 @@ public final class ConnectionManager: Sendable {
         }
     }
 
-    /// Lets the chain look at every connection, now or, while another thread does, right after that.
+    /// Shows the chain every connection, now or, while another thread does, right after that.
     func look(for occasion: KeeperOccasion) {
         if self.pool.withLock({ $0.surroundings.add(occasion) }) { self.look() }
     }
@@ -203,7 +203,7 @@ public final class ConnectionManager: Sendable {
         }
     }
 
-    /// Lets the chain look at every connection, or at one, until it finds nothing more to do.
+    /// Shows the chain every connection, or one, until it finds nothing more to do.
     ///
     /// - Parameters:
     ///   - signal: the signal that was heard; the rules are told of it once.

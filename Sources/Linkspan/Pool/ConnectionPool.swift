@@ -37,7 +37,7 @@ struct ConnectionPool: Sendable {
         init(_ configuration: ConnectionConfiguration) { self.parts = Parts(configuration) }
 
         var url: ConnectionURL { self.parts.url }
-        /// What else tells the endpoint; see ``Transport/endpoint``.
+        /// The other part of the endpoint's identity; see ``Transport/endpoint``.
         var endpoint: String { self.parts.endpoint }
         var identity: ConnectionIdentity { self.parts.identity }
     }
@@ -59,7 +59,7 @@ struct ConnectionPool: Sendable {
         /// Counts the entries, in the order in which they came.
         let number: UInt64
         var key: Key
-        /// Where it is about to be, while it moves: nobody can come to hold it meanwhile.
+        /// The key that it is about to have, while it moves: nobody can come to hold it meanwhile.
         var next: Key?
         var terms: Terms
         var holders = 0
@@ -78,8 +78,8 @@ struct ConnectionPool: Sendable {
         let store: (any DeliveryStore)?
     }
 
-    /// How long a leaver is kept for ``ConnectionManager/logOut(_:keepingDeliveries:within:)`` to wait for: transports
-    /// close within this.
+    /// The time that a leaver is kept for ``ConnectionManager/logOut(_:keepingDeliveries:within:)`` to wait for:
+    /// transports close within this.
     static let memory = Duration.seconds(10)
 
     /// Path and foreground, as last heard, and what the keeper has yet to look for.
@@ -89,7 +89,7 @@ struct ConnectionPool: Sendable {
     private var entries: [ObjectIdentifier: Entry] = [:]
     /// The entries that can be found; one whose place was taken while it moved cannot.
     private var index: [Key: ObjectIdentifier] = [:]
-    /// How many keys with credentials the index has of a URL.
+    /// The number of keys with credentials that the index has of a URL.
     private var authenticated: [ConnectionURL: Int] = [:]
     /// The terms of the latest connection, while there is one with these: most connections have the same.
     private weak var latestTerms: Terms?
@@ -120,7 +120,7 @@ struct ConnectionPool: Sendable {
         self.authenticated[url] != nil
     }
 
-    /// Has a key lead to a connection, or to none.
+    /// Makes a key lead to a connection, or to none.
     private mutating func lead(_ key: Key, to connection: ObjectIdentifier?) {
         let former = self.index[key]
         self.index[key] = connection
@@ -252,7 +252,7 @@ extension ConnectionPool {
         return (self.all, self.leavers)
     }
 
-    /// Lets go of connections that left long ago.
+    /// Drops connections that left long ago.
     mutating func forgetLeavers(now: ContinuousClock.Instant) -> [Leaver] {
         let gone = self.leavers.prefix { $0.since + Self.memory <= now }
         self.leavers.removeFirst(gone.count)

@@ -15,7 +15,7 @@ public enum KeeperSignal: Sendable, Hashable, CaseIterable {
     case background
 }
 
-/// Why the keeper looks at the pool.
+/// The occasion on which the keeper looks at the pool.
 enum KeeperOccasion: Sendable, Hashable {
     /// Its period has passed.
     case look
@@ -24,7 +24,7 @@ enum KeeperOccasion: Sendable, Hashable {
     case signal(KeeperSignal)
 }
 
-/// What the keeper has heard: where the app stands, and what it has yet to look at the pool for.
+/// The state of the keeper: the phase of the app, and the occasions that it has yet to look at the pool for.
 ///
 /// A value: ``SharedPool`` keeps it under its lock. Occasions of several threads line up, so that the rules hear
 /// of them one at a time and in the order in which they were decided: otherwise the end of an idle timeout could
@@ -51,7 +51,7 @@ struct KeeperSurroundings: Sendable {
         return !self.isLooking
     }
 
-    /// What to look for next; nil when the looking has ended.
+    /// The next occasion; nil when the looking has ended.
     mutating func next() -> KeeperOccasion? {
         self.isLooking = !self.waiting.isEmpty
         return self.waiting.isEmpty ? nil : self.waiting.removeFirst()

@@ -4,11 +4,11 @@
 /// given in the order in which they are asked for.
 struct AttemptBudget: Sendable {
     private let limits: AttemptLimits
-    /// How long the bucket takes to get one token more.
+    /// The time that the bucket takes to get one more token.
     private var interval = Duration.zero
-    /// How long it takes to fill.
+    /// The time that it takes to fill.
     private var depth = Duration.zero
-    /// When it will be full if nobody takes anything more; past when it is full.
+    /// The instant at which it will be full if nobody takes anything more; past when it is full.
     private var fullAt: ContinuousClock.Instant?
 
     init(_ limits: AttemptLimits) {

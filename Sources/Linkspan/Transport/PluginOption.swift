@@ -2,15 +2,15 @@
 public struct PluginOption: Sendable, Hashable {
     /// The name in configuration files: lower camel case.
     package var name: String
-    /// What values look like.
+    /// The form of the values.
     package var kind: Kind
-    /// What happens without it, in words or as a value; nil when it must be given.
+    /// The value that holds without it, in words or as a value; nil when it must be given.
     package var fallback: String?
     /// One sentence for a person.
     package var summary: String
     /// Whether it must be kept out of files and logs.
     package var isSecret: Bool
-    /// What a change of the value does to what runs; nil where the section of the configuration decides.
+    /// The effect of a change on the running parts; nil where the section of the configuration decides.
     package var reload: ReloadClass?
 
     /// Declares an option.
@@ -114,7 +114,7 @@ package enum OptionValue: Sendable, Hashable {
     }
 }
 
-/// What a changed option does to what runs.
+/// The effect of a changed option on the running parts.
 package enum ReloadClass: Sendable, Hashable {
     /// It is taken over while everything runs on.
     case hot

@@ -147,7 +147,7 @@ extension Node {
 }
 
 extension YamlError {
-    /// What is wrong and where, without pieces of the file, which could be secrets.
+    /// The problem and its place, without pieces of the file, which could be secrets.
     fileprivate var finding: (code: ConfigurationProblem.Code, mark: Mark?, message: String) {
         switch self {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),

@@ -22,7 +22,7 @@ struct Layer: Sendable {
         var origin: String
     }
 
-    /// Where others would see a secret.
+    /// The places where others would see a secret.
     enum Exposure: Sendable {
         /// People copy and commit files.
         case file
@@ -30,13 +30,13 @@ struct Layer: Sendable {
         case arguments
     }
 
-    /// Who else would see a secret here.
+    /// The others who would see a secret here.
     var exposure: Exposure?
     /// Whether values are missing because the source could not be read.
     var isBroken = false
     /// The values by key, without the root.
     var entries: [String: Entry] = [:]
-    /// What is wrong with the source, apart from the values.
+    /// The problems of the source, apart from the values.
     var problems: [ConfigurationProblem] = []
 
     /// Text sources give lists with commas.

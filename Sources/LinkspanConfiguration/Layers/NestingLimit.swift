@@ -3,15 +3,15 @@
 /// It never takes a deep text for a shallow one. To be sure, it gives up following brackets in texts where it cannot
 /// tell what is quoted, and only counts them.
 struct NestingLimit {
-    /// How deep flow collections may nest.
+    /// The depth to which flow collections may nest.
     static let depth = 64
-    /// How many brackets may be opened in all, where nesting cannot be followed.
+    /// The number of brackets that may be opened in all, where nesting cannot be followed.
     static let brackets = 200
-    /// How far to the right a line may begin.
+    /// The column at which a line may begin at most.
     ///
     /// Every column can hold two levels.
     static let column = 100
-    /// How many aliases may stand in a text.
+    /// The number of aliases that may stand in a text.
     ///
     /// Ten of them can multiply it by forty at most.
     static let aliases = 10
@@ -22,7 +22,7 @@ struct NestingLimit {
     private var aliases = 0
     private var isSure = true
 
-    /// Why a text is refused; nil if it may be parsed.
+    /// The reason why a text is refused; nil if it may be parsed.
     static func violation(in bytes: [UInt8]) -> String? {
         var limit = Self()
         guard !limit.hasForeignLineEnds(bytes) else { return "it has line ends that are neither LF nor CR" }

@@ -1,4 +1,4 @@
-/// How the keys are spelled where they cannot have dots.
+/// The spelling of keys where they cannot have dots.
 struct Spelling: Sendable {
     /// The keys by their variables, such as `LINKSPAN_TRANSPORT_ADAPTER`.
     private(set) var variables: [String: String] = [:]

@@ -8,15 +8,15 @@ private import Musl
 
 internal import LinkspanRuntime
 
-/// What a file was like at one moment.
+/// The state of a file at one moment.
 struct FileLook: Sendable, Hashable {
-    /// What was read, or why nothing was.
+    /// The content, or the reason why there is none.
     enum Content: Sendable, Hashable {
         case text(FileText)
         case failure(String)
     }
 
-    /// Which file it was, and when it was last written; nil if there was none.
+    /// The identity of the file, and the time of its last change; nil if there was none.
     struct Identity: Sendable, Hashable {
         var device: UInt64
         var number: UInt64

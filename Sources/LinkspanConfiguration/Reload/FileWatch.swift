@@ -3,9 +3,9 @@
 /// Editors write a new file and rename it, or empty the old one and fill it again; between two looks that are alike in
 /// everything, nobody wrote.
 struct FileWatch: Sendable {
-    /// What has been dealt with, well or badly.
+    /// The content that has been dealt with, well or badly.
     private var known: FileLook.Content?
-    /// What is new and was seen once.
+    /// The new content that was seen once.
     private var candidate: FileLook?
 
     init(known: FileLook.Content?) { self.known = known }

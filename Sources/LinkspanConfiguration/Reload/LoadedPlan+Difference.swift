@@ -91,7 +91,7 @@ extension LoadedPlan {
         }
     }
 
-    /// What holds for a key, also where nobody has given it.
+    /// The value in force for a key, also where nobody has given it.
     private func value(_ path: String) -> OptionValue? {
         if let value = self.values[path] { return value }
         guard let option = self.keys[path], let fallback = option.fallback else { return nil }

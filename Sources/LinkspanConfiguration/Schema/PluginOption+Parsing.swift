@@ -15,7 +15,7 @@ extension PluginOption {
         }
     }
 
-    /// What values look like, for a message.
+    /// The form of the values, for a message.
     var expectation: String {
         switch self.kind {
         case .text: "text"
@@ -29,7 +29,7 @@ extension PluginOption {
         }
     }
 
-    /// Why a value was not accepted, without showing secrets.
+    /// The reason why a value was not accepted, without showing secrets.
     func mismatch(_ value: RawValue) -> String {
         let found =
             switch value {

@@ -7,7 +7,7 @@ struct Schema: Sendable {
     private(set) var keys: [String: PluginOption] = [:]
     /// The names that may follow each section.
     private var children: [String: [String]] = ["": []]
-    /// What is wrong with the declarations themselves.
+    /// The problems of the declarations themselves.
     private(set) var problems: [ConfigurationProblem] = []
 
     let transports: [String]
@@ -32,7 +32,7 @@ struct Schema: Sendable {
         }
     }
 
-    /// What is wrong with a key.
+    /// The diagnosis of a wrong key.
     struct Diagnosis {
         /// The shortest part of the key that is wrong.
         var path: String
@@ -41,7 +41,7 @@ struct Schema: Sendable {
         var isUnknown = false
     }
 
-    /// What is wrong with a key that was given a value, or a section; nil if it is declared like that.
+    /// The problem of a key that was given a value, or a section; nil if it is declared like that.
     func diagnose(_ path: String, isSection: Bool = false) -> Diagnosis? {
         var prefix = ""
         for name in path.isEmpty ? [] : ConfigurationPath.components(path) {
@@ -124,7 +124,7 @@ struct Schema: Sendable {
         self.children[section, default: []].append(option.name)
     }
 
-    /// What a change of an option does: what its declaration says, where that can be.
+    /// The effect of a change of an option: the declared one, where that can be.
     private static func reload(of option: PluginOption, in section: String) -> ReloadClass {
         switch section {
         case "connection": option.reload ?? .hot

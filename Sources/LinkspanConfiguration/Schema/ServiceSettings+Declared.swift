@@ -21,7 +21,7 @@ extension PlannedService {
 }
 
 extension ServiceSettings {
-    /// What was decided about a service.
+    /// The decisions about a service.
     ///
     /// - Parameters:
     ///   - values: the values of the keys that every service has.

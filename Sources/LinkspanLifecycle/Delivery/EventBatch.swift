@@ -15,7 +15,7 @@ struct EventBatch: Sendable {
         self.first = first
     }
 
-    /// How many events are left.
+    /// The number of events that are left.
     var count: Int { self.contents.count - self.next }
     /// The number of the oldest event that is left.
     var seq: UInt64 { self.count > 0 ? self.first + UInt64(self.next) : .max }

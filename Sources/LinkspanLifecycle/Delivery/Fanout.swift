@@ -1,4 +1,4 @@
-/// Who gets which event, as a value: numbers events, remembers current states, fills mailboxes.
+/// The routing of events to services, as a value: numbers events, remembers current states, fills mailboxes.
 ///
 /// One lock around it makes the order of numbers the order in every mailbox.
 struct Fanout: Sendable {
@@ -32,7 +32,7 @@ struct Fanout: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// What a post leaves to be done outside the lock.
+    /// The work that a post leaves to be done outside the lock.
     struct Effects: Sendable {
         var wake: [ServiceID] = []
         var overflowing: [(path: String, capacity: Int)] = []
@@ -186,7 +186,7 @@ extension Fanout {
         self.tellCollectors()
     }
 
-    /// Lets a receiver's letters out; `true` if a consumer must be begun.
+    /// Opens a receiver's mailbox; `true` if a consumer must be begun.
     mutating func open(_ id: ServiceID) -> Bool {
         self[id]?.open()
         return self[id]?.wantsConsumer ?? false
@@ -195,7 +195,7 @@ extension Fanout {
     /// Takes no more letters for a receiver.
     mutating func seal(_ id: ServiceID) { self[id]?.mode = .sealed }
 
-    /// What is left of a receiver that was removed.
+    /// The remains of a receiver that was removed.
     struct Removed: Sendable {
         var receipts: [Mailbox.Receipt] = []
         var undelivered = 0
@@ -277,7 +277,7 @@ extension Fanout {
 
     mutating func rename(_ id: ServiceID, to path: String) { self[id]?.path = path }
 
-    /// How many letters a receiver got and lost.
+    /// The numbers of letters that a receiver got and lost.
     func counts(_ id: ServiceID) -> (delivered: Int, lost: Int, waiting: Int)? {
         self[id].map { ($0.delivered, $0.lost, $0.waiting) }
     }

@@ -1,4 +1,4 @@
-/// Which families a receiver hears of.
+/// The families that a receiver takes.
 enum Interest: Sendable {
     /// Those whose observer protocol the service adopts, or all.
     case service(any LifecycleService)
@@ -24,7 +24,7 @@ enum Interest: Sendable {
     }
 }
 
-/// What the registry has to know of a family, asked of the type outside of any lock.
+/// The registry's facts about a family, asked of the type outside of any lock.
 struct FamilyTraits: Sendable {
     let family: FamilyID
     let delivery: EventDelivery

@@ -23,7 +23,7 @@ struct Mailbox: Sendable {
         case sealed
     }
 
-    /// What the consumer, if there is one, does.
+    /// The state of the consumer, if there is one.
     enum Consumer: Sendable {
         case none
         case busy
@@ -50,7 +50,7 @@ struct Mailbox: Sendable {
     private(set) var lost = 0
     private var letters: Deque<Letter> = []
     private var batches: Deque<EventBatch> = []
-    /// How many events are left in the batches.
+    /// The number of events that are left in the batches.
     private var batched = 0
     private var missed: [FamilyID: Int] = [:]
     private var isOverflowing = false
@@ -154,7 +154,7 @@ extension Mailbox {
         return letters
     }
 
-    /// How many letters a consumer takes at once: few enough that the mailbox remains where letters wait.
+    /// The number of letters that a consumer takes at once: few enough that the mailbox remains where letters wait.
     var share: Int { min(32, max(1, self.capacity / 4)) }
 
     /// Takes the next letter out.
@@ -179,7 +179,7 @@ extension Mailbox {
         self.delivered -= letters.count
     }
 
-    /// Lets letters out.
+    /// Releases letters.
     ///
     /// What waited is history by now: it is marked, and of a state only the latest is left.
     mutating func open() {

@@ -102,7 +102,7 @@ extension RegistryCore {
 // MARK: - Consuming
 
 extension RegistryCore {
-    /// Lets a receiver have what waited for it.
+    /// Gives a receiver the events that waited for it.
     func open(_ id: ServiceID) {
         self.handOver()
         if self.fanout({ $0.open(id) }) {

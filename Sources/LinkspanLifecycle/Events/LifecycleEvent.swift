@@ -25,13 +25,13 @@ extension LifecycleEvent {
     /// The name of the family in logs, metrics and faults.
     public static var familyName: String { Self.family.name }
 
-    /// Tells the family from others.
+    /// The identity of the family.
     static var familyID: FamilyID { FamilyID(type: Self.self) }
 
-    /// Tells the event's family from others.
+    /// The identity of the event's family.
     var familyID: FamilyID { Self.familyID }
 
-    /// What the event means for services that start later.
+    /// The meaning of the event for services that start later.
     var kept: Retention { Self.family.retention?(self) ?? .none }
 }
 
@@ -85,14 +85,14 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     }
 }
 
-/// How the events of a family reach services.
+/// The way in which the events of a family reach services.
 enum EventDelivery: Sendable, Hashable {
     case news
     case states
     case batches
 }
 
-/// Tells families apart: a family is all events of one type.
+/// The identity of a family: all events of one type.
 struct FamilyID: Sendable, Hashable, CustomStringConvertible {
     let type: any LifecycleEvent.Type
 

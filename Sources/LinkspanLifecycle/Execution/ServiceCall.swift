@@ -1,7 +1,7 @@
 internal import DequeModule
 internal import LinkspanRuntime
 
-/// How a call to a service ended, as its caller sees it.
+/// The end of a call to a service, as its caller sees it.
 enum CallOutcome<Value: Sendable>: Sendable {
     case returned(Value)
     case threw(any Error)
@@ -23,7 +23,7 @@ final class ServiceCall: Sendable {
         var end: End?
         var timers: [any ScheduledWork] = []
         var letters: Deque<Mailbox.Letter> = []
-        /// When the handling of the present event began; nil between events.
+        /// The start of the present event's handling; nil between events.
         var since: ContinuousClock.Instant?
         var family: FamilyID?
         var isLate = false

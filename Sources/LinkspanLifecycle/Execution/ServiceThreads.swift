@@ -44,7 +44,7 @@ final class ServiceThreads: Sendable {
         self.priority = priority
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     var count: Int { self.state.withLock { $0.threads } }
 
     /// Runs `body` on one of the threads.
@@ -52,7 +52,7 @@ final class ServiceThreads: Sendable {
         self.add(.closure(body))
     }
 
-    /// Lets the threads go once they have nothing to do; what comes later still gets a thread for as long as it lasts.
+    /// Ends the threads once they have nothing to do; later work still gets a thread for as long as it lasts.
     func close() {
         let idle = self.state.withLock { state in
             state.isClosed = true

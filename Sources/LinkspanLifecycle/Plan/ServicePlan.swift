@@ -21,7 +21,7 @@ struct ServicePlan: Sendable, Equatable {
 
     /// Services that start together, after those of the wave before.
     private(set) var waves: [[ServiceID]]
-    /// What each service waits for, as it declared.
+    /// The services that each service waits for, as it declared.
     private(set) var needs: [ServiceID: [Edge]]
 
     /// The services in one line.

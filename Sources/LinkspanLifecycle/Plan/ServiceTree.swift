@@ -39,7 +39,7 @@ struct ServiceTree: Sendable {
         return self.chain(of: node).lazy.compactMap { $0.placement.phase }.first ?? .feature
     }
 
-    /// What decides among equals: priority, then name, then path.
+    /// The order among equals: priority, then name, then path.
     func rank(of id: ServiceID) -> (Int, String, String) {
         guard let node = self.byID[id] else {
             return (0, "", "")

@@ -12,7 +12,7 @@ package enum Suggestion {
             .name
     }
 
-    /// How many letters must be added, taken away, changed or swapped with their neighbours.
+    /// The number of letters that must be added, taken away, changed or swapped with their neighbours.
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {
         var older: [Int] = []
         var old = Array(0...right.count)

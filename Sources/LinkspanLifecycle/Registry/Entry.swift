@@ -38,7 +38,7 @@ struct Group: Sendable {
     var registry: WeakReference<ServiceRegistry>
     /// Keeps a nested registry alive; `nil` at the top, where the registry keeps this.
     var keeper: ServiceRegistry?
-    /// Which registration of the registry this is.
+    /// The identity of this registration of the registry.
     let registration = ServiceID.make()
     /// Whether it stays when its registration goes.
     var isKept = false

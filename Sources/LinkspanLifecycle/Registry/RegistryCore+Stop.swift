@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// What became of a service while it was being stopped.
+/// The outcome for a service that was stopped.
 private struct TearDown: Sendable {
     var member: RegistryCore.Member
     var began: ContinuousClock.Instant
@@ -122,7 +122,7 @@ extension RegistryCore {
 // MARK: - One
 
 extension RegistryCore {
-    /// Lets a service flush, gives it what waits in its mailbox, and closes that.
+    /// Calls a service's quiesce, gives it the rest of its mailbox, and closes that.
     private func quiesce(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, isRemoval: Bool = false
     ) async -> TearDown? {

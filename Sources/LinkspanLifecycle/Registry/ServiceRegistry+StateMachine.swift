@@ -17,7 +17,7 @@ extension ServiceRegistry {
             var stop: [StopWaiter] = []
         }
 
-        /// Why a start is given up, and until when the rest of it must be stopped, if somebody said so.
+        /// The reason for giving a start up, and the deadline for stopping the rest of it, if there is one.
         struct Abort: Sendable {
             var code: RegistryError.Code
             var deadline: ContinuousClock.Instant?
@@ -163,7 +163,7 @@ extension ServiceRegistry.StateMachine {
         }
     }
 
-    /// Tells the outermost group which registry it is.
+    /// Makes a registry known to the outermost group.
     mutating func setRegistry(_ registry: ServiceRegistry) {
         self.groups[self.root]?.registry = WeakReference(registry)
     }
@@ -322,7 +322,7 @@ extension ServiceRegistry.StateMachine {
         }
     }
 
-    /// What the registry works without.
+    /// The services that the registry works without.
     var degraded: [String: ServiceState] {
         let lacking = self.members.values.filter { member in
             switch member.state {
@@ -373,7 +373,7 @@ extension ServiceRegistry.StateMachine {
 // MARK: - Removing
 
 extension ServiceRegistry.StateMachine {
-    /// What is let go of outside the lock, since a service may do anything when it goes away.
+    /// The values that are released outside the lock, since a service may do anything when it goes away.
     struct Forgotten: Sendable {
         var member: Member?
         var waiters: [@Sendable () -> Void]

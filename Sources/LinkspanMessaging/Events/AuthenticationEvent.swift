@@ -26,7 +26,7 @@ public struct AuthenticationEvent: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Where the credentials stand.
+    /// The retention of the event: the state of the credentials.
     var retention: Retention {
         .keep(subject: self.connection.map(ConnectionEvent.subject) ?? "credentials", aspect: "credentials")
     }

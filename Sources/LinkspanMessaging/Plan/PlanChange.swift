@@ -56,17 +56,17 @@ extension PlanDifference: CustomStringConvertible {
 
 /// One difference between two plans, and its effect.
 package struct PlanChange: Sendable, Hashable {
-    /// What it is about.
+    /// The subject of the change.
     package var subject: Subject
     /// The key without the words that lead to it, such as `transport`, `endpoint`, `idleTimeout` or `logging.level`.
     package var key: String
-    /// What held, redacted; nil for a service that comes.
+    /// The former value, redacted; nil for a service that comes.
     package var old: String?
-    /// What is to hold, redacted; nil for a service that goes.
+    /// The new value, redacted; nil for a service that goes.
     package var new: String?
-    /// What happens.
+    /// The effect of the change.
     package var effect: Effect
-    /// Why it happens, when nothing about it is different itself.
+    /// The reason for the change, when nothing about it is different itself.
     package var reason: String?
 
     /// Makes a change.
@@ -82,7 +82,7 @@ package struct PlanChange: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// What a change is about.
+    /// The subject of a change.
     package enum Subject: Sendable, Hashable {
         /// Transport, endpoint or options of the connection.
         case connection
@@ -90,7 +90,7 @@ package struct PlanChange: Sendable, Hashable {
         case service(ServiceName)
     }
 
-    /// What a change causes.
+    /// The effect of a change.
     package enum Effect: Sendable, Hashable {
         /// A service is started.
         case start
@@ -103,7 +103,7 @@ package struct PlanChange: Sendable, Hashable {
         /// The connection moves to a new link.
         case reconnect
 
-        /// What an option of this class causes.
+        /// The effect of a change of an option of this class.
         package init(_ reload: ReloadClass) {
             self =
                 switch reload {

@@ -45,7 +45,7 @@ struct PlanTransaction {
         self.done.append(.started(planned.name))
     }
 
-    /// Lets a running service take over other options.
+    /// Gives a running service other options.
     mutating func reconfigure(_ planned: PlannedService) async throws(LinkspanError) {
         guard let former = self.running.members[planned.name]?.planned else { return }
         // Also one that threw may have taken something over.

@@ -12,11 +12,11 @@ final class ConnectionReporter: ConnectionProbe {
     private var connection: ObservedConnection
     private var isKnown = false
     private var attempt: (began: ContinuousClock.Instant, number: Int)?
-    /// When the latest copy of each command went out that has no outcome yet.
+    /// The time at which the latest copy of each command without an outcome went out.
     private var departures: [Command.ID: ContinuousClock.Instant] = [:]
     private var queue = QueueDepth()
     private var depth = 0
-    /// How many attempts to obtain credentials have failed in a row.
+    /// The number of failed attempts in a row to obtain credentials.
     private var failures = 0
 
     init(_ connection: ObservedConnection, services: ServiceRegistry, scheduler: any Scheduler) {

@@ -26,7 +26,7 @@ struct HTTPRequest: Sendable {
     var isUpgrade: Bool { self.values("upgrade").contains { $0.lowercased() == "websocket" } }
 }
 
-/// Why a request is not served.
+/// The reason why a request is not served.
 struct HTTPRequestError: Error, Sendable, Hashable {
     /// The status to answer with.
     var status: Int

@@ -23,7 +23,7 @@ struct HTTPRequestParser: Sendable {
     private let limits: Limits
     private var state = State.head
     private var buffer: [UInt8] = []
-    /// Where the search for the head's end goes on.
+    /// The position at which the search for the head's end goes on.
     private var searched = 0
 
     init(limits: Limits) { self.limits = limits }

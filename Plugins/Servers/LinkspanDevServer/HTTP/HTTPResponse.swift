@@ -29,7 +29,7 @@ struct HTTPResponse: Sendable {
         return Self(status: 204, fields: fields)
     }
 
-    /// Lets a page of this origin read the answer.
+    /// Allows a page of this origin to read the answer.
     mutating func allow(_ origin: String) {
         self.fields += [
             ("Access-Control-Allow-Origin", origin), ("Access-Control-Allow-Credentials", "true"), ("Vary", "Origin"),
@@ -71,7 +71,7 @@ struct HTTPResponse: Sendable {
     }
 }
 
-/// Why Engine.IO refuses a request, with the reference's code (checklist of engine.io's `Server.errors`).
+/// The reason why Engine.IO refuses a request, with the reference's code (checklist of engine.io's `Server.errors`).
 enum EngineRefusal: Int, Sendable, Hashable {
     case unknownTransport = 0
     case unknownSession = 1

@@ -19,7 +19,7 @@ final class EngineConnection: ConnectionOwner {
         var engine: EngineServerSession
         var socketIO: SocketIOServerSession
         var poll: ServerConnection?
-        /// What carries the session, or is tried for it.
+        /// The connection that carries the session, or is tried for it.
         var webSocket: ServerConnection?
         var relays: [String: HubRelay] = [:]
         /// Whether the client has sent a message, and the echo has returned it.
@@ -37,7 +37,7 @@ final class EngineConnection: ConnectionOwner {
     private let request: HTTPRequest
     private let run: ServerRun
     private var state: State
-    /// When the engine looks at the clock.
+    /// The timer by which the engine looks at the clock.
     private lazy var timer = ServerDeadline(self.run) { [weak self] in self?.act { $0.engine.timer(now: .now) } }
     /// Ends the session when no namespace is joined in time.
     private lazy var admission = ServerDeadline(self.run) { [weak self] in self?.admissionOverdue() }

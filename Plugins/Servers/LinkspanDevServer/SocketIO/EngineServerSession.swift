@@ -11,11 +11,11 @@ internal import LinkspanSocketIO
 /// ```
 struct EngineServerSession: Sendable {
     struct Timing: Sendable, Hashable {
-        /// How long after a pong the next ping is sent.
+        /// The time between a pong and the next ping.
         var pingInterval: Duration
-        /// How long the client may take for the pong.
+        /// The time limit for the client's pong.
         var pingTimeout: Duration
-        /// How long a WebSocket may be tried beside the polling.
+        /// The time that a WebSocket may be tried beside the polling.
         var upgradeTimeout: Duration
     }
 
@@ -76,12 +76,12 @@ struct EngineServerSession: Sendable {
         }
     }
 
-    /// How it has ended; nil while it lives.
+    /// The manner of its end; nil while it lives.
     var ending: Ending? { if case .ended(let ending) = self.carrier { ending } else { nil } }
 
     var isEnded: Bool { self.ending != nil }
 
-    /// When ``timer(now:)`` is to be called.
+    /// The instant at which ``timer(now:)`` is to be called.
     var nextDeadline: ContinuousClock.Instant? {
         guard !self.isEnded else { return nil }
         return [self.nextPing, self.pongDue, self.upgradeDue].compactMap { $0 }.min()

@@ -136,7 +136,7 @@ extension SocketIOServerSession {
 }
 
 extension LinkspanError {
-    /// What a refusal tells a program: the first of the error's details, or its code.
+    /// The part of a refusal for programs: the first of the error's details, or its code.
     var refusalData: ArraySlice<UInt8>? {
         if let details = self.details?[0] { return details.text }
         return (try? Payload(["code": self.code.rawValue]))?.elements

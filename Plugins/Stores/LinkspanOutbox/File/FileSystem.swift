@@ -10,9 +10,9 @@ private import Musl
 internal import Foundation
 #endif
 
-/// What an outbox asks of the file system beside its database.
+/// The calls of an outbox to the file system beside its database.
 enum FileSystem {
-    /// Which file a path leads to.
+    /// The identity of the file at a path.
     struct Identity: Hashable {
         let device: UInt64
         let node: UInt64
@@ -43,8 +43,8 @@ enum FileSystem {
         if status.st_size == 0 { try Self.synchronizeFolder(of: path) }
     }
 
-    /// Has a file readable from the first unlocking of the device on, and not only while it is unlocked: the app may be
-    /// woken in between.
+    /// Makes a file readable from the first unlocking of the device on, and not only while it is unlocked: the app may
+    /// be woken in between.
     static func protect(_ path: String) {
         #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
         try? FileManager.default.setAttributes(
@@ -52,7 +52,7 @@ enum FileSystem {
         #endif
     }
 
-    /// Has the folder of a file written to the disk.
+    /// Writes the folder of a file to the disk.
     static func synchronizeFolder(of path: String) throws(OutboxError) {
         let folder = Self.folder(of: path)
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC)

@@ -8,7 +8,7 @@ private import Glibc
 private import Musl
 #endif
 
-/// What time it is, for what has to be told over restarts.
+/// The time, for ages that are kept over restarts.
 ///
 /// The time of the day can be set; the time since the system started cannot, and means nothing after the next start. So a
 /// row has both, and the second counts as long as it is of the same start.

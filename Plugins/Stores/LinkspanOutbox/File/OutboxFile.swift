@@ -34,7 +34,7 @@ final class OutboxFile {
     private(set) var isClosed = false
     /// The totals' `writtenBytes` at the last checkpoint.
     private var checkpointed = 0
-    /// Why the log could not be written into the database.
+    /// The reason why the log could not be written into the database.
     private var logFailure: OutboxError?
 
     /// Opens the file, or makes it; one that is damaged is moved aside first.
@@ -240,7 +240,7 @@ extension OutboxFile {
         }
     }
 
-    /// Has commits survive the loss of power, and readers not wait for them.
+    /// Makes commits survive the loss of power, and readers not wait for them.
     private static func configure(_ database: Database) throws {
         try database.execute(
             sql: """

@@ -5,10 +5,10 @@ internal import GRDB
 /// The version is SQLite's `user_version`: how many of the steps the file has had. Each step is a transaction of its own
 /// together with its number, so a process that dies in between leaves the file as it was before or after one.
 enum OutboxSchema {
-    /// Tells the file from databases of others: "LKOB".
+    /// The mark that distinguishes the file from databases of others: "LKOB".
     static let applicationID = 0x4C4B_4F42
 
-    /// What was added to the tables, in order.
+    /// The additions to the tables, in order.
     ///
     /// Released steps never change.
     static let steps = [

@@ -9,7 +9,7 @@ struct OutboxTable {
     let options: OutboxOptions
     var totals: OutboxTotals
 
-    /// What reading rows takes, with the start of the system in which each was kept.
+    /// The columns for reading rows, with the start of the system in which each was kept.
     private static let columns = """
         delivery.number, account, key, ordering_key, event, content, compressible, timeout, kept_wall, kept_start, start,
         refusals, ended, fate, code, certainty, message, reply
@@ -112,7 +112,7 @@ extension OutboxTable {
         self.totals.writtenBytes += Self.rowSize
     }
 
-    /// Has the oldest outcomes make room.
+    /// Drops the oldest outcomes to make room.
     private mutating func dropOldOutcomes() throws {
         guard self.totals.outcomes > self.options.outcomes else { return }
         try self.run(
@@ -255,7 +255,7 @@ extension OutboxTable {
         return entries
     }
 
-    /// Has a delivery wait again.
+    /// Makes a delivery wait again.
     ///
     /// - Returns: whether there was one that has ended and not reached the server.
     mutating func retry(key: String, account: String?) throws -> Bool {
@@ -354,7 +354,7 @@ extension OutboxTable {
             since: .init(wall: row["kept_wall"], sinceStart: row["kept_start"]), in: row["start"] ?? "")
     }
 
-    /// What is left of a row's timeout and of the age that rows may reach; never more than there was at first.
+    /// The rest of a row's timeout and of the age that rows may reach; never more than there was at first.
     private func timeLeft(_ timeout: Int64?, age: Int64) -> Duration {
         let limit = min(timeout ?? .max, self.options.maximumAge.milliseconds)
         return .milliseconds(max(0, limit - age))

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import Linkspan
 
-/// What was received, inside one transaction.
+/// The received events, inside one transaction.
 extension OutboxTable {
     // MARK: Sessions
 

@@ -3,7 +3,7 @@ internal import Linkspan
 
 /// Payloads as they stand in rows: a byte that says whether they are sealed, and their encoding.
 struct SealedPayload {
-    /// What a payload is of its row.
+    /// The role of a payload in its row.
     enum Role: String {
         case content, reply, received, resumption
     }

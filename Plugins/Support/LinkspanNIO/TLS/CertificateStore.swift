@@ -16,7 +16,7 @@ internal import NIOSSL
 ///
 /// By BoringSSL itself, which verifies chains for SwiftNIO too, but tells SwiftNIO's users neither a reason nor the chain.
 final class CertificateStore {
-    /// Where distributions keep the system's authorities, when the environment does not say (`SSL_CERT_FILE`).
+    /// The places of the system's authorities in distributions, when the environment does not say (`SSL_CERT_FILE`).
     private static let systemFiles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]
 
     private let store: OpaquePointer

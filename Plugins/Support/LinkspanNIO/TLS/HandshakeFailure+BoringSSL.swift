@@ -43,7 +43,7 @@ extension HandshakeFailure {
         }
     }
 
-    /// What a server says about this side's certificate.
+    /// The alerts of a server about this side's certificate.
     private static let identityAlerts: Set<CInt> = [
         SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_REVOKED, SSL_AD_CERTIFICATE_EXPIRED,
         SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_UNKNOWN_CA, SSL_AD_ACCESS_DENIED, SSL_AD_CERTIFICATE_REQUIRED,

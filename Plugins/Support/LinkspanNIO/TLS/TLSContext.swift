@@ -80,7 +80,7 @@ struct CertificateCheck {
     let policy: TLSPolicy
     let store: CertificateStore
 
-    /// Why the chain that a server showed is not accepted; nil when it is.
+    /// The reason why the chain that a server showed is not accepted; nil when it is.
     func problem(_ presented: [NIOSSLCertificate]) -> ByteStreamError? {
         let certificates = presented.compactMap { X509Certificate($0) }
         // With one left out, another would stand for the server.

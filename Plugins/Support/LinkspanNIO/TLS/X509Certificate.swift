@@ -85,7 +85,7 @@ final class X509Certificate {
         return X509_check_host(self.pointer, host, host.utf8.count, rules, nil) == 1
     }
 
-    /// Why the certificate is not for a host.
+    /// The reason why the certificate is not for a host.
     func mismatch(_ host: String, isAddress: Bool) -> CertificateProblem.Mismatch {
         let names = self.hostNames
         if !names.hasHost { return .noHost }

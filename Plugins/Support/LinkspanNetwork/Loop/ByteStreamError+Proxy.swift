@@ -8,7 +8,7 @@ extension ByteStreamError {
         }
     }
 
-    /// What a proxy's answer to CONNECT says; nil when it lets the connection through.
+    /// The error of a proxy's answer to CONNECT; nil when it opens the connection.
     package init?(proxyStatus status: Int, retryAfter: Duration?) {
         switch status {
         case 200...299: return nil

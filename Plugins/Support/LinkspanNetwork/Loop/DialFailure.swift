@@ -1,4 +1,4 @@
-/// Why a back end gave a connection up before the stream was open.
+/// The reason why a back end gave a connection up before the stream was open.
 package enum DialFailure {
     /// There was no TCP connection.
     case connect

@@ -12,7 +12,7 @@ package final class LoopIdentity: Sendable {
         return key
     }()
 
-    /// What a back end wants to know of the loop that the current thread runs.
+    /// The back end's own data about the loop that the current thread runs.
     package let attachment: (any Sendable)?
 
     package init(attachment: (any Sendable)? = nil) { self.attachment = attachment }

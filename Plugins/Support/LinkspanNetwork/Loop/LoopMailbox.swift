@@ -1,6 +1,6 @@
 package import LinkspanRuntime
 
-/// What other threads left for the loop, and whether it has to be woken for more.
+/// The jobs that other threads left for the loop, and whether it has to be woken for more.
 ///
 /// The loop notes that it sleeps in the same critical section in which it sees the mailbox empty, so no wake-up is lost.
 /// The first thread that leaves something clears the note and wakes the loop: one wake-up for each sleep.
@@ -41,7 +41,7 @@ package struct LoopMailbox: Sendable {
     /// Nil while there is no library.
     package var wake: (@Sendable () -> Void)?
     private var phase: Phase
-    /// How long the loop may be of no use before its thread ends; nil for ever.
+    /// The time that the loop may be of no use before its thread ends; nil for ever.
     private let idleLimit: Duration?
     private var idleSince: ContinuousClock.Instant?
     private var isAsleep = false
@@ -180,7 +180,7 @@ extension LoopMailbox {
         return true
     }
 
-    /// What a stream is told that finds no library.
+    /// The error for a stream that finds no library.
     package var reason: ByteStreamError {
         guard case .stranded = self.phase else {
             return ByteStreamError(.loopStopped, "the loop has been shut down")

@@ -98,7 +98,7 @@ package final class Resolver: Sendable {
 
 extension Resolver {
     fileprivate struct State: Sendable {
-        /// How the last look-up of a name went, in the order in which waiting names are taken.
+        /// The result of a name's last look-up, in the order in which waiting names are taken.
         enum Record: CaseIterable, Sendable { case answered, unknown, overdue }
 
         /// The most names that are remembered.

@@ -16,7 +16,7 @@ package protocol ThreadedLoop: NetworkLoop {
     func serve() -> Bool
 }
 
-/// What a loop's thread shares with others.
+/// The state that a loop's thread shares with others.
 package final class LoopThread: Sendable {
     /// Answers whether the current thread is the loop's.
     package let identity: LoopIdentity
@@ -75,10 +75,10 @@ extension ThreadedLoop {
         if !self.thread.identity.isCurrent { self.thread.end.wait() }
     }
 
-    /// What a stream or a listener is told that finds no library.
+    /// The error for a stream or a listener that finds no library.
     package var reason: ByteStreamError { self.thread.mailbox.withLock { $0.reason } }
 
-    /// Has the library come out of its sleep.
+    /// Wakes the library.
     package func wake() { self.thread.mailbox.withLock { $0.wake?() } }
 
     /// The stream of an attempt that is begun after the loop has ended: it is closed from the start.

@@ -1,4 +1,4 @@
-/// What is wrong with a server's certificate or the chain above it; the same for every back end.
+/// The problem of a server's certificate or the chain above it; the same for every back end.
 package enum CertificateProblem: Hashable {
     case expired, notYetValid, selfSigned, weak, purpose
     /// The chain leads to an authority that is not trusted.
@@ -8,7 +8,7 @@ package enum CertificateProblem: Hashable {
     /// The certificate is not for the host.
     case name(Mismatch)
 
-    /// How a certificate misses the host.
+    /// The manner in which a certificate does not match the host.
     package enum Mismatch: Hashable {
         /// It has no host in its subjectAltName.
         case noHost

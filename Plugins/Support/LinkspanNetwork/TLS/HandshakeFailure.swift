@@ -1,4 +1,4 @@
-/// Why a TLS handshake failed for another reason than the server's certificate; the same for every back end.
+/// The reason why a TLS handshake failed, other than the server's certificate; the same for every back end.
 package enum HandshakeFailure {
     /// The connection ended in the middle.
     case cut

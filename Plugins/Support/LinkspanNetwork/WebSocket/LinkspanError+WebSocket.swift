@@ -43,7 +43,7 @@ extension LinkspanError {
         self.init(code, error.message + hint, cause: error, retryAfter: error.retryAfter)
     }
 
-    /// What an HTTP status in place of 101 means for the next attempt (RFC 9110 §15).
+    /// The meaning of an HTTP status in place of 101 for the next attempt (RFC 9110 §15).
     private static func code(ofStatus status: Int?) -> Code {
         switch status {
         case 401, 407: .credentialsRefused
@@ -53,7 +53,7 @@ extension LinkspanError {
         }
     }
 
-    /// What a Close frame means for the next attempt (RFC 6455 §7.4, and the usual private codes).
+    /// The meaning of a Close frame for the next attempt (RFC 6455 §7.4, and the usual private codes).
     private init(_ event: CloseEvent) {
         let text = event.reason.isEmpty ? "" : ": \(ForeignText.line(event.reason))"
         let message = "the server closed the connection with code \(event.code.rawValue)\(text)"

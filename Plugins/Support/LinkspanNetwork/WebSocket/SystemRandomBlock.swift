@@ -6,7 +6,7 @@ struct SystemRandomBlock: RandomNumberGenerator, Sendable {
     private static let size = 32
 
     private var block: [UInt64] = []
-    /// How many numbers of the block have not been given out.
+    /// The number of values of the block that have not been given out.
     private var left = 0
 
     mutating func next() -> UInt64 {

@@ -25,9 +25,10 @@ public final class WebSocketChannel {
 
     /// The most that is read of a server that broke the protocol, so that our Close frame reaches it.
     private static let farewellBytes = 1 << 20
-    /// How long what has arrived is read when an answer to a ping is overdue.
+    /// The time for reading what has arrived when an answer to a ping is overdue.
     private static let lastLook = Duration.milliseconds(10)
-    /// How many bytes are made of compressed messages in one turn; what is behind them waits for the next one.
+    /// The number of bytes that are made of compressed messages in one turn; what is behind them waits for the next
+    /// one.
     private static let inflationPerTurn = 1 << 20
     /// The pause before that turn, in which others are served: decompressing takes a fifth of a core at most.
     private static let inflationPause = Duration.milliseconds(5)
@@ -50,21 +51,21 @@ public final class WebSocketChannel {
     private var nextPing: (any ScheduledWork)?
     /// The time of the latest arrival, parts of messages included.
     public private(set) var lastHeard: ContinuousClock.Instant?
-    /// When the ping left that the server has not answered yet; nil when there is none.
+    /// The time of the ping that the server has not answered yet; nil when there is none.
     private var pinged: ContinuousClock.Instant?
     /// Whether anything has arrived since the last ping.
     private var isAlive = true
     private var control = ControlRate()
-    /// How many messages have come.
+    /// The number of messages that have come.
     private var messages = 0
     /// Whether the owner wants nothing to be read.
     private var isPaused = false
     /// Whether bytes that were read wait to be decompressed in a later turn.
     private var isBehind = false
     private var nextTurn: (any ScheduledWork)?
-    /// How the stream ended while messages waited.
+    /// The end of the stream while messages waited.
     private var heldEnd: ByteStreamError?
-    /// How far things were when the watch over an unfinished message began; nil when there is none.
+    /// The progress at the start of the watch over an unfinished message; nil when there is none.
     private var watch: (messages: Int, bytes: Int, timer: any ScheduledWork)?
     /// The bytes that may still come after our Close frame; nil before it.
     private var closingRoom: Int?
@@ -201,10 +202,10 @@ extension WebSocketChannel {
         if !self.isBehind { self.take(chunk) }
     }
 
-    /// What comes of the bytes that were read, the last of which are `chunk`.
+    /// The reading of the bytes that came, the last of which are `chunk`.
     private struct Reading {
         let chunk: [UInt8]
-        /// How many bytes may have been made of compressed messages when the rest has to wait.
+        /// The number of bytes made of compressed messages after which the rest has to wait.
         let inflationLimit: Int
         var output: [UInt8] = []
         var ending: (end: WebSocketEnd, stream: WebSocketSession.StreamEnd)?
@@ -313,7 +314,7 @@ extension WebSocketChannel {
         }
     }
 
-    /// Tells the handler of the end, once.
+    /// Reports the end to the handler, once.
     private func tell(_ end: WebSocketEnd) {
         guard !self.isTold else { return }
         self.isTold = true

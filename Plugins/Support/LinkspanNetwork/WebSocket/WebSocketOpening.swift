@@ -2,7 +2,7 @@ internal import LinkspanWebSocketProtocol
 
 /// The request and the handshake of a channel, which are kept until its stream is open.
 final class WebSocketOpening {
-    /// What a channel needs of its request for as long as it lives.
+    /// The parts of its request that a channel needs for as long as it lives.
     struct Settings {
         let limits: WebSocketLimits
         let keepAlive: WebSocketRequest.KeepAlive?

@@ -9,7 +9,7 @@ enum CarrierChoice: Sendable, Equatable {
     case upgrade
 }
 
-/// Which carrier worked for a server where a WebSocket did not, so that it is not tried in vain each time.
+/// The carrier that worked for a server where a WebSocket did not, so that a WebSocket is not tried in vain each time.
 struct CarrierMemory: Sendable {
     /// A server, as far as it matters to what stands in front of it, and for whom.
     struct Place: Sendable, Hashable {
@@ -21,16 +21,16 @@ struct CarrierMemory: Sendable {
         var identity: Int
     }
 
-    /// How long polling comes first before a WebSocket does again: networks change, and proxies are repaired.
+    /// The time for which polling comes first before a WebSocket does again: networks change, and proxies are repaired.
     static let memory = Duration.seconds(600)
     /// The most servers that are remembered.
     static let maximumPlaces = 1000
 
     private var polled: [Place: ContinuousClock.Instant] = [:]
-    /// Where a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
+    /// The servers for which a WebSocket failed in a way that tells of its carrier, and polling has not worked yet.
     private var suspected: Set<Place> = []
 
-    /// What to begin with.
+    /// The carrier to begin with.
     func choice(
         for place: Place, _ carriers: SocketIOTransport.Carriers, now: ContinuousClock.Instant
     ) -> CarrierChoice {
@@ -45,7 +45,8 @@ struct CarrierMemory: Sendable {
         }
     }
 
-    /// What to go on with when a choice has failed before there was a session; nil when there is nothing else to try.
+    /// The carrier to go on with when a choice has failed before there was a session; nil when there is nothing else to
+    /// try.
     mutating func otherChoice(
         for place: Place, _ carriers: SocketIOTransport.Carriers, insteadOf choice: CarrierChoice,
         after error: LinkspanError

@@ -2,11 +2,11 @@ internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
-/// What all carriers of one engine have in common.
+/// The settings that all carriers of one engine have in common.
 struct CarrierRequest: Sendable {
-    /// Where to, as whom, for how long.
+    /// The endpoint, the credentials and the deadline.
     var link: LinkRequest
-    /// How.
+    /// The configuration of the transport.
     var configuration: SocketIOTransport.Configuration
 
     var version: EngineIOVersion { self.configuration.protocol.engineIO }

@@ -6,10 +6,10 @@ internal import LinkspanNetwork
 /// A packet is what a WebSocket has in a frame, whatever carries it: a text with its type, or the bytes of an
 /// attachment. All methods are called on the loop, and none calls the handler.
 protocol EngineCarrier: AnyObject {
-    /// What carries the packets at present, by the name that the protocol has for it.
+    /// The current carrier, by its name in the protocol.
     var name: String { get }
 
-    /// When anything came the last time, be it a part of a packet.
+    /// The time at which anything last came, be it a part of a packet.
     var lastHeard: ContinuousClock.Instant? { get }
 
     /// Whether anything that was taken is still here: the system, or over polling the server, does not have it.
@@ -18,10 +18,10 @@ protocol EngineCarrier: AnyObject {
     /// Whether another carrier may soon be in the place of this one, which has other limits.
     var isChanging: Bool { get }
 
-    /// What opening waits for; nil when the server has named the session.
+    /// The stage of the opening; nil when the server has named the session.
     var openingStage: OpeningStage? { get }
 
-    /// How many bytes an attachment takes, of those that the server allows.
+    /// The number of bytes that an attachment takes, of those that the server allows.
     func length(ofAttachment count: Int) -> Int
 
     /// Begins to connect. Called once.
@@ -65,7 +65,7 @@ extension EngineCarrier {
     }
 }
 
-/// Hears what happens on a carrier.
+/// A handler of a carrier's events.
 ///
 /// All calls come on the loop, one at a time and in order, and never from inside a call of the carrier.
 protocol EngineCarrierHandler: AnyObject {

@@ -299,7 +299,7 @@ extension PollingCarrier {
         self.endSession()
     }
 
-    /// Tells the server that the session has ended, without waiting: a server that is not told keeps it until its
+    /// Reports the end of the session to the server, without waiting: a server that is not told keeps it until its
     /// heartbeat is missed.
     private func endSession() {
         self.patience = Self.closeDeadline

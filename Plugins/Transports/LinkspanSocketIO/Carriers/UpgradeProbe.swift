@@ -5,7 +5,7 @@ internal import LinkspanNetwork
 /// Traffic goes on over polling while the WebSocket is tried. Whatever goes wrong before the last step is no error: the
 /// session stays where it is.
 struct UpgradeProbe: Sendable {
-    /// What to do next.
+    /// The next step.
     enum Action: Sendable, Equatable {
         case nothing
         /// Open a WebSocket for the session.

@@ -4,7 +4,7 @@ internal import LinkspanRuntime
 
 /// Begins with polling, and changes to a WebSocket as soon as one has proved itself.
 final class UpgradingCarrier: EngineCarrier {
-    /// What reference servers allow an upgrade to take.
+    /// The time that reference servers allow an upgrade to take.
     private static let upgradeDeadline = Duration.seconds(10)
 
     private let request: CarrierRequest
@@ -79,7 +79,7 @@ final class UpgradingCarrier: EngineCarrier {
         self.current?.setReadingPaused(isPaused)
     }
 
-    /// What has the session.
+    /// The carrier that has the session.
     private var current: (any EngineCarrier)? {
         self.probe.isUpgraded ? self.candidate : self.polling
     }
@@ -167,7 +167,7 @@ extension UpgradingCarrier {
     fileprivate var outer: any EngineCarrierHandler { self.handler }
 }
 
-/// Hears the polling carrier.
+/// The handler of the polling carrier.
 private final class PollingEnd: EngineCarrierHandler {
     private let carrier: UpgradingCarrier
 
@@ -180,7 +180,7 @@ private final class PollingEnd: EngineCarrierHandler {
     func carrierClosed(_ error: LinkspanError) { self.carrier.pollingClosed(error) }
 }
 
-/// Hears the WebSocket that is tried, and later the one that has the session.
+/// The handler of the WebSocket that is tried, and later of the one that has the session.
 private final class CandidateEnd: EngineCarrierHandler {
     private let carrier: UpgradingCarrier
 

@@ -1,6 +1,6 @@
 internal import Linkspan
 
-/// What the server says in its open packet (engine.io-protocol §"Handshake").
+/// The server's values in its open packet (engine.io-protocol §"Handshake").
 ///
 /// A value of a wrong type, or a missing one, is a typed error. A number that makes no sense is clamped instead: it
 /// says only how patient to be, and no server is worth refusing for that.
@@ -20,14 +20,14 @@ struct EngineIOHandshake: Sendable, Hashable {
     var sid: String
     /// The transports the session could change to; unknown ones are left out.
     var upgrades: [String]
-    /// How often the server pings.
+    /// The time between two pings of the server.
     var pingInterval: Duration
-    /// How late a ping may be.
+    /// The time that a ping may be late.
     var pingTimeout: Duration
     /// The most bytes of a message that the server takes; nil when it did not say (servers of the 3.x line).
     var maxPayload: Int?
 
-    /// How long the server may be silent.
+    /// The time that the server may be silent.
     var patience: Duration { self.pingInterval + self.pingTimeout }
 
     /// Reads the JSON of an open packet.

@@ -6,7 +6,7 @@ internal import Linkspan
 /// that for a violation (E07). In version 3 it is the other way round (C01). Whatever comes proves that the server lives,
 /// a part of a large message included, which the owner tells by ``heard(at:)``.
 struct EngineIOSession: Sendable {
-    /// What a received frame means for the owner.
+    /// The meaning of a received frame for the owner.
     enum Receipt: Sendable {
         /// Nothing to do.
         case nothing
@@ -55,7 +55,7 @@ struct EngineIOSession: Sendable {
         if case .open = self.state { true } else { false }
     }
 
-    /// When ``timer(now:)`` has to be called next; nil when never.
+    /// The instant at which ``timer(now:)`` has to be called next; nil when never.
     var nextDeadline: ContinuousClock.Instant? {
         switch self.state {
         case .awaitingOpen(let deadline): deadline
@@ -64,7 +64,7 @@ struct EngineIOSession: Sendable {
         }
     }
 
-    /// When the server's silence becomes the end; nil before the handshake and after the end.
+    /// The instant at which the server's silence becomes the end; nil before the handshake and after the end.
     var heartbeatDeadline: ContinuousClock.Instant? {
         if case .open(let heartbeat) = self.state { heartbeat.end } else { nil }
     }

@@ -5,7 +5,7 @@ enum EngineIOVersion: Sendable, Hashable {
     /// Engine.IO v3, of Socket.IO servers up to 2.x: the client pings.
     case v3
 
-    /// What the client names in its query.
+    /// The version's number in the client's query.
     var parameter: String {
         switch self {
         case .v4: "4"

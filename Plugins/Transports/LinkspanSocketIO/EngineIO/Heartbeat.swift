@@ -1,8 +1,8 @@
 internal import Linkspan
 
-/// Who pings whom, and when silence is the end.
+/// The heartbeat: the side that pings, and the deadline of the other's silence.
 struct Heartbeat: Sendable {
-    /// What the clock brings.
+    /// The result of a look at the clock.
     enum TimerOutcome: Sendable {
         case nothing
         case sendPing
@@ -31,7 +31,7 @@ struct Heartbeat: Sendable {
         }
     }
 
-    /// When ``timer(now:)`` has to be called next.
+    /// The instant at which ``timer(now:)`` has to be called next.
     var due: ContinuousClock.Instant {
         switch self.role {
         case .listening(let since): since.advanced(by: self.interval + self.timeout)
@@ -40,7 +40,7 @@ struct Heartbeat: Sendable {
         }
     }
 
-    /// When silence is the end, if nothing comes until then.
+    /// The instant at which silence is the end, if nothing comes until then.
     var end: ContinuousClock.Instant {
         if case .resting(let until) = self.role { until.advanced(by: self.timeout) } else { self.due }
     }

@@ -1,6 +1,6 @@
 internal import Linkspan
 
-/// How the latest event began: the next one mostly begins with the same bytes, and then only its arguments are read.
+/// The head of the latest event: the next one mostly begins with the same bytes, and then only its arguments are read.
 struct LatestEvent: Sendable {
     /// The frame up to the end of the event's name; empty before the first event.
     private var head: [UInt8] = []
@@ -30,7 +30,7 @@ struct LatestEvent: Sendable {
         return InboundMessage(event: self.name, payload: Payload(trustedElements: elements, firstCount: firstCount))
     }
 
-    /// Where the arguments stand in a frame that begins with the head.
+    /// The range of the arguments in a frame that begins with the head.
     @inline(__always)
     private func arguments(of frame: UnsafeBufferPointer<UInt8>) -> (start: Int, firstEnd: Int, end: Int)? {
         let start = self.head.count

@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 
-/// How credentials travel to servers of Socket.IO 2.x, whose CONNECT has no payload: in the query of the namespace.
+/// The form of credentials for servers of Socket.IO 2.x, whose CONNECT has no payload: the query of the namespace.
 enum LegacyAuth {
     /// The query for an auth object, whose members have to be texts.
     ///

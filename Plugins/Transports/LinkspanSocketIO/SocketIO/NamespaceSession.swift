@@ -26,12 +26,12 @@ struct NamespaceSession: Sendable {
     private var state: State = .closed {
         didSet { self.noteState() }
     }
-    /// What to give to the next join, on another engine, to miss nothing; nil when the server offers no recovery.
+    /// The values for the next join, on another engine, to miss nothing; nil when the server offers no recovery.
     private(set) var recovery: SocketIORecovery?
     /// The Engine.IO session's name, which servers of version 3 make the namespace's from.
     private var engineID = ""
 
-    /// How a namespace is asked for.
+    /// The form in which a namespace is asked for.
     private enum Hello: Sendable {
         /// With a CONNECT that has this object for a payload.
         case payload(ArraySlice<UInt8>)
@@ -69,7 +69,7 @@ struct NamespaceSession: Sendable {
         if case .abandoned = self.state { true } else { false }
     }
 
-    /// When ``timer(now:output:)`` has to be called next; nil when never.
+    /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
     private(set) var nextDeadline: ContinuousClock.Instant?
 
     /// Notes what is asked for after each read, which computed from the state would copy the session each time.

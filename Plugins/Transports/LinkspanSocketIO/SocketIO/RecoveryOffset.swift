@@ -1,4 +1,5 @@
-/// Where a server's replay would go on: the last string argument of the latest event that it would repeat (S41).
+/// The place at which a server's replay would go on: the last string argument of the latest event that it would repeat
+/// (S41).
 ///
 /// The protocol does not say which events those are. The server appends an offset to what it would repeat, and a
 /// volatile event that happens to end in a string looks the same; taken for an offset, it spoils the next recovery
@@ -8,7 +9,7 @@ struct RecoveryOffset: Sendable, Hashable {
     /// The longest offset that is kept.
     static let maximumLength = 256
 
-    /// What servers make offsets from.
+    /// The forms of offsets that servers use.
     private enum Form: Sendable, Hashable {
         /// socket.io-adapter: milliseconds in base 64, and a count behind a dot for those of one millisecond.
         case adapter

@@ -2,7 +2,7 @@ internal import Linkspan
 
 /// A Socket.IO packet's text, checked and taken apart into offsets.
 struct SocketIOBody: Sendable, Hashable {
-    /// What the JSON is; offsets count from the start of the text.
+    /// The kind of the JSON; offsets count from the start of the text.
     private enum Content: Sendable, Hashable {
         case nothing
         /// An object or a string.
@@ -11,7 +11,7 @@ struct SocketIOBody: Sendable, Hashable {
         case array(first: Range<Int>, elements: Range<Int>)
     }
 
-    /// What stands before the JSON.
+    /// The part before the JSON.
     let header: SocketIOHeader
     private let content: Content
 

@@ -2,7 +2,7 @@ internal import Linkspan
 internal import LinkspanNetwork
 internal import LinkspanWebSocketProtocol
 
-/// How a session's packets are written: as the protocol says, or by a codec of the app's.
+/// The coding of a session's packets: as the protocol says, or by a codec of the app's.
 enum SocketIOCoding: Sendable {
     case json
     case codec(any SocketIOCodec)

@@ -12,7 +12,7 @@ package enum SocketIOEncoder {
         private var event: String?
         /// The frame up to the arguments, of an event that wants no reply.
         private var bytes: [UInt8] = []
-        /// Where the acknowledgement's id comes in.
+        /// The position for the acknowledgement's id.
         private var idPosition = 0
 
         init() {}
@@ -97,7 +97,7 @@ package enum SocketIOEncoder {
         Self.appendHead(.disconnect, attachments: 0, in: namespace, to: &output)
     }
 
-    /// Why an event may not be sent, or nil when it may: the server would close the connection over it.
+    /// The reason why an event may not be sent, or nil when it may: the server would close the connection over it.
     static func problem(event name: String, _ payload: Payload, limits: SocketIOLimits) -> LinkspanError? {
         if ReservedEvent.contains(name) {
             return LinkspanError(.encodingFailed, "the event name \(name) is reserved")
@@ -105,7 +105,7 @@ package enum SocketIOEncoder {
         return Self.problem(payload, limits: limits)
     }
 
-    /// Why a payload may not be sent, or nil when it may.
+    /// The reason why a payload may not be sent, or nil when it may.
     static func problem(_ payload: Payload, limits: SocketIOLimits) -> LinkspanError? {
         guard payload.attachments.count > limits.maximumAttachments else { return nil }
         return LinkspanError(

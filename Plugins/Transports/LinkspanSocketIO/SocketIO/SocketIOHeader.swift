@@ -1,16 +1,16 @@
-/// What stands before the JSON of a Socket.IO packet: `<type>[<attachments>-][<namespace>,][<id>]`.
+/// The part of a Socket.IO packet before the JSON: `<type>[<attachments>-][<namespace>,][<id>]`.
 struct SocketIOHeader: Sendable, Hashable {
     /// The packet's type.
     var type: SocketIOPacketType
-    /// How many attachments are announced.
+    /// The number of announced attachments.
     ///
     /// A binary packet with none is a plain one (CVE-2026-69185).
     var attachments = 0
-    /// Where the namespace stands, without the comma; empty for `/`.
+    /// The range of the namespace, without the comma; empty for `/`.
     var namespace: Range<Int> = 0..<0
     /// The acknowledgement id.
     var id: UInt64?
-    /// Where the JSON begins; the text's end when there is none.
+    /// The start of the JSON; the text's end when there is none.
     var payloadStart: Int
 
     /// Reads the header of a packet, whose text begins behind the Engine.IO type.

@@ -1,4 +1,4 @@
-/// How much of a server's data is accepted before its connection is failed.
+/// The limits of a server's data before its connection is failed.
 package struct SocketIOLimits: Sendable, Hashable {
     /// The most attachments of one packet.
     ///
@@ -6,7 +6,7 @@ package struct SocketIOLimits: Sendable, Hashable {
     package var maximumAttachments = 10
     /// The most bytes of one packet together with its attachments.
     package var maximumMessageBytes = 16 * 1024 * 1024
-    /// How long the attachments of one packet may take to come.
+    /// The time that the attachments of one packet may take to come.
     package var attachmentsTimeout: Duration = .seconds(30)
     /// The most events of one namespace that are held until its CONNECT is answered.
     ///

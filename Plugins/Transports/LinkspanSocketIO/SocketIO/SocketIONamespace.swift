@@ -9,7 +9,7 @@ package struct SocketIONamespace: Sendable, Hashable {
 
     /// The name, such as `/chat`.
     package let name: String
-    /// What stands in a packet between its type and its acknowledgement id: `/chat,`, or nothing for `/`.
+    /// The part of a packet between its type and its acknowledgement id: `/chat,`, or nothing for `/`.
     package let prefix: [UInt8]
 
     /// Checks a name.

@@ -2,7 +2,7 @@ internal import DequeModule
 internal import Linkspan
 internal import LinkspanNetwork
 
-/// What a ``SocketIOSession`` wants done.
+/// The output of a ``SocketIOSession`` for its owner.
 ///
 /// The order within each list counts; between them: write, then deliver, then close.
 struct SocketIOOutput: Sendable {
@@ -31,7 +31,7 @@ struct SocketIOOutput: Sendable {
     ///
     /// Each namespace has its closing event among the events already.
     var close: LinkspanError?
-    /// What the heartbeat has brought, if anything.
+    /// The beat of the heartbeat, if there was one.
     var heartbeat: Beat?
     /// Whether the session's deadlines may have changed.
     var hasNewDeadlines = false

@@ -6,7 +6,7 @@ public struct SocketIOProtocolError: Error, Sendable {
     public let code: Code
     /// The same for a log line; it quotes nothing the peer said.
     public let message: String
-    /// Where the JSON is wrong, when it is.
+    /// The error in the JSON, when it has one.
     package let cause: JSONScanError?
 
     init(_ code: Code, _ message: String, cause: JSONScanError? = nil) {

@@ -1,13 +1,13 @@
 internal import Linkspan
 
-/// What lets the server resume a namespace after a loss (connection state recovery): its secret and the last event.
+/// The server's secret and the last event, by which a namespace is resumed after a loss (connection state recovery).
 struct SocketIORecovery: Sendable, Hashable {
     /// The longest secret that is kept.
     static let maximumLength = 256
 
     /// The server's private name for the session.
     var pid: Secret
-    /// Where its replay would go on; without an offset it resumes nothing.
+    /// The place at which its replay would go on; without an offset it resumes nothing.
     var offset: RecoveryOffset
 }
 

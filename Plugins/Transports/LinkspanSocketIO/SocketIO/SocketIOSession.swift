@@ -5,7 +5,7 @@ internal import Linkspan
 /// The owner feeds it a received chunk frame by frame, takes the ``SocketIOOutput`` and acts on it. After each call
 /// that may change them it looks at ``nextDeadline`` and ``activeNamespaces``.
 struct SocketIOSession: Sendable {
-    /// What the server said in its handshake, once it has.
+    /// The server's handshake, once it has come.
     ///
     /// The first one stays when the server repeats itself.
     private(set) var handshake: EngineIOHandshake?
@@ -25,7 +25,7 @@ struct SocketIOSession: Sendable {
     /// Whether the Engine.IO session is open; looked at for each frame.
     private var isOpen = false
     private var isClosed = false
-    /// What servers of version 3 have done about `/`: they let everyone in unasked, once.
+    /// The state of `/` on servers of version 3: they admit every client to it unasked, once.
     private var main = MainNamespace.awaited
 
     private enum MainNamespace: Sendable { case awaited, open, left }
@@ -50,7 +50,7 @@ struct SocketIOSession: Sendable {
         self.decoder = SocketIODecoder(limits: limits)
     }
 
-    /// How many namespaces are joined.
+    /// The number of namespaces that are joined.
     ///
     /// When none is, the engine has no purpose (S25).
     var activeNamespaces: Int {
@@ -58,7 +58,7 @@ struct SocketIOSession: Sendable {
         self.namespaces.indices.count { self.namespaces[$0].isActive }
     }
 
-    /// When ``timer(now:output:)`` has to be called next; nil when never.
+    /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
     var nextDeadline: ContinuousClock.Instant? {
         var earliest = self.engine.nextDeadline
         func include(_ deadline: ContinuousClock.Instant?) {
@@ -73,7 +73,7 @@ struct SocketIOSession: Sendable {
     /// The most bytes that a packet over polling may have, as far as the server has said.
     var maximumPayload: Int { self.handshake?.maxPayload ?? .max }
 
-    /// When the server's silence becomes the end; nil before the handshake and after the end.
+    /// The instant at which the server's silence becomes the end; nil before the handshake and after the end.
     var heartbeatDeadline: ContinuousClock.Instant? { self.engine.heartbeatDeadline }
 
     /// Whether events and replies may be sent in a namespace.
@@ -81,7 +81,7 @@ struct SocketIOSession: Sendable {
         self.namespaces.indices.contains(index) && self.namespaces[index].isConnected
     }
 
-    /// What to give to the next join of a namespace on another engine; nil when the server offers no recovery.
+    /// The values for the next join of a namespace on another engine; nil when the server offers no recovery.
     func recovery(of index: Int) -> SocketIORecovery? {
         self.namespaces.indices.contains(index) ? self.namespaces[index].recovery : nil
     }
@@ -255,7 +255,7 @@ extension SocketIOSession {
         }
     }
 
-    /// Has the codec of the app's read a message.
+    /// Reads a message by the codec of the app.
     private mutating func handle(_ message: SocketIOCodecMessage, output: inout SocketIOOutput) {
         do {
             guard let packet = try self.codecDecoder?.decode(message) else { return }

@@ -252,7 +252,7 @@ extension JSONDocument {
 // MARK: - Errors
 
 extension JSONDocument {
-    /// What is thrown when a value has another type than the wanted one.
+    /// The error for a value that has another type than the wanted one.
     @inline(never)
     func mismatch(_ type: any Any.Type, at index: Int) -> DecodingError {
         let found =

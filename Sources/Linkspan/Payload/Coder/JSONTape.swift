@@ -8,7 +8,7 @@ struct JSONToken {
         case escapedString
     }
 
-    /// Where it begins in the text, quotes included.
+    /// The start in the text, quotes included.
     let start: UInt32
     /// Its bytes, quotes included; of arrays and objects the number of elements or members.
     var count: UInt32

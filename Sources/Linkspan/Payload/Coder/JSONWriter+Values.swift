@@ -163,7 +163,7 @@ extension JSONWriter {
         }
     }
 
-    /// Where the value at a position ends.
+    /// The end of the value at a position.
     private static func end(in text: ArraySlice<UInt8>, from position: Int) -> Int {
         var scanner = JSONScanner(maximumValues: .max)
         let end = text.withUnsafeBufferPointer { try? scanner.skipValue($0, from: position - text.startIndex) }

@@ -17,16 +17,16 @@ final class JSONWriter {
     @exclusivity(unchecked) var path: [any CodingKey] = []
     /// The arrays and objects that are open.
     @exclusivity(unchecked) var levels: [Level] = []
-    /// What stands in the text as a digit, in its order.
+    /// The parts that stand in the text as a digit, in its order.
     @exclusivity(unchecked) private var inserts: [Insert] = []
     /// Whether what was written is a list of arguments, which may be empty.
     @exclusivity(unchecked) var isArgumentList = false
-    /// What a method that cannot throw has found.
+    /// The error that a method which cannot throw has found.
     private(set) var failure: EncodingError?
     @exclusivity(unchecked) private(set) var hasFailed = false
 
     struct Level {
-        /// Where its bracket stands.
+        /// The position of its bracket.
         let start: Int
         let isObject: Bool
         /// The elements or members.

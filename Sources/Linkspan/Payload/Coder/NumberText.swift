@@ -56,7 +56,7 @@ enum NumberText {
         return Self.nearest(text, as: Double.self)
     }
 
-    /// What has at most 15 digits and a small exponent is exact as a quotient of two exact numbers.
+    /// The fast path: a number with at most 15 digits and a small exponent is exact as a quotient of two exact numbers.
     @inline(__always)
     private static func shortDouble(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         guard text.count <= 17 else { return nil }
@@ -122,7 +122,7 @@ enum NumberText {
 
 /// The digits of a number that count, and the power of ten behind the last of them.
 private struct Decimals {
-    /// Where they stand, a point between them included; empty for zero.
+    /// The range of the digits, a point between them included; empty for zero.
     private(set) var digits: Range<Int>
     private(set) var exponent: Int
 

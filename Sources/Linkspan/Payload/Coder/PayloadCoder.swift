@@ -92,7 +92,7 @@ public struct PayloadCoder: Sendable {
     }
 }
 
-/// What a ``PayloadCoder`` was made with.
+/// The settings of a ``PayloadCoder``.
 final class CodingRules: Sendable {
     static let standard = CodingRules(
         dates: .iso8601, keys: .unchanged, blobs: .attachments, floats: .refused, userInfo: [:], usesFoundation: false)

@@ -3,7 +3,7 @@
 /// Three words, so that it fits into an existential without an allocation.
 struct PayloadEncoder: Encoder, SingleValueEncodingContainer {
     let writer: JSONWriter
-    /// Where the value begins in the text.
+    /// The start of the value in the text.
     let start: Int
     /// The levels around it.
     let level: Int

@@ -44,7 +44,7 @@ struct WrittenKeys {
 
 /// The members or elements of a container that is still open, read back from the text.
 struct JSONMembers {
-    /// Where each begins, its key included.
+    /// The start of each, its key included.
     private(set) var starts: [Int] = []
     private(set) var keys: [String] = []
     private(set) var values: [Range<Int>] = []

@@ -77,7 +77,7 @@ struct CookieJar: Sendable, Hashable {
         return text
     }
 
-    /// What may stand in a header without changing its meaning; a byte that may not would let the server write our
+    /// The bytes that may stand in a header without changing its meaning; another one would let the server write our
     /// requests.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: ";")

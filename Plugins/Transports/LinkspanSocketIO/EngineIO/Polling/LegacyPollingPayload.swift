@@ -117,7 +117,7 @@ extension LegacyPollingPayload {
         SocketIOProtocolError(.badPolling, "the length of a packet in a poll is wrong")
     }
 
-    /// Where so many UTF-16 units of valid UTF-8 end; nil when there are fewer, or when one would be half a character.
+    /// The end of so many UTF-16 units of valid UTF-8; nil when there are fewer, or when one would be half a character.
     private static func end(of units: Int, in text: ArraySlice<UInt8>) -> Int? {
         var left = units
         var index = text.startIndex

@@ -1,7 +1,7 @@
 internal import Linkspan
 internal import LinkspanNetwork
 
-/// What the answer to a poll or a post means.
+/// The meaning of the answer to a poll or a post.
 enum PollingAnswer {
     /// The body of a good answer.
     ///
@@ -56,7 +56,7 @@ enum PollingAnswer {
         }
     }
 
-    /// What to do about a server of another version.
+    /// The advice about a server of another version.
     static let advice = "for servers of Socket.IO 2.x choose protocol v2, for newer ones v4"
 
     /// python-engineio says it in words only.

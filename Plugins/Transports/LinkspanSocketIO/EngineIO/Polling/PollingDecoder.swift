@@ -6,7 +6,7 @@ internal import LinkspanWebSocketProtocol
 /// A body as a whole would have to be kept in full, and its packets beside it: a third more for base64, and many times
 /// that for packets of a byte each. Bodies of version 3 are gathered all the same.
 struct PollingDecoder: Sendable {
-    /// How much of a binary packet is gathered before it is decoded.
+    /// The part of a binary packet that is gathered before it is decoded.
     private static let portion = 64 * 1024
     /// By how much memory grows when it is used up; what is reserved and not used costs addresses only.
     private static let growth = 8

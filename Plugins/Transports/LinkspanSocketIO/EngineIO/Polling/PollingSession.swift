@@ -13,7 +13,7 @@ struct PollingSession: Sendable {
         case post([WebSocketMessage])
     }
 
-    /// What became of packets.
+    /// The result of sending packets.
     enum Acceptance: Sendable, Equatable { case taken, full, refused }
 
     /// A packet that waits, and what matters to a WebSocket that may take over.
@@ -26,7 +26,7 @@ struct PollingSession: Sendable {
         case running
         /// No new request begins, so that another carrier can take over.
         case pausing
-        /// What is queued is still posted, nothing is polled for any more.
+        /// The queued packets are still posted, and no further poll begins.
         case closing
         case ended
     }
@@ -79,7 +79,7 @@ struct PollingSession: Sendable {
         return self.isFull ? .full : .taken
     }
 
-    /// What to begin now.
+    /// The requests to begin now.
     mutating func next() -> [Request] {
         var requests: [Request] = []
         if case .running = self.phase, !self.isPolling, !self.isReadingPaused {
@@ -149,7 +149,7 @@ struct PollingSession: Sendable {
         return batch
     }
 
-    /// How many bytes an attachment has in a body.
+    /// The number of bytes that an attachment has in a body.
     func length(ofAttachment count: Int) -> Int {
         switch self.version {
         case .v4: PollingPayload.length(ofBinary: count)
