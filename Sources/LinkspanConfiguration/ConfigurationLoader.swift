@@ -12,7 +12,9 @@ public import LinkspanMessaging
 /// let loader = ConfigurationLoader(catalog: catalog)
 /// let loaded = try loader.load(
 ///     file: "chat.yaml",
-///     overrides: [Override(path: "transport.adapter", value: "memory", origin: "--transport")])
+///     overrides: [
+///         Override(path: "transport.adapter", value: "memory", origin: "--transport")
+///     ])
 /// ```
 ///
 /// The strongest source that has a key decides it: overrides, arguments, environment, file, defaults. Lists are

@@ -7,7 +7,9 @@ public import LinkspanLifecycle
 ///
 /// ```swift
 /// extension CounterService: Reconfigurable {
-///     func reconfigure(_ options: OptionValues) async throws { self.step.withLock { $0 = options["step"] ?? 1 } }
+///     func reconfigure(_ options: OptionValues) async throws {
+///         self.step.withLock { $0 = options["step"] ?? 1 }
+///     }
 /// }
 /// ```
 public protocol Reconfigurable: LifecycleService {

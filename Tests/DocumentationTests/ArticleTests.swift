@@ -88,8 +88,11 @@ struct ArticleTests {
             contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/Design.md"), encoding: .utf8)
     }
 
+    /// The Swift blocks of a page; `.ci/readme` has the package manager read its manifests.
     private static func blocks(of text: String) -> [String] {
-        text.components(separatedBy: "```swift\n").dropFirst().compactMap { $0.components(separatedBy: "\n```").first }
+        text.components(separatedBy: "```swift\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "\n```").first }
+            .filter { !$0.hasPrefix("// swift-tools-version") }
     }
 
     /// The code of all tests and samples.

@@ -56,7 +56,8 @@ final class StatusLine {
     init(_ connection: ConnectionHandler) { self.model = ConnectionModel(connection) }
 
     var text: String {
-        self.model.state == .connected ? "Online" : "Offline, \(self.model.waitingCommands) waiting"
+        self.model.state == .connected
+            ? "Online" : "Offline, \(self.model.waitingCommands) waiting"
     }
 }
 
@@ -84,8 +85,8 @@ extension Event where Value == Inspection, Reply == Report {
 
 private enum CommentExamples {
     static func awaiting() async throws {
-        let connection = try await ConnectionBuilder("https://chat.example").transport(.socketIO)
-            .connect().connected(within: .seconds(10))
+        let connection = try await ConnectionBuilder("https://chat.example")
+            .transport(.socketIO).connect().connected(within: .seconds(10))
         _ = connection
     }
 
@@ -105,7 +106,8 @@ private enum CommentExamples {
         try connection.send("filter", PayloadValue(json: #"{"price":{"$lt":100}}"#))
         try connection.answer(.inspect) { request in
             guard let device = await registry.device(request.id) else {
-                throw LinkspanError(.init(rawValue: "unknownDevice"), "there is no device \(request.id)")
+                throw LinkspanError(
+                    .init(rawValue: "unknownDevice"), "there is no device \(request.id)")
             }
             return try await device.report()
         }
@@ -129,11 +131,13 @@ private enum CommentExamples {
             _ = receipt
         }
         do {
-            let connection = try ConnectionBuilder("https://chat.example/admin").transport(.socketIO).connect()
+            let connection = try ConnectionBuilder("https://chat.example/admin")
+                .transport(.socketIO).connect()
             _ = connection
         }
         do {
-            let connection = try ConnectionBuilder("wss://feed.example").transport(.webSocket).connect()
+            let connection = try ConnectionBuilder("wss://feed.example")
+                .transport(.webSocket).connect()
             _ = connection
         }
     }
@@ -161,7 +165,8 @@ private enum CommentExamples {
         let tokens = TokenSource { reason in
             let token = try await session.token(renewed: reason != .first)
             return Credentials(
-                headers: [.init("Authorization", Secret("Bearer \(token.text)"))], validFor: token.lifetime)
+                headers: [.init("Authorization", Secret("Bearer \(token.text)"))],
+                validFor: token.lifetime)
         }
         catalog.add(.tokenRefresh(tokens))
         plan.credentials = tokens.credentials
@@ -190,7 +195,9 @@ private enum CommentExamples {
             let loader = ConfigurationLoader(catalog: catalog)
             let loaded = try loader.load(
                 file: "chat.yaml",
-                overrides: [Override(path: "transport.adapter", value: "memory", origin: "--transport")])
+                overrides: [
+                    Override(path: "transport.adapter", value: "memory", origin: "--transport")
+                ])
             _ = loaded
         }
         let loader = ConfigurationLoader(catalog: catalog)
@@ -248,7 +255,9 @@ private enum CommentExamples {
 
     static func publishers(_ connection: ConnectionHandler) {
         do {
-            let lines = connection.publisher(for: "message").compactMap { try? $0.decode(Line.self) }.sink { show($0) }
+            let lines = connection.publisher(for: "message")
+                .compactMap { try? $0.decode(Line.self) }
+                .sink { show($0) }
             lines.cancel()
         }
         let lines = connection.publisher(for: "line")
@@ -260,10 +269,13 @@ private enum CommentExamples {
         let messaging = MessagingService(plan) { messaging, connection in
             try connection.on("news") { message in print(message.payload) }
         }
-        try await ServiceGroup(services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+        let group = ServiceGroup(
+            services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger)
+        try await group.run()
 
         let group = ServiceGroup(
-            services: [RegistryService(registry)], gracefulShutdownSignals: [.sigterm], logger: logger)
+            services: [RegistryService(registry)], gracefulShutdownSignals: [.sigterm],
+            logger: logger)
         try await group.run()
     }
 
@@ -374,11 +386,15 @@ private final class CounterService: LifecycleService {
 }
 
 extension CounterService: Reconfigurable {
-    func reconfigure(_ options: OptionValues) async throws { self.step.withLock { $0 = options["step"] ?? 1 } }
+    func reconfigure(_ options: OptionValues) async throws {
+        self.step.withLock { $0 = options["step"] ?? 1 }
+    }
 }
 
 private struct UploadEvent: LifecycleEvent {
-    static var family: EventFamily<Self, any UploadObserving> { .news("upload") { try await $0.on($1, $2) } }
+    static var family: EventFamily<Self, any UploadObserving> {
+        .news("upload") { try await $0.on($1, $2) }
+    }
     var file: String
     var isComplete: Bool
 }
@@ -413,7 +429,8 @@ struct TickerCodec: EnvelopeCodec {
     func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
         let message = try Payload(checking: text)[0]
         if let ping = message?["ping"] {
-            return DecodedEnvelope([], answers: [.text(try Payload(["pong": ping]).elements)])
+            return DecodedEnvelope(
+                [], answers: [.text(try Payload(["pong": ping]).elements)])
         }
         let trades = message?["trades"]?.elements ?? []
         return DecodedEnvelope(
@@ -422,9 +439,12 @@ struct TickerCodec: EnvelopeCodec {
             })
     }
 
-    func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope { DecodedEnvelope([]) }
-
-    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind {
+    func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
+        DecodedEnvelope([])
+    }
+    func encode(
+        _ envelope: Envelope, to buffer: inout [UInt8]
+    ) throws(LinkspanError) -> EncodedKind {
         throw LinkspanError(.encodingFailed, "the feed takes no messages")
     }
 }
@@ -445,7 +465,8 @@ struct LineCodec: EnvelopeCodec {
         switch envelope {
         case .event(let name, let payload, let id):
             let number = id.map { " #\($0)" } ?? ""
-            buffer.append(contentsOf: "\(name)\(number): \(try Self.text(payload))".utf8)
+            buffer.append(
+                contentsOf: "\(name)\(number): \(try Self.text(payload))".utf8)
         case .reply(let id, let payload):
             buffer.append(contentsOf: "#\(id): \(try Self.text(payload))".utf8)
         case .auth(let payload):
@@ -455,30 +476,38 @@ struct LineCodec: EnvelopeCodec {
     }
 
     func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        let parts = String(decoding: text, as: UTF8.self).split(separator: ": ", maxSplits: 1)
+        let parts = String(decoding: text, as: UTF8.self).split(
+            separator: ": ", maxSplits: 1)
         guard parts.count == 2 else {
             throw LinkspanError(.protocolViolation, "a line has no colon")
         }
         let payload = try Payload(String(parts[1]))
         guard let mark = parts[0].firstIndex(of: "#") else {
-            return DecodedEnvelope(.event(name: String(parts[0]), payload: payload, id: nil))
+            return DecodedEnvelope(
+                .event(name: String(parts[0]), payload: payload, id: nil))
         }
         guard let id = UInt64(parts[0][mark...].dropFirst()) else {
-            throw LinkspanError(.protocolViolation, "a line has an id that is not a number")
+            throw LinkspanError(
+                .protocolViolation, "a line has an id that is not a number")
         }
         let name = String(parts[0][..<mark].prefix { $0 != " " })
         return DecodedEnvelope(
             name.isEmpty
-                ? .reply(id: id, payload: payload) : .event(name: name, payload: payload, id: id))
+                ? .reply(id: id, payload: payload)
+                : .event(name: name, payload: payload, id: id))
     }
 
     func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope {
-        throw LinkspanError(.protocolViolation, "a binary message where only lines are expected")
+        throw LinkspanError(
+            .protocolViolation, "a binary message where only lines are expected")
     }
 
     private static func text(_ payload: Payload) throws(LinkspanError) -> String {
-        guard let text = payload[0]?.string, payload[1] == nil, !text.contains("\n") else {
-            throw LinkspanError(.encodingFailed, "a line has one string, without a line break")
+        guard
+            let text = payload[0]?.string, payload[1] == nil, !text.contains("\n")
+        else {
+            throw LinkspanError(
+                .encodingFailed, "a line has one string, without a line break")
         }
         return text
     }
@@ -512,7 +541,8 @@ struct CatalogueExamples {
     func `a hub in the process answers a request`() async throws {
         let hub = InMemoryHub()
         hub.onConnect { peer in peer.on("echo") { $0.reply($0.payload) } }
-        let connection = try ConnectionBuilder("memory://lobby").transport(.inMemory(hub)).connect()
+        let connection = try ConnectionBuilder("memory://lobby")
+            .transport(.inMemory(hub)).connect()
         let answer = try await connection.request("echo", "hello").decode(String.self)
         #expect(answer == "hello")
         connection.release()
@@ -524,7 +554,8 @@ struct CatalogueExamples {
         hub.onConnect { peer in peer.on("echo") { $0.reply($0.payload) } }
         let server = DevServer(hub: hub)
         try await server.start()
-        let connection = try ConnectionBuilder(server.socketIOURL).transport(.socketIO).connect()
+        let connection = try ConnectionBuilder(server.socketIOURL)
+            .transport(.socketIO).connect()
         #expect(try await connection.request("echo", "hello").decode(String.self) == "hello")
         connection.release()
         await server.stop()

@@ -10,13 +10,15 @@ final class FakeConnection: Connection {
     let status: ConnectionStatus
     let scheduler: any Scheduler = SystemScheduler.shared
     let commands = Lock<[Command]>([])
-    private let listeners = Lock<[(event: String?, handler: @Sendable (Message) -> Void)]>([])
+    private let listeners = Lock<[(String?, @Sendable (Message) -> Void)]>([])
 
-    init() throws { self.status = ConnectionStatus(url: try ConnectionURL("fake://server"), state: .connected) }
+    init() throws {
+        self.status = .init(url: try .init("fake://server"), state: .connected)
+    }
 
     func say(_ message: Message) {
-        let listeners = self.listeners.withLock { $0 }
-        for (event, handler) in listeners where event == nil || event == message.event { handler(message) }
+        for (event, handler) in self.listeners.withLock({ $0 })
+        where event == nil || event == message.event { handler(message) }
     }
 
     func perform(_ command: Command) throws(LinkspanError) {
@@ -32,8 +34,11 @@ final class FakeConnection: Connection {
         return Subscription {}
     }
 
+    func onStatusChange(
+        _ handler: @escaping @Sendable (StatusChange) -> Void
+    ) -> Subscription { Subscription {} }
+
     func cancel(_ id: Command.ID) {}
-    func onStatusChange(_ handler: @escaping @Sendable (StatusChange) -> Void) -> Subscription { Subscription {} }
     func connect() throws(LinkspanError) {}
     func disconnect() throws(LinkspanError) {}
 }

@@ -24,7 +24,9 @@ struct GettingStartedExample {
     private func connect(_ session: Session, show: @escaping @Sendable (Line) -> Void) async throws -> [String] {
         let connection = try ConnectionBuilder("https://chat.example")
             .transport(.socketIO)
-            .credentials(.provider { _ in try Credentials(auth: ["token": await session.token()]) })
+            .credentials(
+                .provider { _ in try Credentials(auth: ["token": await session.token()]) }
+            )
             .connect()
 
         try connection.on("message", as: Line.self) { line in
@@ -37,7 +39,8 @@ struct GettingStartedExample {
 
     /// Compiled, not run.
     private func deliver(_ connection: ConnectionHandler) async throws {
-        try await connection.deliver("say", Line(room: "lobby", text: "hello", id: UUID().uuidString))
+        try await connection.deliver(
+            "say", Line(room: "lobby", text: "hello", id: UUID().uuidString))
     }
 
     final class ConnectionCounter: ConnectionObserving {

@@ -12,7 +12,9 @@ final class StatusModel {
     private(set) var text = ""
 
     func follow(_ connection: ConnectionHandler) {
-        connection.stateChanges.onEach { [weak self] change in self?.text = "\(change.to)" }
+        connection.stateChanges.onEach { [weak self] change in
+            self?.text = "\(change.to)"
+        }
     }
 }
 
@@ -48,7 +50,9 @@ private enum Guides {
     static func comingFromSocketIOClientSwift(_ session: Session) async throws -> [String] {
         let connection = try ConnectionBuilder("https://chat.example/admin")
             .transport(.socketIO)
-            .credentials(.provider { _ in try Credentials(auth: ["token": await session.token()]) })
+            .credentials(
+                .provider { _ in try Credentials(auth: ["token": await session.token()]) }
+            )
             .connect()
 
         try connection.on("line", as: Line.self) { line in

@@ -97,7 +97,9 @@ struct ListeningExample {
             if let (piece, field) = try? move.get().values { log("\(piece) to \(field)") }
         }
         let filters = try connection.on("filter", as: PayloadValue.self) { filter in
-            if let limit = try? filter.get()["price"]?["$lt"]?.double { log("below \(limit)") }
+            if let limit = try? filter.get()["price"]?["$lt"]?.double {
+                log("below \(limit)")
+            }
         }
         try connection.send("filter", PayloadValue(json: #"{"price":{"$lt":100}}"#))
         return [moves, filters]

@@ -6,11 +6,13 @@ internal import Testing
 // The example of the article on migration, word for word.
 
 func feature(
-    _ connection: any Connection, _ handler: ConnectionHandler, _ manager: ConnectionManager
+    _ connection: any Connection, _ handler: ConnectionHandler,
+    _ manager: ConnectionManager
 ) async throws {
     let status = connection.status
     print(
-        status.url, status.state, status.progress, status.waitingCommands, status.resumption as Any)
+        status.url, status.state, status.progress, status.waitingCommands,
+        status.resumption as Any)
     print(connection.explain(), status.description, status.url.description)
     try connection.send("cursor", 3, volatile: true)
     try connection.on("line") { print($0.event) }
@@ -27,7 +29,8 @@ func feature(
     for (status, holders) in manager.statistics { print(status, holders) }
     let source = CredentialSource.provider(account: "ann") { request in
         Credentials(
-            auth: try Payload(request.url.host), headers: [Credentials.Field("X-Client", "7")])
+            auth: try Payload(request.url.host),
+            headers: [Credentials.Field("X-Client", "7")])
     }
     let kept = status.resumption?.exposed
     let next = try ConnectionBuilder("ws://chat.example.com")

@@ -32,7 +32,8 @@ struct ServicesExample {
         let tokens = TokenSource { reason in
             let token = try await session.token(renewed: reason != .first)
             return Credentials(
-                headers: [.init("Authorization", Secret("Bearer \(token.text)"))], validFor: token.lifetime)
+                headers: [.init("Authorization", Secret("Bearer \(token.text)"))],
+                validFor: token.lifetime)
         }
         plan.credentials = tokens.credentials
         var catalog = Catalog()
@@ -65,7 +66,8 @@ struct ServicesExample {
             let service = MessagingService(plan) { messaging, connection in
                 try connection.on("news") { message in print(message) }
             }
-            let group = ServiceGroup(services: [service], gracefulShutdownSignals: [.sigterm], logger: logger)
+            let group = ServiceGroup(
+                services: [service], gracefulShutdownSignals: [.sigterm], logger: logger)
             try await group.run()
         }
         task.cancel()

@@ -112,7 +112,9 @@ struct TenMinutesExample {
         let subscription = try connection.on(.say) { line in
             if case .success(let line) = line { show(line) }
         }
-        for await name in try connection.values(.typing).prefix(1) { note("\(try name.get()) types") }
+        for await name in try connection.values(.typing).prefix(1) {
+            note("\(try name.get()) types")
+        }
         subscription.cancel()
         #expect(self.recorder.notes == ["shown hi", "bob types"])
         connection.release()
@@ -124,7 +126,9 @@ struct TenMinutesExample {
         let configuration = try ConnectionBuilder("memory://attic")
             .transport(.inMemory(hub))
             .options {
-                $0.greeting = Greeting("hello") { channel in _ = try await channel.request("hello", 2) }
+                $0.greeting = Greeting("hello") { channel in
+                    _ = try await channel.request("hello", 2)
+                }
                 $0.buffer.commands = 100
                 $0.buffer.overflow = .dropOldest
                 $0.deliveries.attempts = 5

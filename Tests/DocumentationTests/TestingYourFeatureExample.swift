@@ -21,7 +21,9 @@ final class Room: Sendable {
         }
     }
 
-    func say(_ text: String) async throws { try await self.connection.deliver("say", text) }
+    func say(_ text: String) async throws {
+        try await self.connection.deliver("say", text)
+    }
 }
 
 @Suite("Testing your feature", .timeLimit(.minutes(1)))
@@ -63,7 +65,9 @@ struct TestingYourFeatureExample {
     func `a line said during an outage arrives once the server is back`() async throws {
         let scheduler = VirtualScheduler()
         let transport = ScriptedTransport(scheduler: scheduler) { number in
-            number <= 3 ? .refusing(LinkspanError(.connectionLost, "the server is down")) : .perfect
+            number <= 3
+                ? .refusing(LinkspanError(.connectionLost, "the server is down"))
+                : .perfect
         }
         let manager = ConnectionManager(options: .init { $0.scheduler = scheduler })
         let connection = try ConnectionBuilder("scripted://server")

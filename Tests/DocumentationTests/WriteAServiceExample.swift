@@ -28,10 +28,13 @@ actor OutageWatch: ConnectionObserving {
         }
     }
 
-    func quiesce(_ scope: ServiceScope) async throws { try await self.save(self.count) }
+    func quiesce(_ scope: ServiceScope) async throws {
+        try await self.save(self.count)
+    }
 
     func health() async -> Health {
-        self.down.isEmpty ? .healthy : .degraded("\(self.down.count) connections are down")
+        self.down.isEmpty
+            ? .healthy : .degraded("\(self.down.count) connections are down")
     }
 }
 
@@ -51,9 +54,12 @@ struct WriteAServiceExample {
         try registry.register(OutageWatch { await shelf.save($0) }).keep()
         try await registry.start()
 
-        let lost = ConnectionEvent.Kind.disconnected(reason: "no network", code: nil, willRetry: true)
-        await registry.barrier(ConnectionEvent(connection: 1, endpoint: "wss://chat.example", kind: lost))
-        #expect(await registry.healths() == ["app.outages": .degraded("1 connections are down")])
+        let lost = ConnectionEvent.Kind.disconnected(
+            reason: "no network", code: nil, willRetry: true)
+        await registry.barrier(
+            ConnectionEvent(connection: 1, endpoint: "wss://chat.example", kind: lost))
+        #expect(
+            await registry.healths() == ["app.outages": .degraded("1 connections are down")])
 
         let report = await registry.stop()
         #expect(report.isClean)

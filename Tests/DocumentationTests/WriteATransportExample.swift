@@ -11,12 +11,10 @@ struct LoopbackTransport: Transport {
     let name = "loopback"
     let schemes: Set<String> = ["loopback"]
     let executor: any JobExecutor = SystemScheduler.makeExecutor(label: "loopback")
-    private let server: any LoopbackServer
-
-    init(server: any LoopbackServer) { self.server = server }
+    let server: any LoopbackServer
 
     func makeLink(_ request: LinkRequest, receiver: any LinkReceiver) -> any Link {
-        LoopbackLink(request: request, receiver: receiver, server: self.server, executor: self.executor)
+        LoopbackLink(request: request, receiver: receiver, transport: self)
     }
 }
 
@@ -27,7 +25,7 @@ protocol LoopbackServer: Sendable {
     func receiveReply(to id: UInt64, _ payload: Payload, _ link: LoopbackLink)
 }
 
-// Unchecked because the compiler cannot see that the state is touched on the executor alone.
+// Unchecked because the compiler cannot see that only the executor touches the state.
 final class LoopbackLink: Link, @unchecked Sendable {
     private enum State { case idle, opening, open, ended }
 
@@ -37,11 +35,13 @@ final class LoopbackLink: Link, @unchecked Sendable {
     private let executor: any JobExecutor
     private var state = State.idle
 
-    init(request: LinkRequest, receiver: any LinkReceiver, server: any LoopbackServer, executor: any JobExecutor) {
+    init(
+        request: LinkRequest, receiver: any LinkReceiver, transport: LoopbackTransport
+    ) {
         self.request = request
         self.receiver = receiver
-        self.server = server
-        self.executor = executor
+        self.server = transport.server
+        self.executor = transport.executor
     }
 
     func open() {
@@ -50,9 +50,7 @@ final class LoopbackLink: Link, @unchecked Sendable {
         self.executor.execute {
             do throws(LinkspanError) {
                 try self.server.admit(self.request.credentials, self)
-            } catch {
-                return self.end(error)
-            }
+            } catch { return self.end(error) }
             guard self.state == .opening else { return }
             self.state = .open
             self.receiver.receive([.opened(LinkInfo())])
@@ -60,28 +58,32 @@ final class LoopbackLink: Link, @unchecked Sendable {
     }
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
-        guard self.state == .open else { return .refused }
-        self.executor.execute { if self.state == .open { self.server.receive(message, self) } }
-        return .accepted
+        self.take { self.server.receive(message, self) }
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
+        self.take { self.server.receiveReply(to: id, payload, self) }
+    }
+
+    func close() { self.finish(LinkspanError(.connectionLost, "closed by the app")) }
+
+    func abort() { self.end(LinkspanError(.connectionLost, "given up by the app")) }
+
+    /// Hands events of the server to the client.
+    func deliver(_ events: [LinkEvent]) { self.whileOpen { $0.receive(events) } }
+
+    /// Ends the link behind everything that is under way.
+    func finish(_ error: LinkspanError) { self.executor.execute { self.end(error) } }
+
+    private func take(_ work: @escaping @Sendable () -> Void) -> SendAcceptance {
         guard self.state == .open else { return .refused }
-        self.executor.execute { if self.state == .open { self.server.receiveReply(to: id, payload, self) } }
+        self.whileOpen { _ in work() }
         return .accepted
     }
 
-    func close() { self.finish(LinkspanError(.connectionLost, "closed by this side")) }
-
-    func abort() { self.end(LinkspanError(.connectionLost, "given up by this side")) }
-
-    /// For the server: hands events to the client.
-    func deliver(_ events: [LinkEvent]) {
-        self.executor.execute { if self.state == .open { self.receiver.receive(events) } }
+    private func whileOpen(_ work: @escaping @Sendable (any LinkReceiver) -> Void) {
+        self.executor.execute { if self.state == .open { work(self.receiver) } }
     }
-
-    /// For the server too: ends the link behind everything that is under way.
-    func finish(_ error: LinkspanError) { self.executor.execute { self.end(error) } }
 
     private func end(_ error: LinkspanError) {
         guard self.state != .ended else { return }
@@ -91,19 +93,27 @@ final class LoopbackLink: Link, @unchecked Sendable {
 }
 
 extension Transport where Self == LoopbackTransport {
-    static func loopback(_ server: some LoopbackServer) -> Self { Self(server: server) }
+    static func loopback(_ server: some LoopbackServer) -> Self {
+        Self(server: server)
+    }
 }
 
 extension TransportFactory {
     static func loopback(_ server: some LoopbackServer) -> Self {
-        Self("loopback", schemes: ["loopback"]) { _ in LoopbackTransport(server: server) }
+        Self("loopback", schemes: ["loopback"]) { _ in
+            LoopbackTransport(server: server)
+        }
     }
 }
 
 /// The peer that the suite asks for.
 struct ContractServer: LoopbackServer {
-    func admit(_ credentials: Credentials, _ link: LoopbackLink) throws(LinkspanError) {
-        if credentials.auth?[0]?["refuse"]?.bool == true { throw LinkspanError(.credentialsRefused, "not you") }
+    func admit(
+        _ credentials: Credentials, _ link: LoopbackLink
+    ) throws(LinkspanError) {
+        if credentials.auth?[0]?["refuse"]?.bool == true {
+            throw LinkspanError(.credentialsRefused, "not you")
+        }
         guard credentials.auth?[0]?["early"]?.bool == true else { return }
         for number in 1...3 { self.emit("early", self.json("\(number)"), link) }
     }
@@ -113,37 +123,54 @@ struct ContractServer: LoopbackServer {
         switch message.event {
         case "echo": self.emit("echo", payload, link)
         case "req": self.answer(message, payload, link)
-        case "ask": link.deliver([.message(InboundMessage(event: "question", payload: payload, replyID: 1))])
+        case "ask":
+            let question = InboundMessage(
+                event: "question", payload: payload, replyID: 1)
+            link.deliver([.message(question)])
         case "binary3":
-            let turned = Payload(trustedElements: payload.elements, attachments: payload.attachments.reversed())
+            let turned = Payload(
+                trustedElements: payload.elements,
+                attachments: payload.attachments.reversed())
             self.emit("binary3", turned, link)
             self.answer(message, turned, link)
         case "flood":
-            let (count, length) = (payload[0]?["n"]?.int ?? 0, payload[0]?["bytes"]?.int ?? 0)
+            let count = payload[0]?["n"]?.int ?? 0
+            let length = payload[0]?["bytes"]?.int ?? 0
             let pad = String(repeating: "x", count: length)
-            for id in 0..<count { self.emit("item", self.json(#"{"id":\#(id),"pad":"\#(pad)"}"#), link) }
+            for id in 0..<count {
+                self.emit("item", self.json(#"{"id":\#(id),"pad":"\#(pad)"}"#), link)
+            }
             self.answer(message, self.json("\(count)"), link)
         case "whoami":
             let auth = link.request.credentials.auth ?? self.json("null")
             self.emit("whoami", auth, link)
             self.answer(message, auth, link)
-        case "kick": link.finish(LinkspanError(.closedByServer, "the server has had enough"))
+        case "kick":
+            link.finish(LinkspanError(.closedByServer, "the server has had enough"))
         case "kill_engine": link.abort()
         default: ()
         }
     }
 
-    func receiveReply(to id: UInt64, _ payload: Payload, _ link: LoopbackLink) { self.emit("answered", payload, link) }
+    func receiveReply(to id: UInt64, _ payload: Payload, _ link: LoopbackLink) {
+        self.emit("answered", payload, link)
+    }
 
     private func emit(_ event: String, _ payload: Payload, _ link: LoopbackLink) {
         link.deliver([.message(InboundMessage(event: event, payload: payload))])
     }
 
-    private func answer(_ message: OutboundMessage, _ payload: Payload, _ link: LoopbackLink) {
-        if let id = message.requestID { link.deliver([.reply(id: id, payload: payload)]) }
+    private func answer(
+        _ message: OutboundMessage, _ payload: Payload, _ link: LoopbackLink
+    ) {
+        if let id = message.requestID {
+            link.deliver([.reply(id: id, payload: payload)])
+        }
     }
 
-    private func json(_ text: String) -> Payload { Payload(trustedElements: Array(text.utf8)[...]) }
+    private func json(_ text: String) -> Payload {
+        Payload(trustedElements: Array(text.utf8)[...])
+    }
 }
 
 struct LoopbackFixture: TransportFixture {
@@ -153,9 +180,12 @@ struct LoopbackFixture: TransportFixture {
 
     init() throws {
         let url = try ConnectionURL("loopback://server")
-        self.request = LinkRequest(url: url, credentials: try Credentials(auth: ["user": "ann"]))
-        self.refusedRequest = LinkRequest(url: url, credentials: try Credentials(auth: ["refuse": true]))
-        self.earlyRequest = LinkRequest(url: url, credentials: try Credentials(auth: ["early": true]))
+        self.request = LinkRequest(
+            url: url, credentials: try Credentials(auth: ["user": "ann"]))
+        self.refusedRequest = LinkRequest(
+            url: url, credentials: try Credentials(auth: ["refuse": true]))
+        self.earlyRequest = LinkRequest(
+            url: url, credentials: try Credentials(auth: ["early": true]))
     }
 
     func makeTransport() -> any Transport { .loopback(ContractServer()) }
@@ -184,8 +214,8 @@ struct WriteATransportExample {
     @Test
     func `a connection over the loopback works`() async throws {
         let manager = ConnectionManager()
-        let connection = try ConnectionBuilder("loopback://server").transport(.loopback(ContractServer()))
-            .connect(by: manager)
+        let connection = try ConnectionBuilder("loopback://server")
+            .transport(.loopback(ContractServer())).connect(by: manager)
         let reply = try await connection.request("req", "hello").decode(String.self)
         #expect(reply == "hello")
         await manager.shutdown()

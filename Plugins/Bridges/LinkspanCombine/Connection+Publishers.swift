@@ -11,7 +11,9 @@ extension Connection {
     /// Messages that were held for a first listener are delivered first.
     ///
     /// ```swift
-    /// let lines = connection.publisher(for: "message").compactMap { try? $0.decode(Line.self) }.sink { show($0) }
+    /// let lines = connection.publisher(for: "message")
+    ///     .compactMap { try? $0.decode(Line.self) }
+    ///     .sink { show($0) }
     /// ```
     ///
     /// - Parameters:

@@ -12,7 +12,8 @@ public import Observation
 ///     init(_ connection: ConnectionHandler) { self.model = ConnectionModel(connection) }
 ///
 ///     var text: String {
-///         self.model.state == .connected ? "Online" : "Offline, \(self.model.waitingCommands) waiting"
+///         self.model.state == .connected
+///             ? "Online" : "Offline, \(self.model.waitingCommands) waiting"
 ///     }
 /// }
 /// ```

@@ -9,7 +9,9 @@ public import ServiceLifecycle
 /// let messaging = MessagingService(plan) { messaging, connection in
 ///     try connection.on("news") { message in print(message.payload) }
 /// }
-/// try await ServiceGroup(services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+/// let group = ServiceGroup(
+///     services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger)
+/// try await group.run()
 /// ```
 ///
 /// The services are started, the connection is opened and kept, and both end within the budget when the group shuts

@@ -5,7 +5,8 @@ public import ServiceLifecycle
 ///
 /// ```swift
 /// let group = ServiceGroup(
-///     services: [RegistryService(registry)], gracefulShutdownSignals: [.sigterm], logger: logger)
+///     services: [RegistryService(registry)], gracefulShutdownSignals: [.sigterm],
+///     logger: logger)
 /// try await group.run()
 /// ```
 ///

@@ -7,7 +7,8 @@ public import LinkspanRuntime
 /// let tokens = TokenSource { reason in
 ///     let token = try await session.token(renewed: reason != .first)
 ///     return Credentials(
-///         headers: [.init("Authorization", Secret("Bearer \(token.text)"))], validFor: token.lifetime)
+///         headers: [.init("Authorization", Secret("Bearer \(token.text)"))],
+///         validFor: token.lifetime)
 /// }
 /// catalog.add(.tokenRefresh(tokens))
 /// plan.credentials = tokens.credentials

@@ -3,7 +3,7 @@
 /// It begins after the opening handshake. Give it each received chunk with ``receive(_:)`` and call ``next(into:)``
 /// until it returns nil; write what gathers in the output buffer, in the order of the calls.
 ///
-/// ```
+/// ```text
 ///         close()                     the peer's Close
 /// open ───────────► closing ──────────────────────────► closed
 ///   └────── the peer's Close, answered; a broken rule ────► ▲

@@ -2,11 +2,12 @@ public import Linkspan
 
 /// The default envelope: one JSON object in a text message.
 ///
-/// ```
-/// {"event":"say","data":[{"text":"hello"}],"id":7}     an event; `id` when a reply is wanted
-/// {"ack":7,"data":[{"ok":true}]}                       the reply to it
-/// {"auth":{"name":"ann"}}                              first, when the credentials have an auth payload
-/// {"event":"photo","data":[{"_placeholder":true,"num":0}],"attachments":1}     then one binary message
+/// ```text
+/// {"event":"say","data":[{"text":"hello"}],"id":7}   an event; `id` asks for a reply
+/// {"ack":7,"data":[{"ok":true}]}                     the reply to it
+/// {"auth":{"name":"ann"}}                            first, with an auth payload
+/// {"event":"photo","data":[{"_placeholder":true,"num":0}],"attachments":1}
+///                                                    then one binary message
 /// ```
 ///
 /// `data` may be missing when there are no arguments. Unknown members are ignored.

@@ -4,8 +4,8 @@ extension Connection {
     /// Waits until the connection is up.
     ///
     /// ```swift
-    /// let connection = try await ConnectionBuilder("https://chat.example").transport(.socketIO)
-    ///     .connect().connected(within: .seconds(10))
+    /// let connection = try await ConnectionBuilder("https://chat.example")
+    ///     .transport(.socketIO).connect().connected(within: .seconds(10))
     /// ```
     ///
     /// As long as another attempt follows, losses and failed attempts are waited out. The end of the wait changes nothing:

@@ -26,7 +26,8 @@ extension Connection {
     /// ```swift
     /// try connection.answer(.inspect) { request in
     ///     guard let device = await registry.device(request.id) else {
-    ///         throw LinkspanError(.init(rawValue: "unknownDevice"), "there is no device \(request.id)")
+    ///         throw LinkspanError(
+    ///             .init(rawValue: "unknownDevice"), "there is no device \(request.id)")
     ///     }
     ///     return try await device.report()
     /// }

@@ -4,7 +4,9 @@
 ///
 /// ```swift
 /// struct UploadEvent: LifecycleEvent {
-///     static var family: EventFamily<Self, any UploadObserving> { .news("upload") { try await $0.on($1, $2) } }
+///     static var family: EventFamily<Self, any UploadObserving> {
+///         .news("upload") { try await $0.on($1, $2) }
+///     }
 ///     var file: String
 ///     var isComplete: Bool
 /// }

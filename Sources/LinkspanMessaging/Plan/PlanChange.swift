@@ -5,7 +5,7 @@ package import LinkspanLifecycle
 ///
 /// A value: it can be printed before ``Messaging/apply(_:)`` does it.
 ///
-/// ```
+/// ```text
 /// transport memory -> websocket
 /// + metrics
 /// - presence

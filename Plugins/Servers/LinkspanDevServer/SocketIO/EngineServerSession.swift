@@ -3,11 +3,11 @@ internal import LinkspanSocketIO
 
 /// The server's end of one Engine.IO v4 session: what to answer, send, deliver and end for each thing that happens.
 ///
-/// ```
-///             a WebSocket with its sid     probe, answered           upgrade packet
-/// polling ─────────────────────► trying ───────────────► probed ─────────────────► webSocket
-///    ▲   its end, or its time is up │                       │
-///    └──────────────────────────────┴───────────────────────┘
+/// ```text
+///         a WebSocket with its sid     probe, answered        upgrade packet
+/// polling ─────────────────────► trying ───────────► probed ───────────► webSocket
+///    ▲   its end, or its time is up │                   │
+///    └──────────────────────────────┴───────────────────┘
 /// ```
 struct EngineServerSession: Sendable {
     struct Timing: Sendable, Hashable {

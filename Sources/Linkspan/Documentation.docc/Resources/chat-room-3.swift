@@ -9,4 +9,5 @@ hub.onConnect { peer in
     }
 }
 
-let connection = try ConnectionBuilder("memory://tutorial").transport(.inMemory(hub)).connect()
+let connection = try ConnectionBuilder("memory://tutorial")
+    .transport(.inMemory(hub)).connect()

@@ -9,7 +9,8 @@ hub.onConnect { peer in
     }
 }
 
-let connection = try ConnectionBuilder("memory://tutorial").transport(.inMemory(hub)).connect()
+let connection = try ConnectionBuilder("memory://tutorial")
+    .transport(.inMemory(hub)).connect()
 
 try connection.on("line", as: String.self) { line in
     if case .success(let text) = line { print(text) }
