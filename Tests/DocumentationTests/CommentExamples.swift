@@ -272,11 +272,12 @@ private enum CommentExamples {
         let group = ServiceGroup(
             services: [messaging], gracefulShutdownSignals: [.sigterm], logger: logger)
         try await group.run()
-
-        let group = ServiceGroup(
-            services: [RegistryService(registry)], gracefulShutdownSignals: [.sigterm],
-            logger: logger)
-        try await group.run()
+        do {
+            let group = ServiceGroup(
+                services: [RegistryService(registry)], gracefulShutdownSignals: [.sigterm],
+                logger: logger)
+            try await group.run()
+        }
     }
 
     static func tracing(_ messaging: Messaging, _ room: String) async throws {
