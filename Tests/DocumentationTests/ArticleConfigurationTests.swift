@@ -37,8 +37,8 @@ struct ArticleConfigurationTests {
         catalog.add(.presence)
         catalog.add(.tokenRefresh(TokenSource { _ in Credentials() }))
         catalog.add(.outbox)
-        for name: ServiceName in ["counter", "rooms"] {
-            catalog.add(ServiceFactory(name) { _ in NamedService(name) })
+        for name in ["counter", "rooms"] {
+            catalog.add(ServiceFactory(name) { _ in NamedService(ServiceName(rawValue: name)) })
         }
         return catalog
     }
