@@ -56,9 +56,9 @@ static inline bool clws_poller_open(struct clws_poller *poller) {
   return false;
 }
 
-static inline void clws_poller_close(struct clws_poller *poller) {
-  close(poller->descriptor);
-  close(poller->wake);
+static inline void clws_poller_close(struct clws_poller poller) {
+  close(poller.descriptor);
+  close(poller.wake);
 }
 
 // From any thread.
@@ -134,7 +134,7 @@ static inline bool clws_poller_open(struct clws_poller *poller) {
   return false;
 }
 
-static inline void clws_poller_close(struct clws_poller *poller) { close(poller->descriptor); }
+static inline void clws_poller_close(struct clws_poller poller) { close(poller.descriptor); }
 
 // From any thread.
 static inline void clws_poller_wake(int wake) {

@@ -83,10 +83,9 @@ public final class EventLoop: NetworkLoop, ThreadedLoop {
     package func serve() -> Bool {
         guard let core = LoopCore(loop: self) else { return false }
         self.core.value = core
-        let place = core.poller.wake
-        self.thread.mailbox.withLock { $0.wake = { clws_poller_wake(place) } }
+        self.setWake(core.poller.wake)
         core.run(self.thread.mailbox)
-        self.thread.mailbox.withLock { $0.wake = nil }
+        self.setWake(nil)
         core.stop()
         self.core.value = nil
         return true

@@ -1,10 +1,22 @@
 #if LWS
 internal import CLibwebsockets
+internal import LinkspanNetwork
 
 /// An object that owns a descriptor which the loop watches.
 class Watched {
     /// The descriptor is ready for these `clws_ready` events.
     func ready(_ events: CInt) {}
+}
+
+/// The descriptors of a poller, which are closed when neither it nor a thread that wakes it needs them.
+private final class PollerDescriptors: Sendable {
+    private let raw: clws_poller
+
+    init(_ raw: clws_poller) { self.raw = raw }
+
+    deinit { clws_poller_close(self.raw) }
+
+    func wake() { clws_poller_wake(self.raw.wake) }
 }
 
 /// Waits for readiness of the loop's descriptors: by epoll, or by kqueue where the system has that.
@@ -14,25 +26,28 @@ final class Poller {
     /// The descriptors that were looked at so far, each time counted.
     private(set) var lookCount = 0
     private var raw: clws_poller
+    /// Nil once it is closed.
+    private var descriptors: PollerDescriptors?
     private let ready: UnsafeMutablePointer<clws_ready>
 
     init?() {
         var raw = clws_poller()
         guard clws_poller_open(&raw) else { return nil }
         self.raw = raw
+        self.descriptors = PollerDescriptors(raw)
         self.ready = .allocate(capacity: Int(clws_ready_batch))
     }
 
     deinit { self.ready.deallocate() }
 
     /// Gives the system's part back; no descriptor may be watched any more.
-    func close() { clws_poller_close(&self.raw) }
+    func close() { self.descriptors = nil }
 
     /// Its own descriptor, which can be read while something is ready.
     var descriptor: CInt { self.raw.descriptor }
 
-    /// The descriptor by which other threads wake it.
-    var wake: CInt { self.raw.wake }
+    /// Wakes it, from any thread, also after its end.
+    var wake: LoopMailbox.Wake { { [descriptors] in descriptors?.wake() } }
 
     /// Watches for `events` what was watched for `former`; returns false when the system has no memory for it.
     ///

@@ -1,4 +1,5 @@
 #if NIO
+internal import Dispatch
 public import LinkspanNetwork
 public import LinkspanRuntime
 internal import NIOCore
@@ -81,13 +82,21 @@ public final class NIOLoop: NetworkLoop, ThreadedLoop {
         MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { eventLoop in
             let core = NIOLoopCore(loop: self, eventLoop: eventLoop)
             self.core.value = core
-            self.thread.mailbox.withLock { mailbox in
-                mailbox.wake = { eventLoop.execute { self.core.value?.enter() } }
-            }
+            let ownership = EventLoopOwnership(eventLoop)
+            self.setWake { ownership.eventLoop.execute { self.core.value?.enter() } }
             core.enter()
         }
         self.core.value = nil
         return true
     }
+}
+
+/// Ends SwiftNIO's loop when neither our loop nor a thread that wakes it needs it: after its end it takes nothing.
+private final class EventLoopOwnership: Sendable {
+    let eventLoop: any NIOCore.EventLoop
+
+    init(_ eventLoop: any NIOCore.EventLoop) { self.eventLoop = eventLoop }
+
+    deinit { self.eventLoop.shutdownGracefully(queue: .global()) { _ in } }
 }
 #endif

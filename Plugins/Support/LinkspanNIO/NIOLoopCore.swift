@@ -1,5 +1,4 @@
 #if NIO
-internal import Dispatch
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import NIOCore
@@ -98,17 +97,15 @@ final class NIOLoopCore {
         self.alarm = (due, task)
     }
 
-    /// Ends every stream and then SwiftNIO's loop, which closes what is left.
+    /// Ends every stream, and then SwiftNIO's loop, which closes what is left, as soon as no other thread is waking it.
     private func stop() {
         self.isStopping = true
-        // From now on nobody else calls SwiftNIO, which takes nothing after its end.
-        self.loop.thread.mailbox.withLock { $0.wake = nil }
         self.alarm?.task.cancel()
         self.alarm = nil
         let error = ByteStreamError(.loopStopped, "the loop has been shut down")
         for stream in Array(self.streams.values) { stream.abort(error) }
         self.unflushed = []
-        self.eventLoop.shutdownGracefully(queue: .global()) { _ in }
+        self.loop.setWake(nil)
     }
 
     // MARK: Streams

@@ -61,8 +61,12 @@ package struct EnvelopeAssembly: Sendable {
             return try self.complete(partial, data)
         }
         switch consume message {
-        case .text(let text): return try self.begin(try self.codec.decode(text: text), byteCount: text.count)
-        case .binary(let data): return try self.begin(try self.codec.decode(binary: data), byteCount: data.count)
+        case .text(let text):
+            let count = text.count
+            return try self.begin(try self.codec.decode(text: text), byteCount: count)
+        case .binary(let data):
+            let count = data.count
+            return try self.begin(try self.codec.decode(binary: data), byteCount: count)
         }
     }
 
@@ -70,15 +74,17 @@ package struct EnvelopeAssembly: Sendable {
     private mutating func begin(
         _ decoded: consuming DecodedEnvelope, byteCount: Int
     ) throws(LinkspanError) -> LinkEvent? {
-        if !decoded.answers.isEmpty { self.answers += decoded.answers }
-        if !decoded.rest.isEmpty {
-            for envelope in decoded.rest { self.pending.append(try Self.event(envelope)) }
+        switch decoded.content {
+        case .one(let envelope, 0): return try Self.event(envelope)
+        case .one(let envelope, let attachments):
+            self.partial = Partial(envelope: envelope, missing: attachments, bytes: byteCount)
+            self.begun += 1
+            return nil
+        case .several(let several):
+            self.answers += several.answers
+            for envelope in several.envelopes { self.pending.append(try Self.event(envelope)) }
+            return self.popPending()
         }
-        guard let first = decoded.first else { return nil }
-        guard decoded.attachmentCount > 0 else { return try Self.event(first) }
-        self.partial = Partial(envelope: first, missing: decoded.attachmentCount, bytes: byteCount)
-        self.begun += 1
-        return nil
     }
 
     private mutating func complete(

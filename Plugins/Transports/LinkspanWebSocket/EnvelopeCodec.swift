@@ -29,7 +29,7 @@ public protocol EnvelopeCodec: Sendable, Hashable {
     ///
     /// - Returns: whether the message is text or binary. Text must be UTF-8.
     /// - Throws: ``/Linkspan/LinkspanError`` with code `encodingFailed` when the format cannot express the envelope.
-    func encode(_ envelope: Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind
+    func encode(_ envelope: consuming Envelope, to buffer: inout [UInt8]) throws(LinkspanError) -> EncodedKind
 
     /// Called when a session begins, on each new link: behind the credentials, and before everything else.
     ///
@@ -40,12 +40,12 @@ public protocol EnvelopeCodec: Sendable, Hashable {
     /// Reads a text message.
     ///
     /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
-    func decode(text: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
+    func decode(text: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
 
     /// Reads a binary message that is not an attachment.
     ///
     /// - Throws: anything wrong with it, as ``/Linkspan/LinkspanError`` with code `protocolViolation`; the link then ends.
-    func decode(binary: ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
+    func decode(binary: consuming ArraySlice<UInt8>) throws(LinkspanError) -> DecodedEnvelope
 }
 
 extension EnvelopeCodec {
@@ -74,29 +74,53 @@ public enum EncodedKind: Sendable, Hashable {
 
 /// The content of a message of the server: any number of envelopes, and the answers to it.
 public struct DecodedEnvelope: Sendable {
-    // Apart, because most messages are one envelope, which then needs no memory.
-    var first: Envelope?
-    var rest: ArraySlice<Envelope> = []
-    /// The binary messages that follow with the attachments of the one envelope.
-    public var attachmentCount: Int
-    /// Messages that are sent to the server at once, such as a pong.
-    public var answers: [WebSocketMessage]
-
-    /// One envelope, its attachments still missing.
-    public init(_ envelope: Envelope, attachmentCount: Int = 0) {
-        self.first = envelope
-        self.attachmentCount = attachmentCount
-        self.answers = []
+    // One envelope is taken out without a copy, and needs no memory; hardly any message brings something else.
+    enum Content: Sendable {
+        case one(Envelope, attachmentCount: Int)
+        case several(Several)
     }
 
-    /// Any number of envelopes, in order, and what is answered.
+    final class Several: Sendable {
+        let envelopes: [Envelope]
+        let answers: [WebSocketMessage]
+
+        init(_ envelopes: [Envelope], _ answers: [WebSocketMessage]) {
+            self.envelopes = envelopes
+            self.answers = answers
+        }
+    }
+
+    let content: Content
+
+    /// One envelope, its attachments still missing.
+    ///
+    /// - Parameters:
+    ///   - envelope: the envelope.
+    ///   - attachmentCount: how many binary messages with its attachments follow.
+    public init(_ envelope: consuming Envelope, attachmentCount: Int = 0) {
+        self.content = .one(envelope, attachmentCount: attachmentCount)
+    }
+
+    /// Any number of envelopes, in order, and the messages that are sent to the server at once, such as a pong.
     public init(_ envelopes: [Envelope], answers: [WebSocketMessage] = []) {
-        self.first = envelopes.first
-        self.rest = envelopes.dropFirst()
-        self.attachmentCount = 0
-        self.answers = answers
+        self.content = .several(Several(envelopes, answers))
     }
 
     /// The envelopes.
-    public var envelopes: [Envelope] { (self.first.map { [$0] } ?? []) + self.rest }
+    public var envelopes: [Envelope] {
+        switch self.content {
+        case .one(let envelope, _): [envelope]
+        case .several(let several): several.envelopes
+        }
+    }
+
+    /// The binary messages that follow with the attachments of the one envelope.
+    public var attachmentCount: Int {
+        if case .one(_, let count) = self.content { count } else { 0 }
+    }
+
+    /// Messages that are sent to the server at once, such as a pong.
+    public var answers: [WebSocketMessage] {
+        if case .several(let several) = self.content { several.answers } else { [] }
+    }
 }

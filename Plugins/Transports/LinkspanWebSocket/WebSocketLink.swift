@@ -79,11 +79,11 @@ final class WebSocketLink: Link {
 
     func send(_ message: OutboundMessage) -> SendAcceptance {
         let envelope = Envelope.event(name: message.event, payload: message.payload, id: message.requestID)
-        return self.send(envelope, message.payload, isCompressible: message.isCompressible)
+        return self.send(envelope, message.payload.attachments, isCompressible: message.isCompressible)
     }
 
     func reply(to id: UInt64, with payload: Payload) -> SendAcceptance {
-        self.send(.reply(id: id, payload: payload), payload)
+        self.send(.reply(id: id, payload: payload), payload.attachments)
     }
 
     func renewCredentials(_ credentials: Credentials) -> Bool {
@@ -123,16 +123,20 @@ final class WebSocketLink: Link {
         self.state == .open ? self.owned?.channel : nil
     }
 
-    private func send(_ envelope: Envelope, _ payload: Payload, isCompressible: Bool = true) -> SendAcceptance {
+    private func send(
+        _ envelope: consuming Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true
+    ) -> SendAcceptance {
         guard self.state == .open else { return .refused }
         switch self.owned {
-        case .some(let owned): return self.send(envelope, payload, isCompressible: isCompressible, over: owned.channel)
+        case .some(let owned):
+            return self.send(envelope, attachments, isCompressible: isCompressible, over: owned.channel)
         case nil: return .refused
         }
     }
 
     private func send(
-        _ envelope: Envelope, _ payload: Payload, isCompressible: Bool = true, over channel: WebSocketChannel
+        _ envelope: consuming Envelope, _ attachments: [ArraySlice<UInt8>], isCompressible: Bool = true,
+        over channel: WebSocketChannel
     ) -> SendAcceptance {
         // The memory of the last message, unless that was large.
         var encoded: [UInt8] = []
@@ -141,7 +145,6 @@ final class WebSocketLink: Link {
         defer { if encoded.capacity <= Self.keptScratch { swap(&encoded, &self.scratch) } }
         let kind: EncodedKind
         do throws(LinkspanError) {
-            encoded.reserveCapacity(payload.elements.count + 64)
             kind = try self.settings.configuration.codec.encode(envelope, to: &encoded)
         } catch {
             return .rejected(error)
@@ -153,7 +156,7 @@ final class WebSocketLink: Link {
                 }
             }
             return channel.send(
-                kind == .text ? .text : .binary, expectedLength: encoded.count, attachments: payload.attachments,
+                kind == .text ? .text : .binary, expectedLength: encoded.count, attachments: attachments,
                 isCompressible: isCompressible
             ) { $0.append(contentsOf: encoded) }
         }
@@ -182,7 +185,7 @@ extension WebSocketLink: WebSocketChannelHandler {
     func opened(subprotocol: String?) {
         guard self.state == .opening, let channel = self.owned?.channel else { return }
         if let auth = self.request.credentials.auth {
-            if case .rejected(let error) = self.send(.auth(auth), .empty, over: channel) {
+            if case .rejected(let error) = self.send(.auth(auth), [], over: channel) {
                 self.end(error)
                 return channel.abort()
             }

@@ -3,9 +3,14 @@ package import LinkspanRuntime
 /// The jobs that other threads left for the loop, and whether it has to be woken for more.
 ///
 /// The loop notes that it sleeps in the same critical section in which it sees the mailbox empty, so no wake-up is lost.
-/// The first thread that leaves something clears the note and wakes the loop: one wake-up for each sleep.
+/// The first thread that leaves something clears the note and wakes the loop: one wake-up for each sleep. It does that
+/// outside the lock, for which the loop would otherwise wait as soon as it is awake.
 package struct LoopMailbox: Sendable {
     package typealias Job = @Sendable () -> Void
+    /// Wakes the library, from any thread.
+    ///
+    /// It owns what it needs for that, because the library may end meanwhile.
+    package typealias Wake = @Sendable () -> Void
     package typealias TimerKey = DeadlineHeap<Job>.Key
 
     /// The jobs and timers that the loop takes out of the mailbox in one turn.
@@ -36,10 +41,8 @@ package struct LoopMailbox: Sendable {
         case stopped(isDraining: Bool)
     }
 
-    /// Wakes the library out of its sleep, from any thread; called under the lock, or the library could be gone in between.
-    ///
-    /// Nil while there is no library.
-    package var wake: (@Sendable () -> Void)?
+    /// Wakes the library out of its sleep; nil while there is no library.
+    private var wake: Wake?
     private var phase: Phase
     /// The time that the loop may be of no use before its thread ends; nil for ever.
     private let idleLimit: Duration?
@@ -56,7 +59,8 @@ package struct LoopMailbox: Sendable {
 
 extension LoopMailbox {
     package enum OnAdd {
-        case nothing, wake, drain
+        case nothing, drain
+        case wake(Wake)
         /// A thread is to be started.
         case start
         /// The loop has ended here and now.
@@ -206,14 +210,23 @@ extension LoopMailbox {
         return left
     }
 
+    /// Takes note of how the library is woken, and gives the former way back, to be let go of outside the lock.
+    mutating func replaceWake(_ wake: Wake?) -> Wake? {
+        defer { self.wake = wake }
+        return self.wake
+    }
+
+    /// The way to wake the library, to be called outside the lock.
+    var currentWake: Wake? { self.wake }
+
     private mutating func started() -> OnAdd {
         self.phase = .running
         return .start
     }
 
     private mutating func noticed() -> OnAdd {
-        guard self.isAsleep else { return .nothing }
+        guard self.isAsleep, let wake = self.wake else { return .nothing }
         self.isAsleep = false
-        return .wake
+        return .wake(wake)
     }
 }

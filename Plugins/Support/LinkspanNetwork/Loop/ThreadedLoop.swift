@@ -79,7 +79,13 @@ extension ThreadedLoop {
     package var reason: ByteStreamError { self.thread.mailbox.withLock { $0.reason } }
 
     /// Wakes the library.
-    package func wake() { self.thread.mailbox.withLock { $0.wake?() } }
+    package func wake() { self.thread.mailbox.withLock { $0.currentWake }?() }
+
+    /// Sets the way to wake the library; nil when it is about to end.
+    package func setWake(_ wake: LoopMailbox.Wake?) {
+        let former = self.thread.mailbox.withLock { $0.replaceWake(wake) }
+        _ = consume former
+    }
 
     /// The stream of an attempt that is begun after the loop has ended: it is closed from the start.
     package func endedStream(_ handler: any ByteStreamHandler) -> any ByteStream {
@@ -92,7 +98,7 @@ extension ThreadedLoop {
         switch action {
         case .nothing: ()
         case .wake where self.thread.identity.isCurrent: ()  // It looks into the mailbox before it sleeps.
-        case .wake: self.wake()
+        case .wake(let wake): wake()
         case .drain: self.drain()
         case .start: self.start()
         case .ended: self.thread.end.leave()
