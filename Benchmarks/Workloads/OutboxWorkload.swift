@@ -1,5 +1,4 @@
 import Foundation
-import GRDBSQLite
 import Linkspan
 import LinkspanInMemory
 import LinkspanOutbox
@@ -8,8 +7,9 @@ import Synchronization
 
 /// Deliveries handed to an outbox while the connection is down, beside rows inserted by SQLite's own functions.
 ///
-/// Once by one caller, each when the one before is committed, once by 64 callers at a time. Also what a process does that
-/// finds 100,000 rows. What a commit takes is the disk's affair: compare the lines of one run.
+/// Once by one caller, each when the one before is committed, once by 64 callers at a time, each waiting for its commit. Also
+/// 64 rows a transaction from one thread with nobody waiting, and a process that finds 100,000 rows. The time of a commit is
+/// the disk's: compare the lines of one run.
 enum OutboxWorkload {
     private static let text = String(repeating: "x", count: 200)
     private static let callers = 64
@@ -21,42 +21,46 @@ enum OutboxWorkload {
         let path = { (name: String) in folder.appendingPathComponent(name).path }
         try Self.insert("SQLite 1", rows: 2_000, together: 1, into: path("one"))
         try await Self.enqueue("outbox 1", rows: 2_000, callers: 1, into: path("caller"))
-        try Self.insert("SQLite 64", rows: 64_000, together: Self.callers, into: path("many"))
+        try Self.insert("SQLite batch", rows: 64_000, together: Self.callers, into: path("many"))
+        try Self.insert("SQLite 64", rows: 64_000, callers: Self.callers, into: path("threads"))
         try await Self.enqueue("outbox 64", rows: 64_000, callers: Self.callers, into: path("callers"))
         try await Self.resume(path("backlog"))
     }
 
-    /// Inserts rows as an outbox does, so many in a transaction.
+    /// Inserts rows from one thread, so many in a transaction: what the library and the disk allow.
     private static func insert(_ name: String, rows: Int, together: Int, into path: String) throws {
-        var database: OpaquePointer?
-        guard sqlite3_open(path, &database) == SQLITE_OK else { throw CocoaError(.fileNoSuchFile) }
-        defer { sqlite3_close(database) }
-        let tables = """
-            PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-            CREATE TABLE row (number INTEGER PRIMARY KEY, key TEXT, text TEXT);
-            CREATE UNIQUE INDEX row_key ON row (key);
-            """
-        sqlite3_exec(database, tables, nil, nil, nil)
-        var statement: OpaquePointer?
-        sqlite3_prepare_v2(database, "INSERT INTO row VALUES (?, ?, ?)", -1, &statement, nil)
-        defer { sqlite3_finalize(statement) }
-        let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        let database = try RawDatabase(path)
         let measurement = Measurement(server: nil)
         var latencies: [Duration] = []
         for first in stride(from: 0, to: rows, by: together) {
             let start = ContinuousClock.now
-            sqlite3_exec(database, "BEGIN IMMEDIATE", nil, nil, nil)
-            for number in first..<min(first + together, rows) {
-                sqlite3_bind_int64(statement, 1, Int64(number))
-                sqlite3_bind_text(statement, 2, "key \(number)", -1, transient)
-                sqlite3_bind_text(statement, 3, Self.text, -1, transient)
-                sqlite3_step(statement)
-                sqlite3_reset(statement)
-            }
-            sqlite3_exec(database, "COMMIT", nil, nil, nil)
+            database.insert(first..<min(first + together, rows), Self.text)
             latencies.append(start.duration(to: .now))
         }
         measurement.report(name, messages: rows, latencies: latencies)
+    }
+
+    /// Inserts rows from threads that each wait for their commit, which takes what all of them have by then.
+    private static func insert(_ name: String, rows: Int, callers: Int, into path: String) throws {
+        let commits = GroupedCommits(try RawDatabase(path), text: Self.text)
+        let group = DispatchGroup()
+        let latencies = Mutex<[Duration]>([])
+        let measurement = Measurement(server: nil)
+        for _ in 0..<callers {
+            group.enter()
+            Thread.detachNewThread {
+                var own: [Duration] = []
+                for _ in 0..<rows / callers {
+                    let start = ContinuousClock.now
+                    commits.insert()
+                    own.append(start.duration(to: .now))
+                }
+                latencies.withLock { $0 += own }
+                group.leave()
+            }
+        }
+        group.wait()
+        measurement.report(name, messages: rows, latencies: latencies.withLock(\.self))
     }
 
     /// Hands deliveries to a connection that is down.
