@@ -438,7 +438,7 @@ if Context.environment["LINKSPAN_FUZZ"] == nil {
 
 let package = Package(
     name: "linkspan",
-    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
+    platforms: [.macOS(.v14), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
     products: products,
     traits: traits,
     dependencies: [

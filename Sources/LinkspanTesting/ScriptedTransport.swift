@@ -25,6 +25,14 @@ public final class ScriptedTransport: Transport {
         public let requestID: UInt64?
     }
 
+    /// The handler for a link that opens.
+    ///
+    /// A struct, because systems before macOS 15 and iOS 18 know no typed errors in the types of functions that stand in
+    /// other types.
+    private struct Admission: Sendable {
+        var handler: ConnectHandler?
+    }
+
     private struct State: Sendable {
         var onConnect: ConnectHandler?
         var onMessage: MessageHandler?
@@ -102,7 +110,7 @@ public final class ScriptedTransport: Transport {
     }
 
     func admit(_ peer: ScriptedPeer) throws(LinkspanError) {
-        try self.withState { $0.onConnect }?(peer)
+        try self.withState { Admission(handler: $0.onConnect) }.handler?(peer)
     }
 
     func accepted(_ message: OutboundMessage, link: Int) {

@@ -22,7 +22,6 @@ public import Observation
 /// follow each change at once, the figures within an interval, and a view hears of nothing that stays the same.
 ///
 /// The model keeps the connection. It stops following when its last reference goes.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 @Observable
 public final class ConnectionModel {
     /// The state.

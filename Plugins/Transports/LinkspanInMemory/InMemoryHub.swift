@@ -23,6 +23,15 @@ public final class InMemoryHub: Sendable {
     /// Decides about a new client: throw to refuse it.
     public typealias ConnectHandler = @Sendable (HubPeer) throws(LinkspanError) -> Void
 
+    /// A client that comes in.
+    ///
+    /// A struct, because systems before macOS 15 and iOS 18 know no typed errors in the types of functions that stand in
+    /// other types.
+    private struct Admission: Sendable {
+        var peer: HubPeer
+        var handler: ConnectHandler?
+    }
+
     private struct State: Sendable {
         var handler: ConnectHandler?
         var peers: [UInt64: HubPeer] = [:]
@@ -97,22 +106,22 @@ public final class InMemoryHub: Sendable {
     }
 
     func connect(_ link: InMemoryLink, _ request: LinkRequest) {
-        let admission = self.state.withLock { state -> Result<(HubPeer, ConnectHandler?), LinkspanError> in
+        let admission = self.state.withLock { state -> Result<Admission, LinkspanError> in
             if let outage = state.outage { return .failure(outage) }
             state.lastID += 1
             let peer = HubPeer(id: state.lastID, request: request, link: link, hub: self)
             state.peers[peer.id] = peer
-            return .success((peer, state.handler))
+            return .success(Admission(peer: peer, handler: state.handler))
         }
         do throws(LinkspanError) {
-            let (peer, handler) = try admission.get()
+            let admission = try admission.get()
             do throws(LinkspanError) {
-                try handler?(peer)
+                try admission.handler?(admission.peer)
             } catch {
-                self.forget(peer)
+                self.forget(admission.peer)
                 throw error
             }
-            link.isOpened(as: peer)
+            link.isOpened(as: admission.peer)
         } catch {
             link.ended(error)
         }

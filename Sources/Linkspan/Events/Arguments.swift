@@ -16,7 +16,6 @@
 ///
 /// Each travels as an argument of its own. Fewer arguments than the type has fail with code `decodingFailed`;
 /// where more come, the rest is left out.
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 public struct Arguments<each Element: Sendable>: Sendable {
     /// The arguments.
     public let values: (repeat each Element)
@@ -25,7 +24,6 @@ public struct Arguments<each Element: Sendable>: Sendable {
     public init(_ values: repeat each Element) { self.values = (repeat each values) }
 }
 
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 extension Arguments: Encodable where repeat each Element: Encodable {
     /// Writes the values as arguments at the top, as an array inside another value and for other coders.
     public func encode(to encoder: any Encoder) throws {
@@ -37,7 +35,6 @@ extension Arguments: Encodable where repeat each Element: Encodable {
     }
 }
 
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 extension Arguments: Decodable where repeat each Element: Decodable {
     /// Reads the arguments at the top, an array inside another value.
     public init(from decoder: any Decoder) throws {
@@ -53,5 +50,4 @@ extension Arguments: Decodable where repeat each Element: Decodable {
 /// A value that becomes several arguments.
 protocol ArgumentList {}
 
-@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 extension Arguments: ArgumentList {}

@@ -1,4 +1,7 @@
 private import CLinkspanRuntime
+#if canImport(Darwin)
+private import Darwin
+#endif
 
 /// The system's random numbers, fetched a block at a time: the call into the kernel costs more than a small frame.
 struct SystemRandomBlock: RandomNumberGenerator, Sendable {
@@ -21,8 +24,18 @@ struct SystemRandomBlock: RandomNumberGenerator, Sendable {
         // In place, so that refilling takes no memory.
         if self.block.isEmpty { self.block = [UInt64](repeating: 0, count: Self.size) }
         let isFilled = self.block.withUnsafeMutableBytes { bytes in
-            bytes.baseAddress.map { getentropy($0, bytes.count) == 0 } ?? false
+            bytes.baseAddress.map { Self.fill($0, bytes.count) } ?? false
         }
         self.left = isFilled ? Self.size : 0
+    }
+
+    private static func fill(_ bytes: UnsafeMutableRawPointer, _ count: Int) -> Bool {
+        #if canImport(Darwin)
+        // Apps with a call of getentropy(2) have been rejected from the App Store; this one cannot fail.
+        arc4random_buf(bytes, count)
+        return true
+        #else
+        return getentropy(bytes, count) == 0
+        #endif
     }
 }
