@@ -114,11 +114,12 @@ docs: prerequisites  ## Builds the documentation of all modules into .docs; fail
 	swift build
 	.ci/docs
 
-lint:  ## Checks format, documentation, wording and import rules, and that the deliberate bugs still apply.
+lint:  ## Checks format, documentation, wording, dialect and import rules, and that the deliberate bugs still apply.
 	@.ci/prerequisites python3 patch
 	swift format lint --strict --recursive $(FOLDERS)
 	.ci/imports
 	.ci/voice
+	.ci/dialect
 	Tests/Mutations/run --check
 
 format:  ## Formats the Swift code.

@@ -22,15 +22,14 @@ package struct DeadlineHeap<Element> {
     private var heap = Heap<Entry>()
     private var elements: [UInt64: Element] = [:]
     private var last: UInt64 = 0
+    /// The earliest deadline; kept, because looking into the heap takes memory.
+    package private(set) var earliest: ContinuousClock.Instant?
 
     /// Makes an empty heap.
     package init() {}
 
     /// The number of elements.
     package var count: Int { self.elements.count }
-
-    /// The earliest deadline; kept, because looking into the heap takes memory.
-    package private(set) var earliest: ContinuousClock.Instant?
 
     /// The number of places that are taken, those of removed elements included.
     var places: Int { self.heap.count }

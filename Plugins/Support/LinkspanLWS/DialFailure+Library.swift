@@ -26,9 +26,7 @@ extension DialFailure {
     static func refusedIdentity(_ connection: OpaquePointer, request: UpgradeRequest) -> Self? {
         guard request.isSecure else { return nil }
         clws_tls_hear_out(lws_get_ssl(connection))
-        guard clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note) == .identity else {
-            return nil
-        }
+        guard clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note) == .identity else { return nil }
         return .tls(Self.error(.identity, ""))
     }
 

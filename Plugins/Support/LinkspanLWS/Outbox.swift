@@ -23,6 +23,11 @@ struct Outbox {
 
     init(lowWaterMark: Int) { self.lowWaterMark = lowWaterMark }
 
+    private init(ended lowWaterMark: Int) {
+        self.lowWaterMark = lowWaterMark
+        self.takesMore = false
+    }
+
     var pendingBytes: Int { max(0, self.waiting.count - Self.headRoom) + self.leaving.count - self.next + self.held }
 
     /// Calls `fill` to append; returns the bytes pending, or nil when nothing more is taken.
@@ -39,11 +44,6 @@ struct Outbox {
     mutating func refuseMore() { self.takesMore = false }
 
     mutating func end() { self = Self(ended: self.lowWaterMark) }
-
-    private init(ended lowWaterMark: Int) {
-        self.lowWaterMark = lowWaterMark
-        self.takesMore = false
-    }
 
     enum OnSend { case failed, sent(isMore: Bool, isDrained: Bool) }
 

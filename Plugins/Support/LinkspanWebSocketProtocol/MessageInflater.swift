@@ -91,9 +91,7 @@ struct MessageInflater: Sendable {
         let count = capacity - Int(stream.raw.pointee.avail_out)
         self.consumed += Int(available - rest)
         self.produced += count
-        guard self.produced <= self.maximumBytes else {
-            throw WebSocketProtocolError.tooBig(limit: self.maximumBytes)
-        }
+        guard self.produced <= self.maximumBytes else { throw WebSocketProtocolError.tooBig(limit: self.maximumBytes) }
         try message.append(UnsafeBufferPointer(rebasing: room[..<count]), limit: self.maximumBytes)
         switch status {
         case Z_OK:

@@ -60,6 +60,8 @@ public struct WebSocketSession: Sendable {
     private var heldPing: ArraySlice<UInt8>?
     /// The newest ping that was sent and not answered.
     private var sentPing: [UInt8]?
+    /// The number of pings and pongs received so far.
+    public private(set) var controlFrames = 0
 
     /// Makes the end with `role` of a connection that is open from now on.
     ///
@@ -91,9 +93,6 @@ public struct WebSocketSession: Sendable {
 
     /// Whether the newest ping has not been answered.
     public var isAwaitingPong: Bool { self.sentPing != nil }
-
-    /// The number of pings and pongs received so far.
-    public private(set) var controlFrames = 0
 
     /// The bytes that are here of a message or frame that has begun and not ended; nil when none has.
     public var unfinishedBytes: Int? {

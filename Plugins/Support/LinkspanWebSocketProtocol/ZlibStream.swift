@@ -16,6 +16,11 @@ final class ZlibStream: @unchecked Sendable {
     let raw: UnsafeMutablePointer<z_stream>
     private let kind: Kind
 
+    private init(_ raw: UnsafeMutablePointer<z_stream>, _ kind: Kind) {
+        self.raw = raw
+        self.kind = kind
+    }
+
     /// Makes a stream that decompresses, or returns nil when there is no memory for it.
     static func inflating(windowBits: Int) -> ZlibStream? {
         let raw = Self.allocate()
@@ -44,11 +49,6 @@ final class ZlibStream: @unchecked Sendable {
         case .inflate: inflateReset(self.raw) == Z_OK
         case .deflate: deflateReset(self.raw) == Z_OK
         }
-    }
-
-    private init(_ raw: UnsafeMutablePointer<z_stream>, _ kind: Kind) {
-        self.raw = raw
-        self.kind = kind
     }
 
     deinit {

@@ -73,14 +73,14 @@ struct DeliveryQueues: Sendable {
     /// The number of deliveries that an earlier process left.
     private(set) var restoredCount = 0
 
-    init(limits: BufferLimits) { self.limits = limits }
-
     /// The ordering keys whose heads are suspected of having ended a link.
     ///
     /// They travel alone, one after the other, so that it is known which of them did.
     private var suspects: Deque<String> = []
     /// The number of heads that are under way.
     private var underWay = 0
+
+    init(limits: BufferLimits) { self.limits = limits }
 
     /// Whether a head that is suspected of having ended a link travels alone, or is about to.
     var hasSuspects: Bool { !self.suspects.isEmpty }

@@ -92,9 +92,7 @@ extension Fanout {
         var awaited: [ServiceID: String] = [:]
         for slot in self.family(posting.traits).receivers {
             // No copy of a mailbox may be alive while it is changed, or all that waits in it is copied.
-            guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts else {
-                continue
-            }
+            guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts else { continue }
             // Who is not ready gets a barrier as state or news later; nobody waits for it.
             let receipt = mode.isOpen ? receipts?(id, self.sequence) : nil
             if receipt != nil { awaited[id] = self.slots[slot]?.path }
@@ -123,9 +121,7 @@ extension Fanout {
     private mutating func deliver(
         _ letter: Mailbox.Letter, _ slot: Int, _ id: ServiceID, _ effects: inout Effects
     ) {
-        guard let result = self.slots[slot]?.post(letter) else {
-            return
-        }
+        guard let result = self.slots[slot]?.post(letter) else { return }
         self.note(result, slot, id, &effects)
     }
 
@@ -233,17 +229,13 @@ extension Fanout {
 
     /// Calls `waiter` when the receiver has nothing to handle and nothing waits; `false` if that is so already.
     mutating func whenIdle(_ id: ServiceID, _ waiter: @escaping @Sendable () -> Void) -> Bool {
-        guard !self.isIdle(id) else {
-            return false
-        }
+        guard !self.isIdle(id) else { return false }
         self.idleWaiters[id, default: []].append(waiter)
         return true
     }
 
     private func isIdle(_ id: ServiceID) -> Bool {
-        guard self.departing[id] == nil else {
-            return false
-        }
+        guard self.departing[id] == nil else { return false }
         guard let slot = self.index[id], let mailbox = self.slots[slot], case .none = mailbox.consumer else {
             return self.index[id] == nil
         }
@@ -299,13 +291,9 @@ extension Fanout {
     ///
     /// The limit is told if a timer must be set to look after it.
     mutating func beginConsumer(_ id: ServiceID) -> (generation: UInt64, urgency: Urgency, watch: Duration?)? {
-        guard var mailbox = self[id].take() else {
-            return nil
-        }
+        guard var mailbox = self[id].take() else { return nil }
         defer { self[id] = mailbox }
-        guard mailbox.wantsConsumer else {
-            return nil
-        }
+        guard mailbox.wantsConsumer else { return nil }
         mailbox.generation += 1
         mailbox.consumer = .busy
         defer { mailbox.isWatched = true }
@@ -314,9 +302,7 @@ extension Fanout {
 
     /// Remembers a consumer's task, so that it can be cancelled when it is late.
     mutating func setTask(_ task: Task<Void, Never>, _ id: ServiceID, generation: UInt64) {
-        guard let mailbox = self[id], mailbox.generation == generation, case .busy = mailbox.consumer else {
-            return
-        }
+        guard let mailbox = self[id], mailbox.generation == generation, case .busy = mailbox.consumer else { return }
         self[id]?.task = task
     }
 
@@ -333,9 +319,7 @@ extension Fanout {
             self.departing[id] = nil
             return .end(self.idleWaiters.removeValue(forKey: id) ?? [])
         }
-        guard var mailbox = self[id].take() else {
-            return .end([])
-        }
+        guard var mailbox = self[id].take() else { return .end([]) }
         defer { self[id] = mailbox }
         if let left = mailbox.call.takeBack() {
             mailbox.giveBack(left)

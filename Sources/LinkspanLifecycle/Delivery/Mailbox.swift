@@ -73,9 +73,7 @@ struct Mailbox: Sendable {
 
     /// Whether a consumer must be begun: there are letters, they may go out, and nobody takes them out yet.
     var wantsConsumer: Bool {
-        guard case .none = self.consumer, self.waiting > 0 else {
-            return false
-        }
+        guard case .none = self.consumer, self.waiting > 0 else { return false }
         switch self.mode {
         case .held: return false
         case .open, .sealed: return true
@@ -159,9 +157,7 @@ extension Mailbox {
 
     /// Takes the next letter out.
     mutating func take() -> Letter? {
-        guard var letter = self.popOldest() else {
-            return nil
-        }
+        guard var letter = self.popOldest() else { return nil }
         if self.waiting == 0 {
             self.isOverflowing = false
         }
@@ -183,9 +179,7 @@ extension Mailbox {
     ///
     /// What waited is history by now: it is marked, and of a state only the latest is left.
     mutating func open() {
-        guard case .held = self.mode else {
-            return
-        }
+        guard case .held = self.mode else { return }
         self.mode = .open
         let letters = self.popAll()
         var latest: [RetentionKey: UInt64] = [:]

@@ -122,9 +122,7 @@ extension RegistryCore {
     }
 
     private func beginConsumer(_ id: ServiceID) {
-        guard let (generation, urgency, watch) = self.fanout({ $0.beginConsumer(id) }) else {
-            return
-        }
+        guard let (generation, urgency, watch) = self.fanout({ $0.beginConsumer(id) }) else { return }
         let task = self.threads(for: urgency).begin { await self.consume(id, generation) }
         self.fanout { $0.setTask(task, id, generation: generation) }
         if let watch {
@@ -180,9 +178,7 @@ extension RegistryCore {
     /// Looks after a consumer, without costing anything per event.
     private func watch(_ id: ServiceID, at deadline: ContinuousClock.Instant) {
         _ = self.scheduler.schedule(at: deadline) { [weak self] in
-            guard let self else {
-                return
-            }
+            guard let self else { return }
             let now = self.scheduler.now
             switch self.fanout({ $0.check(id, now: now) }) {
             case .done: ()

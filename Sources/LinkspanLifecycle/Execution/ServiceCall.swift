@@ -83,9 +83,7 @@ extension ServiceCall {
     func next(now: ContinuousClock.Instant) -> Mailbox.Letter? {
         self.state.withLock { state in
             state.since = nil
-            guard !state.isLate, !state.isClosed, let letter = state.letters.popFirst() else {
-                return nil
-            }
+            guard !state.isLate, !state.isClosed, let letter = state.letters.popFirst() else { return nil }
             state.since = now
             state.family = letter.stamped.event.familyID
             return letter
@@ -95,9 +93,7 @@ extension ServiceCall {
     /// After a receiver was late: the events it has not begun, for the next consumer.
     func takeBack() -> [Mailbox.Letter]? {
         self.state.withLock { state in
-            guard state.isLate else {
-                return nil
-            }
+            guard state.isLate else { return nil }
             state.isLate = false
             defer { state.letters = [] }
             return Array(state.letters)
@@ -127,9 +123,7 @@ extension ServiceCall {
             guard let since = state.since, let family = state.family, !state.isLate else {
                 return .again(at: now.advanced(by: limit))
             }
-            guard now >= since.advanced(by: limit) else {
-                return .again(at: since.advanced(by: limit))
-            }
+            guard now >= since.advanced(by: limit) else { return .again(at: since.advanced(by: limit)) }
             state.isLate = true
             return .late(family)
         }

@@ -82,9 +82,7 @@ extension ServiceThreads {
                 state.threads += 1
                 return .grow
             }
-            guard !state.isWatched else {
-                return .nothing
-            }
+            guard !state.isWatched else { return .nothing }
             state.isWatched = true
             return .watch
         }
@@ -97,9 +95,7 @@ extension ServiceThreads {
     }
 
     private func grow() {
-        guard !SystemThread.start(name: "linkspan.service", priority: self.priority, { self.serve() }) else {
-            return
-        }
+        guard !SystemThread.start(name: "linkspan.service", priority: self.priority, { self.serve() }) else { return }
         let watches = self.state.withLock { state in
             state.threads -= 1
             defer { state.isWatched = true }

@@ -42,14 +42,10 @@ extension ServicePlan {
         let tree = ServiceTree(nodes)
         var problems: [String] = []
         let edges = Self.edges(tree, known, &problems)
-        guard problems.isEmpty else {
-            throw Self.invalid(problems)
-        }
+        guard problems.isEmpty else { throw Self.invalid(problems) }
         let leaves = tree.leaves
         let sorted = Self.sort(leaves.map { $0.id }, edges)
-        guard sorted.count == leaves.count else {
-            throw Self.invalid([Self.cycle(leaves, edges, tree)])
-        }
+        guard sorted.count == leaves.count else { throw Self.invalid([Self.cycle(leaves, edges, tree)]) }
         return ServicePlan(waves: Self.waves(sorted, edges, tree), needs: edges)
     }
 
@@ -128,9 +124,7 @@ extension ServicePlan {
         for id in sorted {
             var level = Level(phase: tree.phase(of: id), depth: 0)
             for edge in edges[id] ?? [] {
-                guard let below = levels[edge.to], below.phase.rawValue >= level.phase.rawValue else {
-                    continue
-                }
+                guard let below = levels[edge.to], below.phase.rawValue >= level.phase.rawValue else { continue }
                 let depth =
                     below.phase.rawValue > level.phase.rawValue ? below.depth + 1 : max(level.depth, below.depth + 1)
                 level = Level(phase: below.phase, depth: depth)
@@ -149,9 +143,7 @@ extension ServicePlan {
         let placed = Set(Self.sort(leaves.map { $0.id }, edges))
         let stuck = leaves.map { $0.id }.filter { !placed.contains($0) }
             .sorted { tree.localPath(of: $0) < tree.localPath(of: $1) }
-        guard var at = stuck.first else {
-            return "dependency cycle"
-        }
+        guard var at = stuck.first else { return "dependency cycle" }
         // Everything stuck waits for something stuck, so following the first such need must come round.
         var trail: [ServiceID] = []
         while !trail.contains(at) {

@@ -26,32 +26,24 @@ struct ServiceTree: Sendable {
     /// The path without the outermost group.
     func localPath(of id: ServiceID) -> String {
         let path = self.path(of: id)
-        guard let dot = path.firstIndex(of: ".") else {
-            return path
-        }
+        guard let dot = path.firstIndex(of: ".") else { return path }
         return String(path[path.index(after: dot)...])
     }
 
     func phase(of id: ServiceID) -> Placement.Phase {
-        guard let node = self.byID[id] else {
-            return .feature
-        }
+        guard let node = self.byID[id] else { return .feature }
         return self.chain(of: node).lazy.compactMap { $0.placement.phase }.first ?? .feature
     }
 
     /// The order among equals: priority, then name, then path.
     func rank(of id: ServiceID) -> (Int, String, String) {
-        guard let node = self.byID[id] else {
-            return (0, "", "")
-        }
+        guard let node = self.byID[id] else { return (0, "", "") }
         return (-self.chain(of: node).reduce(0) { $0 + $1.placement.priority }, node.name.rawValue, self.path(of: id))
     }
 
     /// The services in a group at any depth, or the service itself.
     func leaves(in id: ServiceID) -> [ServiceID] {
-        guard let node = self.byID[id], node.isGroup else {
-            return [id]
-        }
+        guard let node = self.byID[id], node.isGroup else { return [id] }
         return (self.members[id] ?? []).flatMap { self.leaves(in: $0) }
     }
 
@@ -88,9 +80,7 @@ struct ServiceTree: Sendable {
         var at = group
         for part in parts {
             let next = (self.members[at] ?? []).first { self.byID[$0]?.name.rawValue == part }
-            guard let next else {
-                return nil
-            }
+            guard let next else { return nil }
             at = next
         }
         return at

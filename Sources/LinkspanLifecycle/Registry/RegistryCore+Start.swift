@@ -98,9 +98,7 @@ extension RegistryCore {
             case .threw(let error): .failed("\(error)")
             case .abandoned: .abandoned(during: .start)
             }
-        guard let result = self.machine({ $0.settle(member.entry.id, state) }) else {
-            return
-        }
+        guard let result = self.machine({ $0.settle(member.entry.id, state) }) else { return }
         if result.isReady {
             self.open(member.entry.id)
             self.beginRun(member)

@@ -70,9 +70,7 @@ extension RegistryCore {
             let limit = self.share(until: ended, isLast: index == waves.count - 1)
             let known = self.inReverse(wave).filter { begun[$0] != nil }
             let results = await self.each(known) { id -> TearDown? in
-                guard let tearDown = begun[id] else {
-                    return nil
-                }
+                guard let tearDown = begun[id] else { return nil }
                 return await self.finish(tearDown, until: limit)
             }
             rows += results.compactMap { $0.1?.row }
@@ -107,9 +105,7 @@ extension RegistryCore {
     private func waitForOthers(until deadline: ContinuousClock.Instant) async {
         self.cancelCalls(grace: min(self.options.grace, self.scheduler.now.duration(to: deadline) / 4))
         let ids = self.machine { $0.unsettled }
-        guard !ids.isEmpty else {
-            return
-        }
+        guard !ids.isEmpty else { return }
         _ = await self.each(ids) { id in
             let reply = Promise<Void>()
             if self.machine({ $0.whenSettled(id) { reply.fulfill() } }) {
@@ -126,9 +122,7 @@ extension RegistryCore {
     private func quiesce(
         _ id: ServiceID, until deadline: ContinuousClock.Instant, isRemoval: Bool = false
     ) async -> TearDown? {
-        guard let member = self.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else {
-            return nil
-        }
+        guard let member = self.machine({ $0.claimTearDown(id, isRemoval: isRemoval) }) else { return nil }
         var tearDown = TearDown(member: member, began: self.scheduler.now)
         if case .failed(let text) = member.state {
             tearDown.error = text
@@ -220,9 +214,7 @@ extension RegistryCore {
 
     func beginRemoval(_ id: ServiceID) {
         ServiceThreads.beginHousekeeping {
-            guard let member = self.machine({ $0.members[id] }) else {
-                return
-            }
+            guard let member = self.machine({ $0.members[id] }) else { return }
             let budgets = member.entry.budgets
             let flushed = self.later(budgets.quiesce)
             if let begun = await self.quiesce(id, until: flushed, isRemoval: true) {

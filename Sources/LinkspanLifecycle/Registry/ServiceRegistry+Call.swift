@@ -13,9 +13,7 @@ extension ServiceRegistry {
         let member = core.machine { machine in
             machine.members.values.first { $0.entry.group == self.id && $0.entry.name == name && $0.state == .ready }
         }
-        guard let member else {
-            throw RegistryError(code: .notFound, message: "there is no ready service '\(name)'")
-        }
+        guard let member else { throw RegistryError(code: .notFound, message: "there is no ready service '\(name)'") }
         let limit = member.entry.budgets.handle
         switch await core.call(member, until: core.later(limit), { service, _ in try await body(service) }) {
         case .returned: ()

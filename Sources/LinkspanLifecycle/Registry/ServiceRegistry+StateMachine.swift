@@ -105,22 +105,16 @@ extension ServiceRegistry.StateMachine {
 
     /// The path of a group, the outermost first.
     func path(of group: ServiceID) -> String {
-        guard let own = self.groups[group] else {
-            return ""
-        }
+        guard let own = self.groups[group] else { return "" }
         return own.parent.map { "\(self.path(of: $0)).\(own.name)" } ?? own.name.rawValue
     }
 
     /// Whether a service and every group around it are required.
     func isRequired(_ id: ServiceID) -> Bool {
-        guard let entry = self.members[id]?.entry, entry.importance == .required else {
-            return false
-        }
+        guard let entry = self.members[id]?.entry, entry.importance == .required else { return false }
         var at: ServiceID? = entry.group
         while let id = at, let group = self.groups[id] {
-            guard group.importance == .required else {
-                return false
-            }
+            guard group.importance == .required else { return false }
             at = group.parent
         }
         return true
@@ -199,9 +193,7 @@ extension ServiceRegistry.StateMachine {
 
     /// Whether the start is to be given up.
     var abort: Abort? {
-        guard case .starting(_, let abort) = self.state else {
-            return nil
-        }
+        guard case .starting(_, let abort) = self.state else { return nil }
         return abort
     }
 
@@ -220,13 +212,9 @@ extension ServiceRegistry.StateMachine {
     /// Picks out of a wave what can start; the rest is skipped.
     mutating func claim(_ wave: [ServiceID]) -> OnClaim {
         var result = OnClaim()
-        guard self.abort == nil else {
-            return result
-        }
+        guard self.abort == nil else { return result }
         for id in wave {
-            guard var member = self.members[id], member.state == .registered else {
-                continue
-            }
+            guard var member = self.members[id], member.state == .registered else { continue }
             if let culprit = self.failedNeed(of: id) {
                 member.state = .skipped(because: culprit)
                 result.skipped.append(member)
@@ -244,9 +232,7 @@ extension ServiceRegistry.StateMachine {
 
     private func failedNeed(of id: ServiceID) -> String? {
         for edge in self.plan.needs[id] ?? [] where edge.isHard {
-            guard let need = self.members[edge.to], need.state != .ready else {
-                continue
-            }
+            guard let need = self.members[edge.to], need.state != .ready else { continue }
             return need.path
         }
         return nil
@@ -255,9 +241,7 @@ extension ServiceRegistry.StateMachine {
     /// Picks the services that came while the registry was starting or running and whose needs have settled.
     mutating func claimLate() -> OnClaim {
         var result = OnClaim()
-        guard case .running = self.state else {
-            return result
-        }
+        guard case .running = self.state else { return result }
         for wave in self.plan.waves {
             let free = wave.filter { id in
                 (self.plan.needs[id] ?? []).allSatisfy { edge in
@@ -284,9 +268,7 @@ extension ServiceRegistry.StateMachine {
 
     /// A start has ended, well or not.
     mutating func settle(_ id: ServiceID, _ state: ServiceState) -> OnSettle? {
-        guard var member = self.members[id], member.state == .starting else {
-            return nil
-        }
+        guard var member = self.members[id], member.state == .starting else { return nil }
         member.state = state
         self.members[id] = member
         if state != .ready, !member.isRemoved, self.isRequired(id) { self.abortStart(.startFailed) }
@@ -305,9 +287,7 @@ extension ServiceRegistry.StateMachine {
 
     /// All waves have been gone through; `nil` if the start is to be rolled back instead.
     mutating func finishStart(waves: [[ServiceID]], time: Duration) -> OnStarted? {
-        guard case .starting(let waiters, nil) = self.state else {
-            return nil
-        }
+        guard case .starting(let waiters, nil) = self.state else { return nil }
         let report = StartReport(
             waves: waves.map { $0.compactMap { self.members[$0]?.path } }, degraded: self.degraded, time: time)
         self.state = .running(report)
@@ -342,18 +322,14 @@ extension ServiceRegistry.StateMachine {
 
     /// Background work has thrown.
     mutating func runFailed(_ id: ServiceID, _ text: String) -> Bool {
-        guard self.members[id]?.state == .ready else {
-            return false
-        }
+        guard self.members[id]?.state == .ready else { return false }
         self.members[id]?.state = .failed(text)
         return true
     }
 
     /// Calls `waiter` once the service is no longer being started or stopped; `false` if it is not now.
     mutating func whenSettled(_ id: ServiceID, _ waiter: @escaping @Sendable () -> Void) -> Bool {
-        guard let member = self.members[id] else {
-            return false
-        }
+        guard let member = self.members[id] else { return false }
         if case .stopped = self.state {
             return false
         }
@@ -361,9 +337,7 @@ extension ServiceRegistry.StateMachine {
         case .registered, .starting, .quiescing, .stopping: ()
         case .ready, .stopped, .failed, .skipped, .abandoned:
             // Removed, and about to be stopped.
-            guard member.isRemoved else {
-                return false
-            }
+            guard member.isRemoved else { return false }
         }
         self.settleWaiters[id, default: []].append(waiter)
         return true
@@ -391,9 +365,7 @@ extension ServiceRegistry.StateMachine {
     }
 
     mutating func remove(_ id: ServiceID) -> OnRemove {
-        guard let member = self.members[id], !member.isRemoved else {
-            return .nothing
-        }
+        guard let member = self.members[id], !member.isRemoved else { return .nothing }
         switch member.state {
         case .registered, .skipped, .stopped, .abandoned:
             return .forgotten(self.forget(id))
@@ -472,9 +444,7 @@ extension ServiceRegistry.StateMachine {
 
     /// Turns a start that is given up into a stop; the reason is returned.
     mutating func beginRollback() -> (plan: ServicePlan, abort: Abort) {
-        guard case .starting(let waiters, let abort) = self.state else {
-            return (.empty, Abort(code: .startCancelled))
-        }
+        guard case .starting(let waiters, let abort) = self.state else { return (.empty, Abort(code: .startCancelled)) }
         self.state = .stopping(waiters)
         return (self.plan, abort ?? Abort(code: .startCancelled))
     }
@@ -492,9 +462,7 @@ extension ServiceRegistry.StateMachine {
 
     /// Picks a service to be stopped, once; `nil` if there is nothing to stop or somebody else does.
     mutating func claimTearDown(_ id: ServiceID, isRemoval: Bool) -> Member? {
-        guard let member = self.members[id], member.isRemoved == isRemoval else {
-            return nil
-        }
+        guard let member = self.members[id], member.isRemoved == isRemoval else { return nil }
         switch member.state {
         case .ready:
             self.members[id]?.state = .quiescing

@@ -158,9 +158,7 @@ extension ServiceRegistry {
         let reference = WeakReference(object)
         let id = ServiceID.make()
         let deliver: Mailbox.Deliver = { stamped, _ in
-            guard let object = reference.object else {
-                return false
-            }
+            guard let object = reference.object else { return false }
             if let event = stamped.event as? Event {
                 await handler(object, stamped.with(event))
             }

@@ -186,9 +186,7 @@ extension LoopMailbox {
 
     /// The error for a stream that finds no library.
     package var reason: ByteStreamError {
-        guard case .stranded = self.phase else {
-            return ByteStreamError(.loopStopped, "the loop has been shut down")
-        }
+        guard case .stranded = self.phase else { return ByteStreamError(.loopStopped, "the loop has been shut down") }
         return ByteStreamError(.unavailable, "the loop's thread could not be started")
     }
 

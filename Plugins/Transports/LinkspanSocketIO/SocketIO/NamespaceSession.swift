@@ -28,6 +28,12 @@ struct NamespaceSession: Sendable {
     }
     /// The values for the next join, on another engine, to miss nothing; nil when the server offers no recovery.
     private(set) var recovery: SocketIORecovery?
+    /// Whether events and replies may be sent; looked at for each message.
+    private(set) var isConnected = false
+    /// Whether the owner still waits for the closing event.
+    private(set) var isActive = false
+    /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
+    private(set) var nextDeadline: ContinuousClock.Instant?
     /// The Engine.IO session's name, which servers of version 3 make the namespace's from.
     private var engineID = ""
 
@@ -58,19 +64,10 @@ struct NamespaceSession: Sendable {
         self.limits = limits
     }
 
-    /// Whether events and replies may be sent; looked at for each message.
-    private(set) var isConnected = false
-
-    /// Whether the owner still waits for the closing event.
-    private(set) var isActive = false
-
     /// Whether an answer to CONNECT is outstanding that nobody wants any more.
     var isAbandoned: Bool {
         if case .abandoned = self.state { true } else { false }
     }
-
-    /// The instant at which ``timer(now:output:)`` has to be called next; nil when never.
-    private(set) var nextDeadline: ContinuousClock.Instant?
 
     /// Notes what is asked for after each read, which computed from the state would copy the session each time.
     private mutating func noteState() {

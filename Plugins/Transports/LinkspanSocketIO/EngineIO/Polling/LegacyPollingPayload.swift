@@ -12,9 +12,7 @@ enum LegacyPollingPayload {
 
     /// Takes a body apart, whichever form it has.
     static func decode(_ body: ArraySlice<UInt8>) throws(SocketIOProtocolError) -> [WebSocketMessage] {
-        guard let first = body.first else {
-            throw SocketIOProtocolError(.badPolling, "the answer to a poll is empty")
-        }
+        guard let first = body.first else { throw SocketIOProtocolError(.badPolling, "the answer to a poll is empty") }
         return first <= 1 ? try Self.decodeBytes(body) : try Self.decodeText(body)
     }
 
