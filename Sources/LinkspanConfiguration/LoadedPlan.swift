@@ -2,7 +2,7 @@ internal import Linkspan
 public import LinkspanLifecycle
 public import LinkspanMessaging
 
-/// A checked configuration, ready to run, with where each of its values came from.
+/// A checked configuration, ready to run, with the origin of each value.
 ///
 /// Transport and services are made, not started. Services are used up by running them: load again to run again.
 public struct LoadedPlan: Sendable {
@@ -14,7 +14,7 @@ public struct LoadedPlan: Sendable {
     public let services: [String]
     /// Every declared key in alphabetical order, with its value and origin.
     public let settings: [Setting]
-    /// In which order the services start, and why.
+    /// The order in which the services start, with the reasons.
     public let order: StartOrder
     /// The checked values of the given keys, without the root.
     let values: [String: OptionValue]

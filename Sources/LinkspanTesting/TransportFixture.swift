@@ -38,7 +38,7 @@ public protocol TransportFixture: Sendable {
 }
 
 extension TransportFixture {
-    /// Nobody is refused.
+    /// No request is refused.
     public var refusedRequest: LinkRequest? { nil }
     /// Nothing comes early.
     public var earlyRequest: LinkRequest? { nil }

@@ -26,7 +26,7 @@ extension DevServer {
         peer.disconnect(LinkspanError(.closedByServer, reason))
     }
 
-    /// Plays dead, or comes to life again.
+    /// Stops reading and writing without closing, or resumes.
     ///
     /// A stalled server accepts connections, and reads, answers and sends nothing; there is no heartbeat. What the hub
     /// says meanwhile is kept and sent afterwards, in its order.

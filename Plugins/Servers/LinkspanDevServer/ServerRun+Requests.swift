@@ -44,9 +44,7 @@ extension ServerRun {
         default: return .unknownTransport
         }
         guard request.parameter("EIO") == "4" else { return .unsupportedVersion }
-        guard let sid = request.parameter("sid") else {
-            return self.beginEngine(request, use, on: connection)
-        }
+        guard let sid = request.parameter("sid") else { return self.beginEngine(request, use, on: connection) }
         guard let session = self.session(sid), session.use == use else { return .unknownSession }
         if overWebSocket { return session.tryWebSocket(request, on: connection) }
         switch request.method {

@@ -1,6 +1,6 @@
 internal import LinkspanRuntime
 
-/// Something to be sent, as a value that can wait, expire and be cancelled.
+/// A message to be sent, as a value that can wait, expire and be cancelled.
 public struct Command: Sendable {
     /// Identifies a command in its process.
     public struct ID: Sendable, Hashable {

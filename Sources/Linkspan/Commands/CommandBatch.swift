@@ -15,7 +15,7 @@ public struct CommandBatch: Sendable {
                 replacing: key, event: event, payload: try Payload(repeat each arguments), isCompressible: compress))
     }
 
-    /// Adds an event with a key.
+    /// Adds a typed event.
     ///
     /// - Throws: ``LinkspanError`` with code `encodingFailed`.
     public mutating func send<Value: Encodable, Reply>(

@@ -20,7 +20,7 @@ public struct DeliveryOptions: Sendable, Hashable {
     ///
     /// Default nil.
     public var replies: ReplyPolicy?
-    /// After how many replies that say ``ReplyPolicy/Verdict/later`` a delivery is set aside: it fails with code
+    /// The number of replies with ``ReplyPolicy/Verdict/later`` after which a delivery is set aside: it fails with code
     /// `setAside` and the last reply as the details, and the next of its ordering key goes on.
     ///
     /// Default 20. With a ``DeliveryStore`` they are counted over all processes.

@@ -50,7 +50,7 @@ public protocol DeliveryStore: AnyObject, Sendable {
     /// The row is never loaded again. The store decides for how long ``find(key:account:_:)`` answers with it.
     func end(_ delivery: StoredDelivery, _ answer: @escaping @Sendable () -> Void)
 
-    /// Records how often the server has asked for a delivery to come later, ``StoredDelivery/refusals``, so that the next
+    /// Records the number of times that the server has postponed a delivery, ``StoredDelivery/refusals``, so that the next
     /// process goes on counting.
     func postpone(_ delivery: StoredDelivery)
 
@@ -157,7 +157,7 @@ public struct StoredDelivery: Sendable {
 }
 
 /// Names a delivery that was accepted, for as long as its store keeps it.
-public struct DeliveryReceipt: Sendable, Hashable, Codable {
+public struct DeliveryReceipt: Sendable, Hashable {
     /// The key of the delivery.
     public var key: String
 

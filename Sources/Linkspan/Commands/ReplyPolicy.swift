@@ -25,24 +25,24 @@ public struct ReplyPolicy: Sendable, Hashable {
         case later
     }
 
-    private let instance = InstanceNumber()
-    private let judge: @Sendable (Payload) -> Verdict
+    /// The function, known by its instance, because functions cannot be compared.
+    private struct Judge: Sendable, Hashable, CustomStringConvertible {
+        let instance = InstanceNumber()
+        let judge: @Sendable (Payload) -> Verdict
+
+        var description: String { "function (\(self.instance))" }
+
+        static func == (left: Self, right: Self) -> Bool { left.instance == right.instance }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(self.instance) }
+    }
+
+    private let judge: Judge
 
     /// Makes a policy.
     ///
     /// - Parameter judge: reads a reply; called on the executor of the transport for each reply to a delivery.
-    public init(_ judge: @escaping @Sendable (Payload) -> Verdict) { self.judge = judge }
+    public init(_ judge: @escaping @Sendable (Payload) -> Verdict) { self.judge = Judge(judge: judge) }
 
-    func verdict(of reply: Payload) -> Verdict { self.judge(reply) }
-
-    /// Whether both are copies of one policy.
-    public static func == (left: Self, right: Self) -> Bool { left.instance == right.instance }
-
-    /// Hashes which policy it is.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.instance) }
-}
-
-extension ReplyPolicy: CustomStringConvertible {
-    /// A name that distinguishes the policy from others in the process.
-    public var description: String { "function (\(self.instance))" }
+    func verdict(of reply: Payload) -> Verdict { self.judge.judge(reply) }
 }

@@ -79,7 +79,7 @@ public struct ConnectionOptions: Sendable {
             "repeat":
                 "\(self.deliveries.repeatAfter)/\(self.deliveries.attempts.map(String.init) ?? "unlimited")/"
                 + "\(self.deliveries.keyPlacement)/\(self.deliveries.waitsAfterFailure ? "waits" : "fails")",
-            "replies": "\(self.deliveries.replies.map(\.description) ?? "all")/\(self.deliveries.refusals)",
+            "replies": "\(self.deliveries.replies.map { "\($0)" } ?? "all")/\(self.deliveries.refusals)",
             "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
             "greeting": self.greeting?.comparison ?? "none",
             "store": self.store.map(Self.describe) ?? "none",

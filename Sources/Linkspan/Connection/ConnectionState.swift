@@ -6,7 +6,7 @@ public enum ConnectionState: Sendable, Hashable, CaseIterable {
     case created
     /// Messages flow.
     case connected
-    /// Down, and nothing is being done about it: by request, or because trying again cannot help.
+    /// Down, without further attempts: by request, or because another attempt cannot help.
     case disconnected
     /// Down, and an attempt is under way or due.
     case reconnecting

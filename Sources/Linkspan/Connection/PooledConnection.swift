@@ -319,8 +319,6 @@ extension PooledConnection {
     }
 
     private func checkNotReleased() throws(LinkspanError) {
-        guard self.state != .released else {
-            throw LinkspanError(.released, "the connection has been released")
-        }
+        guard self.state != .released else { throw LinkspanError(.released, "the connection has been released") }
     }
 }

@@ -6,12 +6,12 @@ public struct CredentialRequest: Sendable, Hashable {
     public var reason: Reason
 
     /// Makes a request.
-    public init(url: ConnectionURL, reason: Reason) {
+    package init(url: ConnectionURL, reason: Reason) {
         self.url = url
         self.reason = reason
     }
 
-    /// A request for credentials, with its reason.
+    /// The reason for a request.
     public enum Reason: Sendable, Hashable {
         /// The first attempt of a connection.
         case first

@@ -26,7 +26,7 @@ public struct Credentials: Sendable, Hashable {
     /// ``CredentialRequest/Reason/expiring``.
     public var validFor: Duration?
 
-    /// Makes credentials; without arguments there is nothing to show.
+    /// Makes credentials; without arguments, empty ones.
     public init(
         auth: Payload? = nil, headers: [Field] = [], query: [Field] = [], url: ConnectionURL? = nil,
         validFor: Duration? = nil

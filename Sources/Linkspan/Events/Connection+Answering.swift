@@ -1,5 +1,5 @@
 extension Connection {
-    /// Answers the server's questions: calls `handler` with each value and sends back what it returns.
+    /// Answers the server's requests: calls `handler` with each value and sends its result back.
     ///
     /// On the connection's executor, in the order of the questions; a handler that takes time or may fail is an
     /// asynchronous one, as in ``answer(_:_:)-(Event<Value,Reply>,(Value)->Reply)``. A question of another shape is
@@ -21,7 +21,7 @@ extension Connection {
         }
     }
 
-    /// Answers the server's questions by a handler that takes its time and may fail.
+    /// Answers the server's requests with an asynchronous handler that may throw.
     ///
     /// ```swift
     /// try connection.answer(.inspect) { request in

@@ -13,13 +13,13 @@
 /// The value is the event's first argument, the reply is the first argument of the answer; ``Arguments`` stands for
 /// several. What is only sent has to be `Encodable`, what is only received `Decodable`. `Data` inside either travels as
 /// binary. Use ``NoReply`` for an event without a reply.
-public struct Event<Value: Sendable, Reply: Sendable>: Sendable, Hashable {
+public struct Event<Value: Sendable, Reply: Sendable>: Sendable {
     /// The name on the wire.
     public let name: String
     /// The coder for the value and the reply.
     public let coder: PayloadCoder
 
-    /// Makes a key.
+    /// Makes an event.
     ///
     /// - Parameters:
     ///   - name: the name on the wire.
@@ -28,12 +28,6 @@ public struct Event<Value: Sendable, Reply: Sendable>: Sendable, Hashable {
         self.name = name
         self.coder = coder
     }
-
-    /// Whether both have the same name.
-    public static func == (left: Self, right: Self) -> Bool { left.name == right.name }
-
-    /// Hashes the name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(self.name) }
 }
 
 /// The reply type of an event without a reply, or whose reply does not matter.
@@ -121,7 +115,7 @@ extension Connection {
         }
     }
 
-    /// The values of an event without a key of its own; see ``values(_:capacity:overflow:)``.
+    /// The values of an event that is known by its name alone; see ``values(_:capacity:overflow:)``.
     ///
     /// - Throws: ``LinkspanError`` with code `released`.
     public func values<Value: Decodable & Sendable>(

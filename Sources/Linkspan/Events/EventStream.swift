@@ -59,9 +59,7 @@ public struct EventStream<Element: Sendable>: AsyncSequence, Sendable {
         }
 
         private mutating func popFirst() -> Element? {
-            guard let mark = self.stream.mark else {
-                return self.batch.popFirst().map(self.stream.element)
-            }
+            guard let mark = self.stream.mark else { return self.batch.popFirst().map(self.stream.element) }
             if let next = self.marks.popFirst() { return mark(next) }
             if let entry = self.entry.take() { return self.stream.element(entry) }
             if let entry = self.batch.popFirst() {
@@ -96,7 +94,7 @@ public enum StreamOverflow: Sendable, Hashable, CaseIterable {
     case dropOldest
     /// Drops the next message: for messages that must be read from the first one on.
     case dropNewest
-    /// No message goes: the connection reads no further until the stream has been read, so that the server is slowed
+    /// Drops nothing: the connection reads no further until the stream has been read, so that the server is slowed
     /// down. For a bulk transfer over a connection of its own.
     ///
     /// Everything that the server sends over this connection waits as well: replies, heartbeats and the messages of

@@ -48,7 +48,7 @@ public struct Message: Sendable {
 }
 
 extension Message {
-    /// Makes a message, for implementations of ``ManagedConnection``.
+    /// Makes a message, for connections of your own, such as fakes.
     ///
     /// - Parameters:
     ///   - event: the name of the event.

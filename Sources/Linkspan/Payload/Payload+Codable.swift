@@ -56,9 +56,7 @@ extension Payload {
             let list = [UInt8(ascii: "[")] + self.elements + [UInt8(ascii: "]")]
             return try PayloadValue(text: list[...], attachments: self.attachments).decode(type, isWhole: true, coder)
         }
-        guard let value = self[index] else {
-            throw LinkspanError(.decodingFailed, "there is no argument \(index)")
-        }
+        guard let value = self[index] else { throw LinkspanError(.decodingFailed, "there is no argument \(index)") }
         return try value.decode(type, coder: coder)
     }
 }

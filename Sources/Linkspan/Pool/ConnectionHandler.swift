@@ -77,7 +77,7 @@ public final class ConnectionHandler: Connection {
         return left
     }
 
-    /// Gives the connection back.
+    /// Releases the connection.
     ///
     /// Ends this holder's listeners, streams and publishers. Further calls to send or listen throw `released`.
     public func release() {
@@ -199,9 +199,7 @@ public final class ConnectionHandler: Connection {
     }
 
     func checkHeld() throws(LinkspanError) {
-        guard self.isHeld else {
-            throw LinkspanError(.released, "this handler has been released", certainty: .notSent)
-        }
+        guard self.isHeld else { throw LinkspanError(.released, "this handler has been released", certainty: .notSent) }
     }
 }
 

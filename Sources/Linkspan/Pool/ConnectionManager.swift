@@ -35,13 +35,13 @@ public final class ConnectionManager: Sendable {
         /// The clock.
         public var scheduler: any Scheduler = SystemScheduler.shared
         /// Random numbers from 0 up to 1, for jitter.
-        public var random: @Sendable () -> Double = { .random(in: 0..<1) }
+        package var random: @Sendable () -> Double = { .random(in: 0..<1) }
         /// The keeper's chain: by default rules that reconnect, disconnect, release, suspend and resume.
-        public var rules = ConnectionManager.standardRules
+        package var rules = ConnectionManager.standardRules
         /// The interval at which the keeper checks the pool.
         ///
         /// Default 5 s. It also checks whenever a holder leaves, and at once after a ``KeeperSignal``.
-        public var keeperPeriod = Duration.seconds(5)
+        package var keeperPeriod = Duration.seconds(5)
         /// The time connections stay up in the background.
         ///
         /// Default 30 s.
@@ -124,13 +124,13 @@ public final class ConnectionManager: Sendable {
         }
     }
 
-    /// The connections in the pool, with how many hold each.
+    /// The connections in the pool, each with the number of its holders.
     public var statistics: [(status: ConnectionStatus, holders: Int)] {
         self.pool.withLock { $0.all }.map { ($0.connection.status, $0.holders) }
             .sorted { $0.status.url.text < $1.status.url.text }
     }
 
-    /// Ends every connection, held or not, and waits until the peers have got the disconnect.
+    /// Ends every connection, held or not, and waits until the peers have received the disconnect.
     ///
     /// For the end of a process or a test.
     ///

@@ -1,7 +1,7 @@
 /// One link in the keeper's chain of responsibility.
 ///
 /// For each pooled connection the keeper asks its rules in order; the first that can execute does, and the chain stops.
-public protocol KeeperRule: Sendable {
+package protocol KeeperRule: Sendable {
     /// Whether the rule has something to do for the connection.
     func canExecute(_ kept: KeptConnection) -> Bool
     /// Does it. Must not block.
@@ -9,26 +9,26 @@ public protocol KeeperRule: Sendable {
 }
 
 /// A pooled connection as a keeper rule sees it.
-public struct KeptConnection: Sendable {
+package struct KeptConnection: Sendable {
     /// The connection.
-    public let connection: any ManagedConnection
+    package let connection: any ManagedConnection
     /// Whether anyone holds it.
-    public let isOccupied: Bool
+    package let isOccupied: Bool
     /// The time since the last holder released the connection; zero when it is held.
-    public let idleFor: Duration
+    package let idleFor: Duration
     /// The time the connection may stay up without a holder.
-    public let idleTimeout: Duration
+    package let idleTimeout: Duration
     /// The signal that caused this check; nil for any other cause.
-    public internal(set) var signal: KeeperSignal?
+    package internal(set) var signal: KeeperSignal?
     /// Whether the app has been in the background for longer than the manager's idle timeout.
-    public internal(set) var isInBackground = false
+    package internal(set) var isInBackground = false
     let leavePool: @Sendable () -> Bool
 
     /// Removes the connection from the pool, unless it has a holder since; false then.
     ///
     /// A rule that ends a connection does this first: later holders get a new connection, and none gets one
     /// that is about to end.
-    public func withdraw() -> Bool { self.leavePool() }
+    package func withdraw() -> Bool { self.leavePool() }
 }
 
 /// Occupied and never asked to connect: connects.

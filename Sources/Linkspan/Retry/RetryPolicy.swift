@@ -90,7 +90,7 @@ public struct RetryQuestion: Sendable {
     public var random: Double
 
     /// Makes a question, for tests of a policy.
-    public init(
+    package init(
         error: LinkspanError, failures: Int, outage: Duration, isFlapping: Bool = false, random: Double
     ) {
         self.error = error

@@ -48,7 +48,7 @@ public struct ConnectionURL: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the scheme asks for TLS.
-    public var isSecure: Bool { ["https", "wss"].contains(self.scheme) }
+    package var isSecure: Bool { ["https", "wss"].contains(self.scheme) }
 
     /// The URL in canonical form, query included.
     ///

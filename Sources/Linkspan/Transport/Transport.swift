@@ -175,7 +175,7 @@ extension Link {
 }
 
 /// The result of giving a message to a link.
-public enum SendAcceptance: Sendable, Equatable {
+public enum SendAcceptance: Sendable {
     /// Accepted: it will be sent, unless the link is lost first.
     case accepted
     /// Like `accepted`, but the link is full: send no more until ``LinkEvent/writable``.
@@ -188,7 +188,7 @@ public enum SendAcceptance: Sendable, Equatable {
     case rejected(LinkspanError)
 
     /// Two acceptances are equal when they are of the same kind.
-    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.kind == rhs.kind }
+    package static func == (lhs: Self, rhs: Self) -> Bool { lhs.kind == rhs.kind }
 
     private var kind: Int {
         switch self {
@@ -296,7 +296,7 @@ public struct OutboundMessage: Sendable {
     public var isCompressible: Bool
 
     /// Makes a message.
-    public init(
+    package init(
         event: consuming String, payload: consuming Payload, requestID: UInt64? = nil, isVolatile: Bool = false,
         isCompressible: Bool = true
     ) {

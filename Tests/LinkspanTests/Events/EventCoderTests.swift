@@ -38,11 +38,4 @@ struct EventCoderTests {
         harness.scheduler.settle()
         #expect(harness.recorder.notes == ["2.0", #"{"seen_at":3000}"#])
     }
-
-    @Test
-    func `keys are equal by their names`() {
-        #expect(Event<Moment, Moment>("moved") == .moved)
-        #expect(Event<Moment, Moment>("moved").hashValue == Event<Moment, Moment>.moved.hashValue)
-        #expect(Event<Moment, Moment>("other") != .moved)
-    }
 }

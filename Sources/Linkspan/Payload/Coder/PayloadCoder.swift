@@ -42,7 +42,7 @@ public struct PayloadCoder: Sendable {
     private init(ownRules: CodingRules?) { self.ownRules = ownRules }
 
     /// Foundation's coders with their own form of dates, seconds since 2001, and `Data` as attachments.
-    public static let foundation = Self(dates: .deferred, usesFoundation: true)
+    package static let foundation = Self(dates: .deferred, usesFoundation: true)
 
     /// The form of `Date`.
     public enum Dates: Sendable {
