@@ -137,5 +137,21 @@ struct GuidesExample {
     }
 
     @Test
+    func `the metrics that the checklist names are reported`() throws {
+        let page = try String(
+            contentsOf: Self.sources.appending(path: "Linkspan/Documentation.docc/ProductionChecklist.md"),
+            encoding: .utf8)
+        let plugins = Self.sources.deletingLastPathComponent().appending(path: "Plugins")
+        let reporters = try ["Services/LinkspanMetrics/MetricsBook.swift", "Stores/LinkspanOutbox/OutboxMeters.swift"]
+            .map { try String(contentsOf: plugins.appending(path: $0), encoding: .utf8) }.joined()
+        let names = page.matches(of: /`linkspan_(\w+)`/).map { String($0.output.1) }
+        #expect(names.count > 6)
+        for name in names {
+            let own = name.hasPrefix("outbox_") ? String(name.dropFirst("outbox_".count)) : name
+            #expect(reporters.contains("\(own)\""), "\(name)")
+        }
+    }
+
+    @Test
     func `the pins that the page on security shows are well-formed`() throws { _ = try Guides.security() }
 }
