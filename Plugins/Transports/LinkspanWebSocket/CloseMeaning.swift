@@ -32,8 +32,8 @@ public struct CloseMeaning: Sendable, Hashable {
 /// ```
 ///
 /// For codes that are not in it: 1008 and 4403 mean ``CloseMeaning/refused``, 4401 ``CloseMeaning/credentialsRefused``,
-/// 1012 to 1014 ``CloseMeaning/retryLater``; 1003, 1007 and 1010 that we broke the protocol; all others
-/// ``CloseMeaning/retry``.
+/// 1012 to 1014 ``CloseMeaning/retryLater``; 1003, 1007 and 1009 refuse a message, 1010 is a violation of the protocol;
+/// all others ``CloseMeaning/retry``.
 public struct CloseMeanings: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private struct Rule: Sendable, Hashable {
         var codes: ClosedRange<UInt16>
