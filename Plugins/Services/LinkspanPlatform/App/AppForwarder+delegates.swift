@@ -1,0 +1,51 @@
+#if canImport(UIKit) || canImport(AppKit) || canImport(WatchKit)
+public import Foundation
+#if os(watchOS)
+public import WatchKit
+#elseif canImport(UIKit)
+public import UIKit
+#endif
+
+extension AppForwarder {
+    /// Forwards a universal link: `application(_:continue:restorationHandler:)`, `onContinueUserActivity`.
+    ///
+    /// - Parameter activity: the activity that the system hands over.
+    /// - Returns: whether it was a link, as the delegate's method has to tell.
+    @discardableResult
+    public func open(_ activity: NSUserActivity) -> Bool {
+        guard activity.activityType == NSUserActivityTypeBrowsingWeb, let url = activity.webpageURL else {
+            return false
+        }
+        self.open(url, origin: .universal)
+        return true
+    }
+}
+
+#if os(watchOS)
+extension WKBackgroundFetchResult {
+    /// The outcome of a notification as the system is told of it.
+    ///
+    /// - Parameter outcome: the answer of the services.
+    public init(_ outcome: PushOutcome) {
+        switch outcome {
+        case .newData: self = .newData
+        case .noData: self = .noData
+        case .failed: self = .failed
+        }
+    }
+}
+#elseif canImport(UIKit)
+extension UIBackgroundFetchResult {
+    /// The outcome of a notification as the system is told of it.
+    ///
+    /// - Parameter outcome: the answer of the services.
+    public init(_ outcome: PushOutcome) {
+        switch outcome {
+        case .newData: self = .newData
+        case .noData: self = .noData
+        case .failed: self = .failed
+        }
+    }
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+internal import Linkspan
+public import LinkspanLifecycle
+
+/// A service that fetches data when a notification wakes the app.
+public protocol PushResponding: LifecycleService {
+    /// Fetches what a notification announces.
+    ///
+    /// - Parameters:
+    ///   - notification: the notification.
+    ///   - scope: the service's access to its registry.
+    /// - Returns: the outcome, which the system uses to plan how often the app is woken.
+    /// - Throws: any error, which counts as `failed`.
+    func respond(to notification: PushNotification, _ scope: ServiceScope) async throws -> PushOutcome
+}
+
+/// The outcome of a fetch that a notification asked for.
+public enum PushOutcome: Sendable, Hashable {
+    /// There was new data.
+    case newData
+    /// There was none.
+    case noData
+    /// The fetch failed.
+    case failed
+}
+
+extension ServiceRegistry {
+    /// Delivers a notification: services that adopt ``PushObserving`` hear of it, those that adopt ``PushResponding`` are
+    /// asked all at once.
+    ///
+    /// - Parameters:
+    ///   - notification: the notification.
+    ///   - limit: the longest wait; iOS gives an app about 30 s.
+    /// - Returns: `newData` if any service had some, else `failed` if any failed.
+    public func deliver(_ notification: PushNotification, within limit: Duration = .seconds(25)) async -> PushOutcome {
+        self.emit(PushEvent.received(notification))
+        let rule = MergeRule<PushOutcome>(none: .noData) { $0.merged(with: $1) }
+        let failed: @Sendable (any PushResponding, String) -> PushOutcome = { _, _ in .failed }
+        return await self.ask((any PushResponding).self, merging: rule, within: limit, onFault: failed) {
+            service, scope in
+            try await service.respond(to: notification, scope)
+        }
+    }
+}
+
+extension PushOutcome {
+    /// The outcome of two fetches: new data counts more than a failure, and a failure more than nothing.
+    fileprivate func merged(with other: Self) -> Self {
+        let both = [self, other]
+        if both.contains(.newData) { return .newData }
+        return both.contains(.failed) ? .failed : .noData
+    }
+}

@@ -1,0 +1,27 @@
+internal import Foundation
+internal import Linkspan
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
+internal import LinkspanPlatform
+
+// The examples of LinkspanPlatform, word for word. They are compiled, not run: there is no device.
+
+final class PushRegistration: PushObserving {
+    let name: ServiceName = "pushRegistration"
+    private let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    func on(_ event: Stamped<PushEvent>, _ scope: ServiceScope) async throws {
+        guard case .registered(let token) = event.event else { return }
+        try await self.connection.deliver("deviceToken", token.hexadecimal)
+    }
+}
+
+private func forwarding(_ catalog: inout Catalog, token: Data) {
+    let forwarder = AppForwarder()
+    catalog.add(.appEvents(forwarder))
+
+    // In application(_:didRegisterForRemoteNotificationsWithDeviceToken:)
+    forwarder.registered(deviceToken: token)
+}
