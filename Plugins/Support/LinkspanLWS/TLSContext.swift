@@ -44,12 +44,20 @@ enum TLSContext {
         }
     }
 
+    #if canImport(Security)
+    private static let notInKeychain = ByteStreamError(
+        .tlsUnusable, "libwebsockets cannot use an identity of the Keychain; choose the network nio")
+    #endif
+
     private static func use(_ identity: ClientCertificate, in tls: OpaquePointer) throws(ByteStreamError) {
-        let bytes =
-            switch identity.certificate {
-            case .file(let path): try CertificateFile.read(path)
-            case .pem(let pem): pem
-            }
+        let bytes: [UInt8]
+        switch identity.certificate {
+        case .file(let path): bytes = try CertificateFile.read(path)
+        case .pem(let pem): bytes = pem
+        #if canImport(Security)
+        case .keychain: throw Self.notInKeychain
+        #endif
+        }
         guard bytes.withUnsafeBytes({ clws_tls_use_certificate(tls, $0.baseAddress, $0.count) }) else {
             throw ByteStreamError(.tlsUnusable, "the client certificate is not usable PEM, or too weak")
         }
@@ -61,6 +69,9 @@ enum TLSContext {
         case .pem:
             var text = identity.key.exposed ?? ""
             isUsable = text.withUTF8 { clws_tls_use_key(tls, $0.baseAddress, $0.count) }
+        #if canImport(Security)
+        case .keychain: throw Self.notInKeychain
+        #endif
         }
         guard isUsable else {
             throw ByteStreamError(.tlsUnusable, "the client certificate's key is not usable PEM, or not its key")

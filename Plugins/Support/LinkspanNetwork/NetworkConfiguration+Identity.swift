@@ -11,10 +11,16 @@ extension NetworkConfiguration {
             switch own.certificate {
             case .file(let path): settings["certificate"] = Secret("file \(path)")
             case .pem(let bytes): settings["certificate"] = Secret("\(bytes)")
+            #if canImport(Security)
+            case .keychain(let label): settings["certificate"] = Secret("keychain \(label)")
+            #endif
             }
             switch own.key {
             case .file(let path): settings["key"] = Secret("file \(path)")
             case .pem(let key): settings["key"] = key
+            #if canImport(Security)
+            case .keychain: settings["key"] = Secret("keychain")
+            #endif
             }
         }
         if let proxy = self.proxy, let user = proxy.user {

@@ -20,6 +20,10 @@ final class CertificateStore {
     private static let systemFiles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"]
 
     private let store: OpaquePointer
+    #if canImport(Security)
+    /// Verifies in the store's place when the policy trusts the system's authorities, which no file has.
+    private var system: SystemTrust?
+    #endif
 
     init(_ policy: TLSPolicy) throws(ByteStreamError) {
         guard let store = X509_STORE_new() else { throw ByteStreamError(.unavailable, "TLS could not be set up") }
@@ -34,11 +38,17 @@ final class CertificateStore {
         guard let roots = X509Certificate.list(pem: bytes), !roots.isEmpty,
             roots.allSatisfy({ X509_STORE_add_cert(store, $0.pointer) == 1 })
         else { throw ByteStreamError(.tlsUnusable, "the trusted certificates are not usable PEM") }
+        #if canImport(Security)
+        self.system?.anchors = roots
+        #endif
     }
 
     deinit { X509_STORE_free(self.store) }
 
     private func addSystemRoots() throws(ByteStreamError) {
+        #if canImport(Security)
+        self.system = SystemTrust()
+        #else
         // Only the environment's, and the default places of BoringSSL, which are those of OpenSSL.
         let hasDefaults = X509_STORE_set_default_paths(self.store) == 1
         let hasOwn = [X509_get_default_cert_file_env(), X509_get_default_cert_dir_env()].contains { name in
@@ -49,6 +59,7 @@ final class CertificateStore {
         guard hasDefaults || added > 0 else {
             throw ByteStreamError(.tlsUnusable, "the system's trusted certificates cannot be read")
         }
+        #endif
     }
 
     /// Verifies the chain that a server showed.
@@ -56,6 +67,9 @@ final class CertificateStore {
     /// - Parameter presented: its certificates, the server's own first.
     /// - Returns: the verified chain with the root at its end, or why there is none.
     func verify(_ presented: [X509Certificate]) -> Result<[X509Certificate], ByteStreamError> {
+        #if canImport(Security)
+        if let system = self.system { return system.verify(presented) }
+        #endif
         guard let leaf = presented.first, let context = X509_STORE_CTX_new(),
             let others = CNIOBoringSSLShims_sk_X509_new_null()
         else { return .failure(HandshakeFailure.unknown("there is no certificate").error) }

@@ -45,11 +45,18 @@ final class TLSContext {
     private static func use(
         _ identity: ClientCertificate, in settings: inout TLSConfiguration
     ) throws(ByteStreamError) {
-        let bytes =
-            switch identity.certificate {
-            case .file(let path): try CertificateFile.read(path)
-            case .pem(let pem): pem
-            }
+        let bytes: [UInt8]
+        switch identity.certificate {
+        case .file(let path): bytes = try CertificateFile.read(path)
+        case .pem(let pem): bytes = pem
+        #if canImport(Security)
+        case .keychain(let label):
+            let own = try KeychainIdentity(label: label)
+            settings.certificateChain = [.certificate(own.certificate)]
+            settings.privateKey = .privateKey(own.key)
+            return
+        #endif
+        }
         guard let own = try? NIOSSLCertificate.fromPEMBytes(bytes), let first = own.first,
             let leaf = X509Certificate(first), !leaf.hasWeakKey, !leaf.hasWeakSignature
         else { throw ByteStreamError(.tlsUnusable, "the client certificate is not usable PEM, or too weak") }
@@ -66,6 +73,9 @@ final class TLSContext {
             _ = text.withUnsafeMutableBytes { $0.initializeMemory(as: UInt8.self, repeating: 0) }
             guard let key else { throw Self.unusableKey }
             settings.privateKey = .privateKey(key)
+        #if canImport(Security)
+        case .keychain: throw Self.unusableKey
+        #endif
         }
     }
 

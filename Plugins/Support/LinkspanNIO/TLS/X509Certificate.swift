@@ -19,6 +19,10 @@ final class X509Certificate {
 
     convenience init?(_ certificate: NIOSSLCertificate) {
         guard let bytes = try? certificate.toDERBytes() else { return nil }
+        self.init(der: bytes)
+    }
+
+    convenience init?(der bytes: [UInt8]) {
         let pointer = bytes.withUnsafeBufferPointer { bytes in
             var next = bytes.baseAddress
             return d2i_X509(nil, &next, bytes.count)
@@ -28,6 +32,15 @@ final class X509Certificate {
     }
 
     deinit { X509_free(self.pointer) }
+
+    /// The certificate in DER.
+    var der: [UInt8]? {
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = i2d_X509(self.pointer, &bytes)
+        defer { OPENSSL_free(bytes) }
+        guard count > 0, let bytes else { return nil }
+        return Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
+    }
 
     /// Every certificate of a PEM text; nil when one is unusable.
     static func list(pem: [UInt8]) -> [X509Certificate]? {

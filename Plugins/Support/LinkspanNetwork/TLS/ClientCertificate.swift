@@ -22,6 +22,10 @@ public struct ClientCertificate: Sendable, Hashable {
         case file(String)
         /// This PEM text.
         case pem([UInt8])
+        #if canImport(Security)
+        /// The identity with this label in the Keychain, whose key it takes as well.
+        case keychain(label: String)
+        #endif
     }
 
     /// The source of a private key.
@@ -30,8 +34,22 @@ public struct ClientCertificate: Sendable, Hashable {
         case file(String)
         /// This PEM text.
         case pem(Secret)
+        #if canImport(Security)
+        /// The key of the identity in the Keychain, which signs without being read.
+        case keychain
+        #endif
     }
 }
+
+#if canImport(Security)
+extension ClientCertificate {
+    /// An identity in the Keychain; for the back end over SwiftNIO.
+    ///
+    /// - Parameter label: its label, `kSecAttrLabel`.
+    /// - Returns: the identity.
+    public static func keychain(label: String) -> Self { Self(.keychain(label: label), key: .keychain) }
+}
+#endif
 
 extension ClientCertificate: CustomStringConvertible {
     /// A description of the certificate, with no more of the key than its file's name.
@@ -40,10 +58,16 @@ extension ClientCertificate: CustomStringConvertible {
             switch self.key {
             case .file(let path): "key in \(path)"
             case .pem: "key <redacted>"
+            #if canImport(Security)
+            case .keychain: "key in the Keychain"
+            #endif
             }
         switch self.certificate {
         case .file(let path): return "certificate in \(path), \(key)"
         case .pem(let bytes): return "own certificate (\(PEMText.summary(bytes))), \(key)"
+        #if canImport(Security)
+        case .keychain(let label): return "identity '\(label)' in the Keychain"
+        #endif
         }
     }
 }
@@ -56,6 +80,9 @@ extension ClientCertificate.Key {
         switch self {
         case .file: nil
         case .pem(let secret): secret.exposed
+        #if canImport(Security)
+        case .keychain: nil
+        #endif
         }
     }
 }
