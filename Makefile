@@ -118,6 +118,7 @@ lint:  ## Checks format, documentation, wording, dialect and import rules, and t
 	@.ci/prerequisites python3 patch
 	swift format lint --strict --recursive $(FOLDERS)
 	.ci/imports
+	.ci/privacy
 	.ci/voice
 	.ci/dialect
 	Tests/Mutations/run --check
