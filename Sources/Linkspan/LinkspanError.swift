@@ -134,7 +134,7 @@ extension LinkspanError.Code {
     public static let refused = Self(rawValue: "refused")
     /// The TLS handshake failed or the certificate is not trusted.
     public static let tlsFailed = Self(rawValue: "tlsFailed")
-    /// The HTTP proxy does not let the connection through, or does not accept name and password.
+    /// The HTTP proxy refuses the connection, or the name and password.
     public static let proxyRefused = Self(rawValue: "proxyRefused")
     /// The server answered with a redirect, which is never followed.
     public static let redirected = Self(rawValue: "redirected")

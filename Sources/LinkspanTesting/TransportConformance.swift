@@ -49,7 +49,7 @@ public enum TransportConformance {
         case refusesSendsBeforeOpening
         /// A server that ends the link on purpose is understood.
         case reportsKicks
-        /// A link that dies is reported, with a code that allows another attempt.
+        /// A lost link is reported, with a code that allows another attempt.
         case reportsLosses
         /// Links of one transport do not mix.
         case keepsLinksApart

@@ -16,7 +16,7 @@ extension Outbox {
         }
     }
 
-    /// Keeps what is known of the session of an account; when that cannot be done, the next session will tell.
+    /// Keeps the state of an account's session, as far as the file can be written.
     public func keep(_ session: StoredSession, account: String?) {
         self.add(.other) { table in
             try table.keep(session, account: account)

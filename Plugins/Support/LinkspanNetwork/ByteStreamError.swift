@@ -48,7 +48,7 @@ extension ByteStreamError {
         public static let proxyUnreachable = Self(rawValue: "proxyUnreachable")
         /// The proxy wants a name and a password, or other ones.
         public static let proxyUnauthorized = Self(rawValue: "proxyUnauthorized")
-        /// The proxy does not let the connection through; see ``ByteStreamError/status``.
+        /// The proxy refuses the connection; see ``ByteStreamError/status``.
         public static let proxyRefused = Self(rawValue: "proxyRefused")
         /// A deadline passed.
         public static let timedOut = Self(rawValue: "timedOut")
