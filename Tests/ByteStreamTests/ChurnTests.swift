@@ -138,7 +138,7 @@ struct ChurnTests {
     @Test
     func `does so while names are looked up and addresses fail, and through a proxy`() async throws {
         let before = try await Self.counts()
-        let proxy = try await blocking { try ProxyServer(status: 403) }
+        let proxy = try await blocking { try ProxyServer(.http, status: 403) }
         try await withServer({ peer in Self.serve(5, peer) }) { server in
             let resolver = Resolver { name in
                 name == "unknown.test"
@@ -149,7 +149,7 @@ struct ChurnTests {
             for (host, proxyPort) in [("unknown.test", nil), ("known.test", nil), ("known.test", proxy.port)] {
                 var request = server.request()
                 request.host = host
-                request.proxy = proxyPort.map { HTTPProxy(host: "127.0.0.1", port: $0) }
+                request.proxy = proxyPort.map { NetworkProxy(host: "127.0.0.1", port: $0) }
                 let endings = await Self.run(Self.attempts / 20, request, on: loop)
                 #expect(endings.allSatisfy { $0 == 1 })
             }

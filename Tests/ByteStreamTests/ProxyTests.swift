@@ -3,16 +3,16 @@ import LinkspanNetwork
 import TestedBackEnds
 import Testing
 
-@Suite("An HTTP proxy", .timeLimit(.minutes(1)), .overEachBackEnd)
+@Suite("A proxy", .timeLimit(.minutes(1)), .overEachBackEnd)
 struct ProxyTests {
     private static let user = "ann"
     private static let password = Secret("p@ss:word/=+secret")
 
     private func withProxy<Result>(
-        _ address: String = "127.0.0.1", credentials: String = "", status: Int = 200,
+        _ kind: NetworkProxy.Kind, _ address: String = "127.0.0.1", credentials: String = "", status: Int = 200,
         _ body: (ProxyServer) async throws -> Result
     ) async throws -> Result {
-        let proxy = try await blocking { try ProxyServer(address, credentials: credentials, status: status) }
+        let proxy = try await blocking { try ProxyServer(kind, address, credentials: credentials, status: status) }
         defer { proxy.stop() }
         return try await body(proxy)
     }
@@ -27,16 +27,17 @@ struct ProxyTests {
         }
     }
 
-    @Test(arguments: ["127.0.0.1", "::1"], ["", "ann:p@ss:word/=+secret"])
-    func `leads a plain stream to a server whose name only it can look up`(address: String, credentials: String)
-        async throws
-    {
-        try await self.withProxy(address, credentials: credentials) { proxy in
+    @Test(arguments: NetworkProxy.Kind.allCases, [("127.0.0.1", ""), ("::1", "ann:p@ss:word/=+secret")])
+    func `leads a plain stream to a server whose name only it can look up`(
+        kind: NetworkProxy.Kind, place: (address: String, credentials: String)
+    ) async throws {
+        let (address, credentials) = place
+        try await self.withProxy(kind, address, credentials: credentials) { proxy in
             try await withServer(EchoTests.echo) { server in
                 var request = server.request()
                 request.host = "only.proxy.test"
-                request.proxy = HTTPProxy(
-                    host: address, port: proxy.port, user: credentials.isEmpty ? nil : Self.user,
+                request.proxy = NetworkProxy(
+                    kind, host: address, port: proxy.port, user: credentials.isEmpty ? nil : Self.user,
                     password: credentials.isEmpty ? nil : Self.password)
                 try await withLoop { loop in
                     for _ in 0..<3 {
@@ -47,23 +48,24 @@ struct ProxyTests {
                         #expect(try await recorder.bytes(300_000) == pattern(300_000))
                         stream.finish()
                         #expect(await recorder.ending().code == .closedByUs)
-                        #expect(try await proxy.report() == "CONNECT only.proxy.test:\(server.port) HTTP/1.1 200")
+                        #expect(try await proxy.report() == kind.success("only.proxy.test:\(server.port)"))
                     }
                 }
             }
         }
     }
 
-    @Test(arguments: ["good", "other"])
-    func `a server behind it is verified on a secure stream`(certificate: String) async throws {
+    @Test(arguments: NetworkProxy.Kind.allCases, ["good", "other"])
+    func `a server behind it is verified on a secure stream`(kind: NetworkProxy.Kind, certificate: String) async throws
+    {
         let certificates = try await blocking { try Certificates() }
         let server = try await blocking { try TLSServer(certificates, certificate: certificate) }
         defer { server.stop() }
-        try await self.withProxy { proxy in
+        try await self.withProxy(kind) { proxy in
             let request = UpgradeRequest(
                 host: "localhost", port: server.port, isSecure: true, target: "/?token=secret",
                 tls: TLSPolicy(roots: .file(certificates.authority), pins: [try certificates.digest("ca")]),
-                proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port))
+                proxy: NetworkProxy(kind, host: "127.0.0.1", port: proxy.port))
             try await withLoop { loop in
                 let recorder = Recorder()
                 let stream = recorder.connect(request, on: loop)
@@ -79,52 +81,89 @@ struct ProxyTests {
                     let report = try await server.report()
                     #expect(report.count == 0)
                 }
-                #expect(try await proxy.report() == "CONNECT localhost:\(server.port) HTTP/1.1 200")
+                #expect(try await proxy.report() == kind.success("localhost:\(server.port)"))
             }
         }
     }
 
-    @Test
-    func `names an IPv6 server to the proxy in brackets`() async throws {
-        try await self.withProxy { proxy in
+    @Test(arguments: NetworkProxy.Kind.allCases)
+    func `leads to a server that is given as an IPv6 address`(kind: NetworkProxy.Kind) async throws {
+        try await self.withProxy(kind) { proxy in
             let server = try LoopbackServer("::1", EchoTests.echo)
             defer { server.stop() }
             var request = server.request()
             request.host = "::1"
-            request.proxy = HTTPProxy(host: "127.0.0.1", port: proxy.port)
+            request.proxy = NetworkProxy(kind, host: "127.0.0.1", port: proxy.port)
             try await withLoop { loop in
                 let recorder = Recorder()
                 let stream = recorder.connect(request, on: loop)
                 _ = try await recorder.opening()
                 stream.abort()
             }
-            #expect(try await proxy.report() == "CONNECT [::1]:\(server.port) HTTP/1.1 200")
+            #expect(try await proxy.report() == kind.success("[::1]:\(server.port)"))
+        }
+    }
+
+    @Test(arguments: NetworkProxy.Kind.allCases)
+    func `leads the requests of an exchange to the server`(kind: NetworkProxy.Kind) async throws {
+        try await self.withProxy(kind) { proxy in
+            try await withServer({ peer in
+                _ = peer.readHead()
+                peer.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+            }) { server in
+                var request = server.request()
+                request.purpose = .get
+                request.host = "only.proxy.test"
+                request.proxy = NetworkProxy(kind, host: "127.0.0.1", port: proxy.port)
+                try await withLoop { loop in
+                    let recorder = Recorder()
+                    _ = recorder.connect(request, on: loop)
+                    let body = try await recorder.bytes(5)
+                    #expect(body == Array("hello".utf8))
+                    #expect(await recorder.ending().code == .completed)
+                }
+            }
         }
     }
 
     @Test(arguments: [(403, false), (403, true), (502, false), (302, false), (500, true)])
-    func `that refuses says why`(status: Int, isSecure: Bool) async throws {
-        try await self.withProxy(status: status) { proxy in
+    func `over HTTP that refuses says why`(status: Int, isSecure: Bool) async throws {
+        try await self.withProxy(.http, status: status) { proxy in
             let error = try await self.ending(
                 UpgradeRequest(
                     host: "server.test", port: 80, isSecure: isSecure, target: "/?token=secret",
-                    proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port)))
+                    proxy: NetworkProxy(host: "127.0.0.1", port: proxy.port)))
             #expect(error.code == .proxyRefused, "\(error)")
             #expect(error.status == status)
         }
     }
 
-    @Test(arguments: [false, true], [false, true])
-    func `that wants other credentials, or any, says so`(showsCredentials: Bool, isSecure: Bool) async throws {
-        try await self.withProxy(credentials: "ann:another") { proxy in
+    @Test(arguments: [
+        (1, "general failure"), (2, "not allowed by its rules"), (4, "host unreachable"),
+        (5, "connection refused"), (91, "reply 91"),
+    ])
+    func `over SOCKS that refuses says why`(reply: Int, reason: String) async throws {
+        try await self.withProxy(.socks5, status: reply) { proxy in
             let error = try await self.ending(
                 UpgradeRequest(
-                    host: "server.test", port: 80, isSecure: isSecure,
-                    proxy: HTTPProxy(
-                        host: "127.0.0.1", port: proxy.port, user: showsCredentials ? Self.user : nil,
+                    host: "server.test", port: 80, isSecure: false, target: "/?token=secret",
+                    proxy: NetworkProxy(.socks5, host: "127.0.0.1", port: proxy.port)))
+            #expect(error.code == .proxyRefused)
+            #expect(error.message == "the proxy did not connect to the server: \(reason)")
+        }
+    }
+
+    @Test(arguments: NetworkProxy.Kind.allCases, [false, true])
+    func `that wants other credentials, or any, says so`(kind: NetworkProxy.Kind, showsCredentials: Bool) async throws {
+        try await self.withProxy(kind, credentials: "ann:another") { proxy in
+            let error = try await self.ending(
+                UpgradeRequest(
+                    host: "server.test", port: 80, isSecure: showsCredentials,
+                    proxy: NetworkProxy(
+                        kind, host: "127.0.0.1", port: proxy.port, user: showsCredentials ? Self.user : nil,
                         password: showsCredentials ? Self.password : nil)))
             #expect(error.code == .proxyUnauthorized, "\(error)")
-            #expect(error.status == 407)
+            #expect(error.status == (kind == .http ? 407 : nil))
         }
     }
 
@@ -135,31 +174,37 @@ struct ProxyTests {
             let error = try await self.ending(
                 UpgradeRequest(
                     host: "server.test", port: 80, isSecure: false,
-                    proxy: HTTPProxy(host: host, port: try unusedPort())))
+                    proxy: NetworkProxy(host: host, port: try unusedPort())))
             #expect(error.code == .proxyUnreachable, "\(error)")
         }
     }
 
-    @Test(arguments: ["", "220 mail.test ESMTP\r\n"])
-    func `that closes, or does not speak HTTP, ends the attempt`(answer: String) async throws {
+    @Test(
+        arguments: NetworkProxy.Kind.allCases,
+        ["", "220 mail.test ESMTP\r\n\r\n", "\u{04}\u{5A}\r\n\r\n"])
+    func `that closes, or speaks another protocol, ends the attempt`(kind: NetworkProxy.Kind, answer: String)
+        async throws
+    {
         try await withServer({ peer in
-            _ = peer.readHead()
+            _ = peer.read()
             peer.write(answer)
         }) { proxy in
             let error = try await self.ending(
                 UpgradeRequest(
                     host: "server.test", port: 80, isSecure: false,
-                    proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port)))
+                    proxy: NetworkProxy(kind, host: "127.0.0.1", port: proxy.port)))
             #expect(error.code == .proxyRefused, "\(error)")
         }
     }
 
-    @Test
-    func `that is silent ends the attempt at its deadline, and aborting ends it at once`() async throws {
+    @Test(arguments: NetworkProxy.Kind.allCases)
+    func `that is silent ends the attempt at its deadline, and aborting ends it at once`(kind: NetworkProxy.Kind)
+        async throws
+    {
         try await withServer({ _ = $0.readAll() }) { proxy in
             var request = UpgradeRequest(
                 host: "server.test", port: 80, isSecure: true, deadline: .milliseconds(300),
-                proxy: HTTPProxy(host: "127.0.0.1", port: proxy.port))
+                proxy: NetworkProxy(kind, host: "127.0.0.1", port: proxy.port))
             #expect(try await self.ending(request) == ByteStreamError(timedOutIn: .proxy))
             request.deadline = .seconds(30)
             try await withLoop { loop in
@@ -173,13 +218,15 @@ struct ProxyTests {
     }
 
     @Test(arguments: [
-        HTTPProxy(host: "", port: 80), HTTPProxy(host: "a@b", port: 80), HTTPProxy(host: "a", port: 0),
-        HTTPProxy(host: "a", port: 80, user: "a:b"),
-        HTTPProxy(host: "a", port: 80, user: "a\r\nX: y"),
-        HTTPProxy(
-            host: "a", port: 80, user: "a", password: Secret(String(repeating: "p", count: 95))),
+        NetworkProxy(host: "", port: 80), NetworkProxy(host: "a@b", port: 80), NetworkProxy(host: "a", port: 0),
+        NetworkProxy(host: "a", port: 80, user: "a:b"),
+        NetworkProxy(host: "a", port: 80, user: "a\r\nX: y"),
+        NetworkProxy(
+            host: "a", port: 80, user: "a", password: Secret(String(repeating: "p", count: 256))),
+        NetworkProxy(.socks5, host: "a", port: 80, user: String(repeating: "u", count: 256)),
+        NetworkProxy(.socks5, host: "a", port: 80, user: ""),
     ])
-    func `cannot be one whose place or credentials would be cut or misread`(proxy: HTTPProxy) async throws {
+    func `cannot be one whose place or credentials would be cut or misread`(proxy: NetworkProxy) async throws {
         let error = try await self.ending(UpgradeRequest(host: "server.test", port: 80, isSecure: false, proxy: proxy))
         #expect([.invalidRequest, .requestTooLong].contains(error.code), "\(error)")
     }
@@ -187,7 +234,7 @@ struct ProxyTests {
     @Test
     func `of the environment is not looked at`() async {
         await #expect(processExitsWith: .success) {
-            let proxy = try ProxyServer(status: 403)
+            let proxy = try ProxyServer(.http, status: 403)
             defer { proxy.stop() }
             for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "ALL_PROXY"] {
                 setEnvironment(name, "http://127.0.0.1:\(proxy.port)")
@@ -200,6 +247,16 @@ struct ProxyTests {
                     stream.abort()
                 }
             }
+        }
+    }
+}
+
+extension NetworkProxy.Kind {
+    /// What the proxy of the tests reports of a connection that it lets through.
+    fileprivate func success(_ place: String) -> String {
+        switch self {
+        case .http: "CONNECT \(place) HTTP/1.1 200"
+        case .socks5: "SOCKS5 \(place) 0"
         }
     }
 }

@@ -97,7 +97,7 @@ extension Interop {
                     try await Bench.use { bench in
                         let configuration = SocketIOTransport.Configuration {
                             $0.carriers = wire.carriers
-                            $0.proxy = HTTPProxy(host: "127.0.0.1", port: server.port)
+                            $0.proxy = NetworkProxy(host: "127.0.0.1", port: server.port)
                         }
                         try await Self.expect(
                             "waiting for the proxy to reach the server",
@@ -127,7 +127,7 @@ extension Interop {
         func `a timeout in name resolution names the host's owner, server or proxy`() async throws {
             let wire = Wire.current
             try await Self.withHangingNames { loop in
-                for proxy in [nil, HTTPProxy(host: "hanging.test", port: 1)] {
+                for proxy in [nil, NetworkProxy(host: "hanging.test", port: 1)] {
                     let configuration = SocketIOTransport.Configuration {
                         $0.carriers = wire.carriers
                         $0.proxy = proxy

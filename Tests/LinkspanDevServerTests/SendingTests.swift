@@ -161,7 +161,6 @@ private final class ScriptedWire: LinkReceiver, @unchecked Sendable {
             self.texts.append(text)
             stream.answer("ok")
             if text == "40" { self.poll.take()?.answer(#"40{"sid":"n"}"#) }
-        case .connect: ()
         }
     }
 

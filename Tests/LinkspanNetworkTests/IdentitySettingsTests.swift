@@ -8,20 +8,20 @@ struct IdentitySettingsTests {
     private struct Settings: NetworkConfiguration {
         var network = NetworkBackEnd.standard
         var tls = TLSPolicy.system
-        var proxy: HTTPProxy?
+        var proxy: NetworkProxy?
         var compression: WebSocketCompression?
         var renewalEvent: String?
         var maximumMessageBytes = 1
         var highWaterMark = 1
     }
 
-    private static func identity(_ proxy: HTTPProxy?) -> [String: Secret] {
+    private static func identity(_ proxy: NetworkProxy?) -> [String: Secret] {
         var settings = Settings()
         settings.proxy = proxy
         return settings.identity()
     }
 
-    private static let proxy = HTTPProxy(host: "proxy.example", port: 3128, user: "ann", password: "one")
+    private static let proxy = NetworkProxy(host: "proxy.example", port: 3128, user: "ann", password: "one")
 
     @Test
     func `proxy credentials are part of it, each part for itself`() {
@@ -39,7 +39,7 @@ struct IdentitySettingsTests {
     @Test
     func `settings without credentials are not part of it`() {
         #expect(Self.identity(nil).isEmpty)
-        #expect(Self.identity(HTTPProxy(host: "proxy.example", port: 3128)).isEmpty)
+        #expect(Self.identity(NetworkProxy(host: "proxy.example", port: 3128)).isEmpty)
     }
 
     @Test

@@ -51,14 +51,21 @@ internal import Testing
     @Test
     func `a proxy is a host and a port, and shows no password`() throws {
         for text in ["Proxy.example:3128", "http://proxy.example:3128", "http://proxy.example:3128/"] {
-            let proxy = try HTTPProxy(text, user: "ann", password: "secret")
+            let proxy = try NetworkProxy(text, user: "ann", password: "secret")
             #expect(proxy.host == "proxy.example")
             #expect(proxy.port == 3128)
             #expect("\(proxy) \(String(reflecting: proxy))".contains("secret") == false)
         }
-        #expect(try HTTPProxy("[::1]:8080").description == "[::1]:8080")
-        for text in ["", "https://p:1", "p:1/path", "ann:secret@p:1", "p:99999", "socks5://p:1", "p:1?x"] {
-            let error = #expect(throws: LinkspanError.self) { try HTTPProxy(text) }
+        #expect(try NetworkProxy("[::1]:8080").description == "[::1]:8080")
+        #expect(try NetworkProxy("proxy.example").port == 80)
+        for text in ["socks5://Proxy.example", "SOCKS5h://proxy.example:1080", "socks5://proxy.example:1080/"] {
+            #expect(try NetworkProxy(text) == NetworkProxy(.socks5, host: "proxy.example", port: 1080))
+        }
+        #expect(try NetworkProxy("socks5://[::1]:80", user: "u").description == "socks5://[::1]:80 with credentials")
+        for text in [
+            "", "https://p:1", "p:1/path", "ann:secret@p:1", "p:99999", "socks4://p:1", "p:1?x", "socks5://p:1/x",
+        ] {
+            let error = #expect(throws: LinkspanError.self) { try NetworkProxy(text) }
             #expect(error?.code == .invalidConfiguration)
             #expect(error?.description.contains("secret") == false)
         }

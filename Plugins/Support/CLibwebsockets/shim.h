@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "dial.h"
 #include "listen.h"
 #include "poller.h"
 #include "socket.h"
@@ -53,6 +54,7 @@ struct clws_loop {
   clws_handler handler;
   struct lws_vhost *vhost;       // the first one, which gets what the library tells without asking whose it is
   lws_sorted_usec_list_t timer;
+  struct clws_dock dock;
   bool has_ready;                // whether the poller that the library watches has something
   char *reading;                 // where bytes are being read to at the moment, or NULL
   bool has_read;                 // whether some of them were handed over already
@@ -167,7 +169,6 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
   info.protocols = clws_protocols();
   info.vhost_name = tls ? "linkspan-tls" : "linkspan";
   // Or the http_proxy variable of the environment would apply to every connection, loopback included.
-  // A proxy that is wanted is set before each connect, by `lws_set_proxy`.
   info.http_proxy_address = ":0";
   info.retry_and_idle_policy = clws_no_policy();
   info.provided_client_ssl_ctx = tls;
@@ -184,6 +185,7 @@ static inline struct lws_vhost *clws_vhost_create(struct clws_loop *loop, SSL_CT
 static inline void clws_loop_destroy(struct clws_loop *loop) {
   lws_sul_cancel(&loop->timer);
   lws_context_destroy(loop->context);
+  clws_dock_close(&loop->dock);
   free(loop);
 }
 
@@ -203,6 +205,10 @@ static inline bool clws_loop_watch(struct clws_loop *loop, int poller) {
 static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned int timeout_seconds, int poller) {
   struct clws_loop *loop = (struct clws_loop *)calloc(1, sizeof *loop);
   if (!loop) return NULL;
+  if (!clws_dock_open(&loop->dock)) {
+    free(loop);
+    return NULL;
+  }
   loop->handler = handler;
   struct lws_context_creation_info info;
   memset(&info, 0, sizeof info);
@@ -220,6 +226,7 @@ static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned 
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 65536) info.fd_limit_per_thread = 65536;
   loop->context = lws_create_context(&info);
   if (!loop->context) {
+    clws_dock_close(&loop->dock);
     free(loop);
     return NULL;
   }
@@ -229,17 +236,17 @@ static inline struct clws_loop *clws_loop_create(clws_handler handler, unsigned 
   return NULL;
 }
 
-// C, because `const char *` fields cannot be assigned from a Swift String. The library copies these strings. An upgraded
-// connection must not be announced as one that closes; any other one is, because each is used once.
-static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost *vhost, void *dial, const char *address,
-                                       int port, const char *host, const char *path, const char *method, bool upgrade,
-                                       bool secure) {
+// Has the library connect to the dock; to be followed by `clws_dock_swap`. C, because `const char *` fields cannot be assigned from a Swift String. The library
+// copies these strings. An upgraded connection must not be announced as one that closes; any other one is, because each
+// is used once.
+static inline struct lws *clws_connect(struct clws_loop *loop, struct lws_vhost *vhost, void *dial, const char *host,
+                                       const char *path, const char *method, bool upgrade, bool secure) {
   struct lws_client_connect_info info;
   memset(&info, 0, sizeof info);
   info.context = loop->context;
   info.vhost = vhost;
-  info.address = address;
-  info.port = port;
+  info.address = loop->dock.address;
+  info.port = loop->dock.port;
   info.host = host;
   info.path = path;
   info.method = method;
@@ -347,14 +354,6 @@ static inline void clws_half_close(struct lws *wsi) {
     ERR_clear_error();
   }
   if (descriptor >= 0) shutdown(descriptor, SHUT_WR);
-}
-
-// C, because the imported sockaddr_storage cannot be passed without unsafe rebinding.
-static inline bool clws_has_peer(struct lws *wsi) {
-  struct sockaddr_storage peer;
-  socklen_t size = sizeof peer;
-  int descriptor = (int)lws_get_socket_fd(wsi);
-  return descriptor >= 0 && getpeername(descriptor, (struct sockaddr *)&peer, &size) == 0;
 }
 
 #endif

@@ -1,5 +1,5 @@
 #if LWS
-/// One connection of the library's, to one address, from the call that made it to its destruction.
+/// One connection of the library's, from the call that made it to its destruction.
 ///
 /// It is the library's user data: retained once when it is made, released once when the library says that it destroyed
 /// the connection, and only then.

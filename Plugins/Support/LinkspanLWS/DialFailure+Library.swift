@@ -8,14 +8,11 @@ extension DialFailure {
         let lowercase = text.lowercased()
         clws_tls_hear_out(lws_get_ssl(connection))
         let tls = clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note)
-        if request.proxy != nil, lowercase.contains("proxy") {
-            self = .proxy
-        } else if request.isSecure, tls == .identity || lowercase.contains("ssl") || lowercase.contains("tls") {
-            self = .tls(Self.error(tls, text))
-        } else if lowercase.contains("read failed") || lowercase.contains("hung up") || lowercase.contains("closed") {
+        if request.isSecure, tls == .identity || lowercase.contains("ssl") || lowercase.contains("tls") {
+            self = .rejected(Self.error(tls, text))
+        } else if ["read failed", "hung up", "closed", "unable to connect"].contains(where: { lowercase.contains($0) })
+        {
             self = .hangUp
-        } else if lowercase.contains("connect") && !clws_has_peer(connection) {
-            self = .connect
         } else {
             self = .answer(text)
         }
@@ -27,12 +24,12 @@ extension DialFailure {
         guard request.isSecure else { return nil }
         clws_tls_hear_out(lws_get_ssl(connection))
         guard clws_tls_failure_of(lws_get_ssl(connection), TLSContext.note) == .identity else { return nil }
-        return .tls(Self.error(.identity, ""))
+        return .rejected(Self.error(.identity, ""))
     }
 
     /// The same for an open stream, whose end was read by us.
     static func noted(_ tls: OpaquePointer) -> Self? {
-        clws_tls_failure_of(tls, TLSContext.note) == .identity ? .tls(Self.error(.identity, "")) : nil
+        clws_tls_failure_of(tls, TLSContext.note) == .identity ? .rejected(Self.error(.identity, "")) : nil
     }
 
     private static func error(_ failure: clws_tls_failure, _ text: String) -> ByteStreamError {

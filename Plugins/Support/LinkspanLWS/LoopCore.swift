@@ -16,7 +16,8 @@ final class LoopCore {
     let poller: Poller
     let context: OpaquePointer
     let raw: UnsafeMutablePointer<clws_loop>
-    private var hosts: [VirtualHost.Key: VirtualHost] = [:]
+    /// Those of TLS policies, and the one of plain connections.
+    private var hosts: [TLSPolicy?: VirtualHost] = [:]
     private var hostLookups: UInt64 = 0
     private var streams: [ObjectIdentifier: LoopStream] = [:]
     private var listeners: [ObjectIdentifier: ListeningSocket] = [:]
@@ -141,6 +142,9 @@ final class LoopCore {
         if let stream = self.streams.removeValue(forKey: ObjectIdentifier(stream)) { self.departed.append(stream) }
     }
 
+    /// Keeps the owner of a socket that was closed in this turn, of which the poller may yet tell.
+    func keepForTurn(_ owner: Watched) { self.departed.append(owner) }
+
     func completeLater(_ takeover: Takeover, of stream: LoopStream) { self.takeovers.append((takeover, stream)) }
 
     func readLater(_ stream: LoopStream) { self.unread.append(stream) }
@@ -219,14 +223,9 @@ final class LoopCore {
 }
 
 extension LoopCore {
-    /// The vhost for a request: one for all plain streams, one for each TLS configuration, and again for each
-    /// proxy, made when first needed.
+    /// The vhost for a request: one for all plain streams, one for each TLS configuration, made when first needed.
     func host(for request: UpgradeRequest) throws(ByteStreamError) -> VirtualHost {
-        try self.host(tls: request.isSecure ? request.tls : nil, proxy: request.proxy)
-    }
-
-    private func host(tls: TLSPolicy?, proxy: HTTPProxy?) throws(ByteStreamError) -> VirtualHost {
-        let key = VirtualHost.Key(tls: tls, proxy: proxy)
+        let key = request.isSecure ? request.tls : nil
         self.hostLookups += 1
         if let host = self.hosts[key] {
             host.lastUse = self.hostLookups

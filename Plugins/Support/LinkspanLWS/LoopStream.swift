@@ -5,16 +5,14 @@ internal import LinkspanRuntime
 
 /// A stream: it carries out what the state machine decides.
 ///
-/// libwebsockets opens it. From the answer on an upgrade's stream has its socket to itself; an exchange stays with the
-/// library, which knows where bodies end.
+/// It dials by itself, and libwebsockets does TLS and the request. From the answer on an upgrade's stream has its socket to
+/// itself; an exchange stays with the library, which knows where bodies end.
 final class LoopStream: Watched, ByteStream {
     /// The most that ``UpgradeRequest/deadline`` may be.
     private static let longestDeadline = Duration.seconds(60)
     /// The same for an exchange: long polls are held back by the server.
     private static let longestExchange = Duration.seconds(1800)
     static let finishDeadline = Duration.seconds(5)
-    /// The most that one address is given while there are others: two tries of TCP's.
-    private static let longestAddress = Duration.seconds(2)
 
     /// A request, for as long as it is needed.
     private final class Kept {
@@ -28,6 +26,8 @@ final class LoopStream: Watched, ByteStream {
     private let isExchange: Bool
     private let hasProxy: Bool
     var machine: StreamStateMachine
+    /// The addresses that are dialed; of the one that answers first, the library gets the socket.
+    private var attempts: [Attempt] = []
     /// The library's connection, while it has one.
     var dial: Dial?
     /// The connection on its way from the library.
@@ -48,13 +48,12 @@ final class LoopStream: Watched, ByteStream {
     /// The vhost, which all attempts of the stream use; kept until its end.
     private var host: VirtualHost?
     private var deadline: (any ScheduledWork)?
-    private var addressDeadline: (any ScheduledWork)?
-    private var deadlineTime = ContinuousClock.now
+    /// The wait before the next address is dialed beside those before.
+    private var attemptDelay: (any ScheduledWork)?
     var isPaused = false
     private var isChunked = false
     /// Reads the answer, when interim ones came before it.
     var late: AnswerReader?
-    private var probe: (any ByteStream)?
     /// The look-up of the host's name, while it is under way.
     private var lookup: Resolver.Request?
     /// The numeric address of the peer, if it opened the stream.
@@ -166,11 +165,10 @@ extension LoopStream {
         guard dial === self.dial, let connection = dial.connection, self.machine.sendsRequest() else { return false }
         // Never in the clear what was to be secret, whatever the library makes of a configuration.
         guard !self.request.isSecure || (lws_is_ssl(connection) != 0 && dial.isVerified) else { return false }
-        self.addressDeadline?.cancel()
         let lines = self.request.headerLines
         guard clws_room_append(room, lines, lines.count) else { return false }
         switch self.request.purpose {
-        case .upgrade, .connect: ()
+        case .upgrade: ()
         case .post(let bodyLength) where bodyLength > 0:
             clws_set_body_pending(connection, true)
             lws_callback_on_writable(connection)
@@ -208,7 +206,7 @@ extension LoopStream {
             self.isChunked = answer.isChunked
             if !self.isExchange {
                 self.deadline?.cancel()
-                (self.deadline, self.addressDeadline, self.kept) = (nil, nil, nil)
+                (self.deadline, self.attemptDelay, self.kept) = (nil, nil, nil)
             }
             self.applyPause()
             self.requestFlush()
@@ -256,7 +254,6 @@ extension LoopStream {
     func failed(_ dial: Dial, _ failure: DialFailure) {
         guard dial === self.dial else { return }
         self.dial = nil
-        if case .proxy = failure, let proxy = self.request.proxy { return self.ask(proxy) }
         self.act(self.machine.failed(failure))
     }
 
@@ -295,52 +292,54 @@ extension LoopStream {
     }
 
     private func dial(_ address: String, others: Int) {
-        // Its turn may come after the end.
-        guard self.machine.isDialing, let host = self.host else { return }
-        self.drop()
-        if others > 0 { self.limitAddress(others: others) }
+        // Its turn may come after the end, or after another address has answered.
+        guard self.machine.isRacing else { return }
+        self.attemptDelay?.cancel()
+        if others > 0 {
+            self.attemptDelay = self.core.loop.scheduleLocally(after: StreamStateMachine.attemptDelay) {
+                self.act(self.machine.attemptDelayPassed())
+            }
+        }
+        let attempt = Attempt(self)
+        self.attempts.append(attempt)
+        attempt.begin(address, port: self.request.proxy?.port ?? self.request.port)
+    }
+
+    /// An address took the connection: the other attempts are given up.
+    func reached(_ attempt: Attempt) {
+        self.machine.reached()
+        self.attemptDelay?.cancel()
+        for other in self.attempts where other !== attempt { other.close() }
+        self.attempts = [attempt]
+    }
+
+    func failed(_ attempt: Attempt, _ failure: DialFailure) {
+        guard let index = self.attempts.firstIndex(where: { $0 === attempt }) else { return }
+        self.attempts.remove(at: index)
+        self.act(self.machine.failed(failure))
+    }
+
+    /// The way to the server is there: the library gets the socket.
+    func arrived(_ attempt: Attempt, _ descriptor: CInt) {
+        guard self.machine.isDialing, let host = self.host else { return clws_discard(descriptor) }
+        self.attempts = []
         let dial = Dial(stream: self, host: host)
         self.dial = dial
-        var place = address
-        if let proxy = self.request.proxy {
-            // The library goes to the proxy, which looks the server's name up.
-            let isSet = lws_set_proxy(host.pointer, proxy.text(at: address)) == 0
-            guard isSet else { return self.abort(ByteStreamError(.invalidRequest, "the proxy cannot be used")) }
-            place = NumericAddress.isIPv6(self.request.bareHost) ? "[\(self.request.bareHost)]" : self.request.bareHost
-        }
         let connection = clws_connect(
-            self.core.raw, host.pointer, dial.retained(), place, CInt(self.request.port), self.request.hostHeader,
-            self.request.target, self.request.method, !self.isExchange, self.request.isSecure)
-        guard let connection else {
+            self.core.raw, host.pointer, dial.retained(), self.request.hostHeader, self.request.target,
+            self.request.method, !self.isExchange, self.request.isSecure)
+        guard let connection, clws_dock_swap(&self.core.raw.pointee.dock, connection, descriptor) else {
             // Some failures are told by events within the call and destroy the connection, others are not.
-            dial.release()
-            return self.failed(dial, .connect)
+            if let connection { clws_kill(connection) } else { clws_discard(descriptor) }
+            if connection == nil { dial.release() }
+            let error = ByteStreamError(.unavailable, "the library has no socket for the connection")
+            return self.failed(dial, .rejected(error))
         }
         dial.noticed(connection)
     }
 
-    /// Finds out why the proxy refused, and ends with that.
-    private func ask(_ proxy: HTTPProxy) {
-        guard self.machine.isDialing, self.probe == nil else { return }
-        let probe = ProxyProbe { error in self.abort(error) }
-        self.probe = self.core.loop.connect(ProxyProbe.request(proxy, for: self.request), handler: probe)
-    }
-
-    /// Gives an address its part of the time that is left.
-    private func limitAddress(others: Int) {
-        let part = min(ContinuousClock.now.duration(to: self.deadlineTime) / (others + 1), Self.longestAddress)
-        self.addressDeadline?.cancel()
-        self.addressDeadline = self.core.loop.scheduleLocally(after: part) { self.addressTimedOut() }
-    }
-
-    private func addressTimedOut() {
-        let isConnected = self.dial?.connection.map { clws_has_peer($0) } ?? false
-        self.act(self.machine.addressTimedOut(isConnected: isConnected))
-    }
-
     func setDeadline(_ delay: Duration) {
         self.deadline?.cancel()
-        self.deadlineTime = ContinuousClock.now + delay
         self.deadline = self.core.loop.scheduleLocally(after: delay) { self.deadlinePassed() }
     }
 
@@ -351,11 +350,8 @@ extension LoopStream {
     var openingStage: OpeningStage? {
         let peer: OpeningStage.Peer = !self.hasProxy ? .server : .proxy
         return self.machine.openingStage(peer) {
-            if self.probe != nil { return .proxy }
-            guard let connection = self.dial?.connection, clws_has_peer(connection) else { return .connecting(peer) }
-            // The library begins TLS when the way to the server is there.
-            if peer == .proxy, lws_get_ssl(connection) == nil { return .proxy }
-            return self.request.isSecure ? .tls : .connecting(peer)
+            if self.dial != nil { return self.request.isSecure ? .tls : .connecting(peer) }
+            return self.hasProxy && self.attempts.contains { $0.isConnected } ? .proxy : .connecting(peer)
         }
     }
 
@@ -377,9 +373,7 @@ extension LoopStream {
 
     private func tearDown() {
         self.deadline?.cancel()
-        self.addressDeadline?.cancel()
-        self.probe?.abort()
-        self.probe = nil
+        self.attemptDelay?.cancel()
         if let lookup = self.lookup.take() { self.core.loop.resolver.forget(lookup) }
         self.drop()
         self.handler = nil
@@ -392,6 +386,8 @@ extension LoopStream {
     /// Closes the connection, or has the library do it, whose last events are ignored.
     private func drop() {
         self.closeSocket()
+        for attempt in self.attempts { attempt.close() }
+        self.attempts = []
         if let connection = self.dial?.connection { clws_kill(connection) }
         self.dial = nil
         self.isChanceDue = false

@@ -2,15 +2,8 @@
 internal import CLibwebsockets
 internal import LinkspanNetwork
 
-/// The shared parts of connections with one TLS policy and one proxy: a vhost of the library, and a context of
-/// OpenSSL's.
+/// The shared parts of connections with one TLS policy: a vhost of the library, and a context of OpenSSL's.
 final class VirtualHost {
-    /// The key of a vhost.
-    struct Key: Hashable {
-        let tls: TLSPolicy?
-        let proxy: HTTPProxy?
-    }
-
     let pointer: OpaquePointer
     /// Streams and connections that need it.
     var uses = 0
@@ -18,8 +11,9 @@ final class VirtualHost {
     var lastUse: UInt64 = 0
     private let tls: OpaquePointer?
 
-    init(_ key: Key, on loop: UnsafeMutablePointer<clws_loop>) throws(ByteStreamError) {
-        let tls = try key.tls.map { policy throws(ByteStreamError) in try TLSContext.make(policy) }
+    /// Makes one for a policy; nil for plain connections.
+    init(_ policy: TLSPolicy?, on loop: UnsafeMutablePointer<clws_loop>) throws(ByteStreamError) {
+        let tls = try policy.map { policy throws(ByteStreamError) in try TLSContext.make(policy) }
         guard let pointer = clws_vhost_create(loop, tls) else {
             SSL_CTX_free(tls)
             throw ByteStreamError(.unavailable, "the library could not make a vhost")

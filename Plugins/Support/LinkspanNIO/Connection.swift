@@ -1,4 +1,12 @@
 #if NIO
+#if canImport(Darwin)
+private import Darwin
+#elseif canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#endif
+
 internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import NIOCore
@@ -22,8 +30,8 @@ final class Connection: ChannelInboundHandler {
     /// The stage of the connection: the event that it waits for, or the stream that it carries.
     private enum Stage {
         case connecting
-        /// The proxy's answer, which this reads.
-        case proxy(AnswerReader)
+        /// The proxy's answer.
+        case proxy(ProxyHandshake)
         case tls
         /// The stream's own bytes.
         case stream
@@ -50,9 +58,6 @@ final class Connection: ChannelInboundHandler {
         }
     }
 
-    /// Whether TCP is there.
-    var isConnected: Bool { if case .connecting = self.stage { false } else { true } }
-
     /// Whether the stream's bytes may be sent.
     var isReady: Bool {
         guard case .stream = self.stage, let channel = self.channel else { return false }
@@ -70,7 +75,10 @@ final class Connection: ChannelInboundHandler {
             .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { try this.value.take(channel) } }
             .connect(to: address).assumeIsolated().whenComplete { result in
                 core.enter {
-                    if case .failure = result { self.fail(.connect) } else { self.connected() }
+                    switch result {
+                    case .success: self.connected()
+                    case .failure(let error): self.fail(.connect(Self.reason(error)))
+                    }
                 }
             }
     }
@@ -115,29 +123,28 @@ final class Connection: ChannelInboundHandler {
 
     private func connected() {
         guard let stream = self.stream else { return }
+        stream.reached(self)
         guard let proxy = stream.request.proxy else { return self.secure() }
-        self.stage = .proxy(AnswerReader(isExchange: false))
-        self.write(ByteBuffer(bytes: stream.request.connectHead(proxy)))
+        let handshake = ProxyHandshake(proxy, for: stream.request)
+        self.stage = .proxy(handshake)
+        self.write(ByteBuffer(bytes: handshake.greeting))
     }
 
-    private func receivedFromProxy(_ buffer: ByteBuffer, _ reader: AnswerReader) {
-        var reader = reader
-        buffer.withUnsafeReadableBytes { reader.append($0) }
-        switch reader.next() {
-        case .more: self.stage = .proxy(reader)
-        case .head(let answer):
-            if let error = ByteStreamError(proxyStatus: answer.head.status, retryAfter: answer.delay) {
-                return self.fail(.tls(error))
-            }
-            // Nobody but the proxy can have spoken so far.
-            guard case .more = reader.next() else { return self.failAtProxy() }
-            self.secure()
-        case .bytes, .end, .malformed: self.failAtProxy()
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return strerror(error.errnoCode).map { String(cString: $0) } ?? "error \(error.errnoCode)"
+    }
+
+    private func receivedFromProxy(_ buffer: ByteBuffer, _ handshake: ProxyHandshake) {
+        var handshake = handshake
+        let step = buffer.withUnsafeReadableBytes { handshake.received($0) }
+        self.stage = .proxy(handshake)
+        switch step {
+        case .more: ()
+        case .send(let bytes): self.write(ByteBuffer(bytes: bytes))
+        case .done: self.secure()
+        case .failed(let error): self.fail(.rejected(error))
         }
-    }
-
-    private func failAtProxy() {
-        self.fail(.tls(ByteStreamError(.proxyRefused, "the proxy's answer breaks the rules of HTTP")))
     }
 
     private func secure() {
@@ -146,10 +153,10 @@ final class Connection: ChannelInboundHandler {
         self.stage = .tls
         do {
             let handler = try stream.tls?.handler(for: stream.request) { [weak self] in self?.stream?.rejected($0) }
-            guard let handler else { return self.fail(.tls(HandshakeFailure.unknown("no configuration").error)) }
+            guard let handler else { return self.fail(.rejected(HandshakeFailure.unknown("no configuration").error)) }
             try channel.pipeline.syncOperations.addHandler(handler, position: .before(self))
         } catch {
-            self.fail(.tls(HandshakeFailure.unknown("\(error)").error))
+            self.fail(.rejected(HandshakeFailure.unknown("\(error)").error))
         }
     }
 
@@ -177,7 +184,7 @@ final class Connection: ChannelInboundHandler {
         stream.core.enter {
             switch self.stage {
             case .stream: stream.received(self, buffer)
-            case .proxy(let reader): self.receivedFromProxy(buffer, reader)
+            case .proxy(let handshake): self.receivedFromProxy(buffer, handshake)
             case .connecting, .tls: ()
             }
         }
@@ -195,10 +202,12 @@ final class Connection: ChannelInboundHandler {
             switch self.stage {
             case .connecting, .proxy: ()
             case .tls:
-                if let failure = HandshakeFailure(error) { self.fail(.tls(failure.error)) }
+                if let failure = HandshakeFailure(error) { self.fail(.rejected(failure.error)) }
             case .stream:
                 // Of TLS 1.3, whose server looks at our certificate after we have looked at its own.
-                if case .identity? = HandshakeFailure(error) { return self.fail(.tls(HandshakeFailure.identity.error)) }
+                if case .identity? = HandshakeFailure(error) {
+                    return self.fail(.rejected(HandshakeFailure.identity.error))
+                }
                 // The end without a farewell in TLS; what came before it is whole.
                 if error as? NIOSSLError == .uncleanShutdown { return stream.ended(self) }
                 stream.broken(self)
@@ -211,8 +220,8 @@ final class Connection: ChannelInboundHandler {
         stream.core.enter {
             switch self.stage {
             case .connecting: ()
-            case .proxy: self.fail(.tls(ByteStreamError(.proxyRefused, "the proxy refused the connection")))
-            case .tls: self.fail(.tls(HandshakeFailure.cut.error))
+            case .proxy: self.fail(.rejected(ProxyHandshake.hungUp))
+            case .tls: self.fail(.rejected(HandshakeFailure.cut.error))
             case .stream: stream.ended(self)
             }
         }

@@ -10,15 +10,16 @@ final class NIOStream: ByteStream {
     /// The same for an exchange: long polls are held back by the server.
     private static let longestExchange = Duration.seconds(1800)
     static let finishDeadline = Duration.seconds(5)
-    /// The most that one address is given while there are others: two tries of TCP's.
-    private static let longestAddress = Duration.seconds(2)
     /// The most bytes that a handler is given at once.
     private static let longestPiece = 64 * 1024
 
     let core: NIOLoopCore
     let request: UpgradeRequest
     var machine: StreamStateMachine
+    /// The connection, once TCP is there.
     private(set) var connection: Connection?
+    /// The addresses that are dialed; the first to take the connection wins.
+    private var attempts: [Connection] = []
     var handler: (any ByteStreamHandler)?
     // Its methods call nobody but the writers of ``write(_:)``, which only append, so that no access meets another.
     @exclusivity(unchecked) var outbox: Outbox
@@ -29,8 +30,8 @@ final class NIOStream: ByteStream {
     /// The configuration for TLS, if the stream is secure.
     private(set) var tls: TLSContext?
     private var deadline: (any ScheduledWork)?
-    private var addressDeadline: (any ScheduledWork)?
-    private var deadlineTime = ContinuousClock.now
+    /// The wait before the next address is dialed beside those before.
+    private var attemptDelay: (any ScheduledWork)?
     /// The look-up of the host's name, while it is under way.
     private var lookup: Resolver.Request?
     var isPaused = false
@@ -117,15 +118,28 @@ extension NIOStream {
     func rejected(_ error: ByteStreamError) { self.machine.rejected(error) }
 
     func failed(_ connection: Connection, _ failure: DialFailure) {
-        guard connection === self.connection else { return }
-        self.connection = nil
+        if let index = self.attempts.firstIndex(where: { $0 === connection }) {
+            self.attempts.remove(at: index)
+        } else {
+            guard connection === self.connection else { return }
+            self.connection = nil
+        }
         self.act(self.machine.failed(failure))
+    }
+
+    /// An address took the connection: the other attempts are given up.
+    func reached(_ connection: Connection) {
+        self.machine.reached()
+        self.attemptDelay?.cancel()
+        self.connection = connection
+        let attempts = self.attempts
+        self.attempts = []
+        for attempt in attempts where attempt !== connection { attempt.close() }
     }
 
     /// The way to the server is there: sends the request.
     func connected(_ connection: Connection) {
         guard connection === self.connection, self.machine.sendsRequest() else { return }
-        self.addressDeadline?.cancel()
         connection.write(ByteBuffer(bytes: self.request.head))
         self.requestFlush()
     }
@@ -245,33 +259,25 @@ extension NIOStream {
     }
 
     private func dial(_ address: String, others: Int) {
-        // Its turn may come after the end.
-        guard self.machine.isDialing else { return }
-        self.drop()
-        if others > 0 { self.limitAddress(others: others) }
+        // Its turn may come after the end, or after another address has answered.
+        guard self.machine.isRacing else { return }
+        self.attemptDelay?.cancel()
+        if others > 0 {
+            self.attemptDelay = self.core.loop.scheduleLocally(after: StreamStateMachine.attemptDelay) {
+                self.act(self.machine.attemptDelayPassed())
+            }
+        }
         let connection = Connection(self)
-        self.connection = connection
+        self.attempts.append(connection)
         let port = self.request.proxy?.port ?? self.request.port
         guard let place = try? SocketAddress.makeAddressResolvingHost(address, port: port) else {
-            return self.failed(connection, .connect)
+            return self.failed(connection, .connect("\(address) is not an address"))
         }
         connection.connect(to: place, on: self.core)
     }
 
-    /// Gives an address its part of the time that is left.
-    private func limitAddress(others: Int) {
-        let part = min(ContinuousClock.now.duration(to: self.deadlineTime) / (others + 1), Self.longestAddress)
-        self.addressDeadline?.cancel()
-        self.addressDeadline = self.core.loop.scheduleLocally(after: part) { self.addressTimedOut() }
-    }
-
-    private func addressTimedOut() {
-        self.act(self.machine.addressTimedOut(isConnected: self.connection?.isConnected ?? false))
-    }
-
     func setDeadline(_ delay: Duration) {
         self.deadline?.cancel()
-        self.deadlineTime = ContinuousClock.now + delay
         self.deadline = self.core.loop.scheduleLocally(after: delay) { self.deadlinePassed() }
     }
 
@@ -305,7 +311,7 @@ extension NIOStream {
 
     private func tearDown() {
         self.deadline?.cancel()
-        self.addressDeadline?.cancel()
+        self.attemptDelay?.cancel()
         if let lookup = self.lookup.take() { self.core.loop.resolver.forget(lookup) }
         self.handler = nil
         self.outbox.end()
@@ -315,10 +321,13 @@ extension NIOStream {
         self.core.remove(self)
     }
 
-    /// Closes the connection; its last events are ignored.
+    /// Closes the connections; their last events are ignored.
     private func drop() {
         let connection = self.connection.take()
         connection?.close()
+        let attempts = self.attempts
+        self.attempts = []
+        for attempt in attempts { attempt.close() }
     }
 }
 #endif

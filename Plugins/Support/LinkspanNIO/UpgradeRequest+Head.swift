@@ -10,14 +10,5 @@ extension UpgradeRequest {
         head += "\r\n".utf8
         return head
     }
-
-    /// The request for a way through `proxy`.
-    func connectHead(_ proxy: HTTPProxy) -> [UInt8] {
-        let name = NumericAddress.isIPv6(self.bareHost) ? "[\(self.bareHost)]" : self.bareHost
-        let place = "\(name):\(self.port)"
-        var head = "CONNECT \(place) HTTP/1.1\r\nHost: \(place)\r\n"
-        if let header = proxy.header { head += "\(header.name): \(header.value)\r\n" }
-        return Array("\(head)\r\n".utf8)
-    }
 }
 #endif

@@ -27,15 +27,18 @@ public struct NetworkBackEnd: RawRepresentable, Sendable, Hashable {
     }
 
     /// Every back end that is built into this program.
-    public static var builtIn: [Self] {
-        var list: [Self] = []
+    public static var builtIn: [Self] { [Self.libwebsockets, .nio].filter(\.isBuiltIn) }
+
+    private var isBuiltIn: Bool {
+        switch self {
         #if LWS
-        list.append(.libwebsockets)
+        case .libwebsockets: true
         #endif
         #if NIO
-        list.append(.nio)
+        case .nio: true
         #endif
-        return list
+        default: false
+        }
     }
 
     /// The package's trait that builds it, nil for an unknown name.
@@ -43,7 +46,7 @@ public struct NetworkBackEnd: RawRepresentable, Sendable, Hashable {
 
     /// The reason it cannot be used; nil when it is built in.
     public var absence: String? {
-        if Self.builtIn.contains(self) { return nil }
+        if self.isBuiltIn { return nil }
         guard let trait = self.trait else { return "there is no back end \(self.rawValue)" }
         return "the back end \(self.rawValue) is not built in: switch the trait \(trait) of the package linkspan on"
     }

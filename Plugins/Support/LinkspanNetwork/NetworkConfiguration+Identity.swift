@@ -24,7 +24,7 @@ extension NetworkConfiguration {
             }
         }
         if let proxy = self.proxy, let user = proxy.user {
-            let parts = [proxy.host, "\(proxy.port)", user, proxy.password?.exposed ?? ""]
+            let parts = [proxy.kind.rawValue, proxy.host, "\(proxy.port)", user, proxy.password?.exposed ?? ""]
             settings["proxy"] = Secret(joined(parts))
         }
         if !headers.isEmpty {

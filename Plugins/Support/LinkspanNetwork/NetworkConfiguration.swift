@@ -5,8 +5,8 @@ public import LinkspanWebSocketProtocol
 public protocol NetworkConfiguration {
     /// The rules for verifying servers, and the client certificate.
     var tls: TLSPolicy { get set }
-    /// The HTTP proxy; nil for none.
-    var proxy: HTTPProxy? { get set }
+    /// The proxy; nil for none.
+    var proxy: NetworkProxy? { get set }
     /// The library that carries bytes.
     var network: NetworkBackEnd { get set }
     /// Whether and how messages are compressed; nil for not at all.
@@ -32,7 +32,7 @@ extension NetworkConfiguration {
                 "maximumMessageBytes", .number(1...(1 << 30)), fallback: "16777216",
                 "The largest size of a received message, in bytes."),
             NetworkBackEnd.option,
-        ] + TLSPolicy.options + HTTPProxy.options
+        ] + TLSPolicy.options + NetworkProxy.options
     }
 
     /// Takes over the options that were given.
@@ -40,7 +40,7 @@ extension NetworkConfiguration {
     /// - Throws: `LinkspanError` with code `invalidConfiguration`.
     public mutating func take(_ values: OptionValues) throws(LinkspanError) {
         self.tls = try TLSPolicy(values)
-        self.proxy = try HTTPProxy.make(values)
+        self.proxy = try NetworkProxy.make(values)
         if let network: NetworkBackEnd = values["network"] {
             if let absence = network.absence { throw LinkspanError(.invalidConfiguration, absence) }
             self.network = network

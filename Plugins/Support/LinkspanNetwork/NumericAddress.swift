@@ -13,4 +13,17 @@ public enum NumericAddress {
         var address = in6_addr()
         return inet_pton(AF_INET6, text, &address) == 1
     }
+
+    /// Orders addresses so that the families take turns, beginning with that of the first (RFC 8305 section 4).
+    static func interleaved(_ addresses: [String]) -> [String] {
+        let first = addresses.first.map { $0.contains(":") } ?? false
+        var own = addresses.filter { $0.contains(":") == first }[...]
+        var other = addresses.filter { $0.contains(":") != first }[...]
+        var result: [String] = []
+        while let address = own.popFirst() {
+            result.append(address)
+            if let address = other.popFirst() { result.append(address) }
+        }
+        return result + other
+    }
 }

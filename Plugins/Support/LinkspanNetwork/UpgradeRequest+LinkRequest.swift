@@ -13,7 +13,7 @@ extension UpgradeRequest {
     public init(
         _ request: LinkRequest, path: String, query: [(name: String, value: String)] = [],
         headers: [(name: String, value: String)] = [], tls: TLSPolicy,
-        proxy: HTTPProxy? = nil
+        proxy: NetworkProxy? = nil
     ) {
         var items = query.map { "\(PercentEncoding.escape($0.name))=\(PercentEncoding.escape($0.value))" }
         if let own = request.url.query, !own.isEmpty { items.append(own) }

@@ -16,7 +16,7 @@ extension UpgradeRequest {
     /// request.
     public func validated() throws(ByteStreamError) {
         try self.checkHost()
-        if self.purpose != .connect { try self.checkTarget() }
+        try self.checkTarget()
         try self.proxy?.validated()
         try self.checkHeaders()
         if let origin = self.origin {
@@ -93,14 +93,13 @@ extension UpgradeRequest {
         switch self.purpose {
         case .upgrade, .get: "GET"
         case .post: "POST"
-        case .connect: "CONNECT"
         }
     }
 
     /// Whether the answer is a body, whatever its status, and not a stream.
     public var isExchange: Bool {
         switch self.purpose {
-        case .upgrade, .connect: false
+        case .upgrade: false
         case .get, .post: true
         }
     }
@@ -112,13 +111,10 @@ extension UpgradeRequest {
     }
 
     /// The value of `Host` (RFC 9110 section 7.2): an IPv6 address in brackets, the port unless it is the scheme's.
-    ///
-    /// An IPv4 address always has its port: version 4.1 of the library takes a connection whose host is spelled like
-    /// its address for one that can wait for another to the same place, and an upgraded one is never done.
     public var hostHeader: String {
         let name = NumericAddress.isIPv6(self.bareHost) ? "[\(self.bareHost)]" : self.bareHost
         let isUsual = self.port == (self.isSecure ? 443 : 80)
-        return isUsual && !NumericAddress.isIPv4(self.bareHost) ? name : "\(name):\(self.port)"
+        return isUsual ? name : "\(name):\(self.port)"
     }
 
     /// The header lines that the library does not write itself.

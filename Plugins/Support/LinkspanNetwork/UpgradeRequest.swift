@@ -19,10 +19,10 @@ public struct UpgradeRequest: Sendable {
     public var origin: String?
     /// The rules for verifying the server of a secure stream.
     public var tls: TLSPolicy
-    /// The HTTP proxy; nil for none.
+    /// The proxy; nil for none.
     ///
     /// Environment variables are not read.
-    public var proxy: HTTPProxy?
+    public var proxy: NetworkProxy?
     /// The time for name look-up, TCP, TLS and upgrade together; 10 seconds unless set, 60 at most.
     public var deadline: Duration
     /// The number of bytes waiting to be sent at which ``ByteStreamHandler/drained()`` is called; 64 KiB unless set.
@@ -38,15 +38,13 @@ public struct UpgradeRequest: Sendable {
         case get
         /// POST of a body with this many bytes, which are written to the stream; the answer has a body.
         case post(bodyLength: Int)
-        /// CONNECT: asks a proxy for a way to ``target``, which is a host and a port.
-        case connect
     }
 
     /// Makes a request; see the properties for the defaults.
     public init(
         host: String, port: Int, isSecure: Bool, target: String = "/", headers: [Header] = [], origin: String? = nil,
         tls: TLSPolicy = .system, deadline: Duration = .seconds(10), lowWaterMark: Int = 64 * 1024,
-        proxy: HTTPProxy? = nil
+        proxy: NetworkProxy? = nil
     ) {
         self.host = host
         self.port = port

@@ -119,7 +119,7 @@ extension SocketIOTransport {
         /// The HTTP proxy to go through.
         ///
         /// Default nil: none.
-        public var proxy: HTTPProxy?
+        public var proxy: NetworkProxy?
         /// The library that carries bytes; of no account for a transport that is given a loop.
         ///
         /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.

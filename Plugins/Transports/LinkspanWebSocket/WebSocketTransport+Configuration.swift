@@ -37,7 +37,7 @@ extension WebSocketTransport {
         /// The HTTP proxy to go through.
         ///
         /// Default nil: none.
-        public var proxy: HTTPProxy?
+        public var proxy: NetworkProxy?
         /// The library that carries bytes; ignored by a transport that is given a loop.
         ///
         /// Default ``/LinkspanNetwork/NetworkBackEnd/standard``.

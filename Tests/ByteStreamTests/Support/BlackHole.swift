@@ -6,6 +6,7 @@ import Glibc
 import Musl
 #endif
 
+import LinkspanRuntime
 import Testing
 
 /// A listener whose queue is full, so that further connections stay unanswered.
@@ -30,7 +31,23 @@ struct BlackHole {
         self.descriptors = descriptors
     }
 
+    /// Takes the connections from now on; returns whether there is a thread for that.
+    func serve(_ body: @escaping @Sendable (Peer) -> Void) -> Bool {
+        let listener = self.descriptors[0]
+        return SystemThread.start(name: "test-hole") {
+            while case let descriptor = accept(listener, nil, nil), descriptor >= 0 {
+                let isStarted = SystemThread.start(name: "test-peer") {
+                    body(Peer(descriptor: descriptor))
+                    close(descriptor)
+                }
+                if !isStarted { close(descriptor) }
+            }
+        }
+    }
+
     func stop() {
+        // Or a thread that accepts would never end.
+        shutdown(self.descriptors[0], Int32(SHUT_RDWR))
         for descriptor in self.descriptors { close(descriptor) }
     }
 }

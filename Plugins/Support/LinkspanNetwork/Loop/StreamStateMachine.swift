@@ -5,7 +5,7 @@
 package struct StreamStateMachine {
     private enum State {
         case resolving
-        case dialing(rest: ArraySlice<String>, rejection: ByteStreamError?)
+        case dialing(Race)
         case upgrading
         case open
         /// The last bytes are being sent.
@@ -15,6 +15,21 @@ package struct StreamStateMachine {
         case lingering
         case ended
     }
+
+    /// The host's addresses on the way to one TCP connection.
+    private struct Race {
+        /// The addresses that were not dialed yet.
+        var rest: ArraySlice<String>
+        /// The number of dialed addresses that have neither answered nor failed, the winner included.
+        var pending = 0
+        /// Whether one has answered, so that no other is dialed.
+        var isWon = false
+        /// The reason the winner's certificate was rejected.
+        var rejection: ByteStreamError?
+    }
+
+    /// The time after which the next address is dialed beside those before (RFC 8305 section 5).
+    package static let attemptDelay = Duration.milliseconds(250)
 
     private var state = State.resolving
     /// Whether the answer is a body, whatever its status, and not a stream.
@@ -46,6 +61,9 @@ extension StreamStateMachine {
 
     package var isDialing: Bool { if case .dialing = self.state { true } else { false } }
 
+    /// Whether addresses are dialed, and none has answered.
+    package var isRacing: Bool { if case .dialing(let race) = self.state { !race.isWon } else { false } }
+
     package var isFinishing: Bool { if case .finishing = self.state { true } else { false } }
 
     /// Whether the body of the request may be written: its head was, and there is no answer yet.
@@ -56,37 +74,49 @@ extension StreamStateMachine {
         switch result {
         case .failure(let error): return self.end(error)
         case .success(let addresses):
-            return self.dial(addresses[...], ByteStreamError(.nameNotResolved, "the host name has no address"))
+            guard !addresses.isEmpty else {
+                return self.end(ByteStreamError(.nameNotResolved, "the host name has no address"))
+            }
+            return self.dialNext(Race(rest: NumericAddress.interleaved(addresses)[...]), after: .hangUp)
         }
     }
 
-    /// The time for one address passed; one that TCP has reached is given the whole deadline.
-    package mutating func addressTimedOut(isConnected: Bool) -> OnDial {
-        guard case .dialing(let rest, nil) = self.state, !isConnected, !rest.isEmpty else { return .ignore }
-        return self.dial(rest, ByteStreamError(.timedOut, "no address answered in time"))
+    /// The newest address has not answered within ``attemptDelay``.
+    package mutating func attemptDelayPassed() -> OnDial {
+        guard case .dialing(let race) = self.state, !race.isWon, !race.rest.isEmpty else { return .ignore }
+        return self.dialNext(race, after: .hangUp)
+    }
+
+    /// An address took the TCP connection: the other attempts are to be given up.
+    package mutating func reached() {
+        guard case .dialing(var race) = self.state else { return }
+        (race.isWon, race.pending) = (true, 1)
+        self.state = .dialing(race)
     }
 
     /// A certificate was rejected; the library's own report of it follows and names no reason.
     package mutating func rejected(_ error: ByteStreamError) {
-        guard case .dialing(let rest, _) = self.state else { return }
-        self.state = .dialing(rest: rest, rejection: error)
+        guard case .dialing(var race) = self.state else { return }
+        race.rejection = error
+        self.state = .dialing(race)
     }
 
     /// Returns whether the request may be sent.
     package mutating func sendsRequest() -> Bool {
-        guard case .dialing(_, nil) = self.state else { return false }
+        guard case .dialing(let race) = self.state, race.rejection == nil else { return false }
         self.state = .upgrading
         return true
     }
 
-    /// The library gave up on an address, before or after TCP was there.
+    /// An address failed, before or after TCP was there.
     package mutating func failed(_ failure: DialFailure) -> OnDial {
         switch self.state {
-        case .dialing(_, let rejection?): return self.end(rejection)
-        case .dialing(let rest, nil):
-            if case .tls(let error) = failure { return self.end(error) }
-            if case .proxy = failure { return self.end(ByteStreamError(.proxyRefused, "the proxy refused")) }
-            return self.dial(rest, ByteStreamError(.unreachable, "no address of the host accepted the connection"))
+        case .dialing(var race):
+            if let rejection = race.rejection { return self.end(rejection) }
+            if case .rejected(let error) = failure { return self.end(error) }
+            race.isWon = false
+            race.pending -= 1
+            return self.dialNext(race, after: failure)
         case .upgrading: return self.end(failure.duringUpgrade)
         case .open, .finishing, .lingering: return self.end(failure.duringUpgrade)
         case .resolving, .ended: return .ignore
@@ -113,7 +143,7 @@ extension StreamStateMachine {
     package mutating func connectionClosed() -> OnDial {
         switch self.state {
         case .resolving, .ended: return .ignore
-        case .dialing: return self.failed(.connect)
+        case .dialing: return self.failed(.hangUp)
         case .upgrading: return self.end(DialFailure.hangUp.duringUpgrade)
         case .open: return self.end(ByteStreamError(.closedByPeer, "the connection was closed by the peer"))
         case .finishing: return self.end(ByteStreamError(.closedByPeer, "closed by the peer before all was sent"))
@@ -183,10 +213,17 @@ extension StreamStateMachine {
 
     private static let finished = ByteStreamError(.closedByUs, "the stream was finished")
 
-    private mutating func dial(_ addresses: ArraySlice<String>, _ otherwise: ByteStreamError) -> OnDial {
-        guard let address = addresses.first else { return self.end(otherwise) }
-        self.state = .dialing(rest: addresses.dropFirst(), rejection: nil)
-        return .dial(address: address, others: addresses.count - 1)
+    /// Dials the next address at once, or waits for those that are dialed; the last failure of all is the reason.
+    private mutating func dialNext(_ race: Race, after failure: DialFailure) -> OnDial {
+        var race = race
+        guard let address = race.rest.popFirst() else {
+            guard race.pending > 0 else { return self.end(ByteStreamError(unreachable: failure.reason)) }
+            self.state = .dialing(race)
+            return .ignore
+        }
+        race.pending += 1
+        self.state = .dialing(race)
+        return .dial(address: address, others: race.rest.count)
     }
 
     private mutating func end(_ error: ByteStreamError) -> OnDial {

@@ -1,9 +1,11 @@
 internal import Linkspan
 
-extension HTTPProxy {
+extension NetworkProxy {
     /// The options of a configuration that make a proxy; the same for every transport.
     static let options: [PluginOption] = [
-        PluginOption("proxy", .text, fallback: "none", "The HTTP proxy, such as proxy.example:3128."),
+        PluginOption(
+            "proxy", .text, fallback: "none",
+            "The proxy: http://proxy.example:3128 or socks5://proxy.example:1080; HTTP without a scheme."),
         PluginOption("proxyUser", .text, fallback: "none", "The user name for the proxy."),
         PluginOption(
             "proxyPassword", .text, fallback: "none", isSecret: true, "The password for the proxy."),

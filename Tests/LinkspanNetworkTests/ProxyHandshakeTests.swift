@@ -1,0 +1,74 @@
+internal import Linkspan
+internal import LinkspanNetwork
+internal import Testing
+
+@Suite("The agreement with a proxy")
+struct ProxyHandshakeTests {
+    private static func wrong(_ why: Comment) { Issue.record(why) }
+
+    private static let request = UpgradeRequest(host: "host.test", port: 0x0102, isSecure: false)
+
+    private static func take(_ bytes: [UInt8], _ handshake: inout ProxyHandshake) -> ProxyHandshake.Step {
+        bytes.withUnsafeBytes { handshake.received($0) }
+    }
+
+    private static func socks(_ user: String? = nil, host: String = "host.test") -> ProxyHandshake {
+        let proxy = NetworkProxy(.socks5, host: "p", port: 1, user: user, password: user.map { _ in "pw" })
+        return ProxyHandshake(proxy, for: UpgradeRequest(host: host, port: 0x0102, isSecure: false))
+    }
+
+    @Test
+    func `over SOCKS offers, authenticates and asks as RFC 1928 and 1929 have it, byte by byte`() {
+        var handshake = Self.socks("ann")
+        #expect(handshake.greeting == [5, 2, 0, 2])
+        guard case .more = Self.take([5], &handshake), case .send(let credentials) = Self.take([2], &handshake)
+        else { return Self.wrong("no credentials") }
+        #expect(credentials == [1, 3] + "ann".utf8 + [2] + "pw".utf8)
+        guard case .more = Self.take([1], &handshake), case .send(let request) = Self.take([0], &handshake)
+        else { return Self.wrong("no request") }
+        #expect(request == [5, 1, 0, 3, 9] + "host.test".utf8 + [1, 2])
+        for byte in [5, 0, 0, 1, 9, 9, 9, 9, 0] as [UInt8] {
+            guard case .more = Self.take([byte], &handshake) else { return Self.wrong("too early") }
+        }
+        guard case .done = Self.take([0], &handshake) else { return Self.wrong("not done") }
+    }
+
+    @Test(
+        arguments: [
+            ("1.2.3.4", [1, 1, 2, 3, 4]), ("[::1]", [4] + [UInt8](repeating: 0, count: 15) + [1]),
+        ] as [(String, [UInt8])])
+    func `over SOCKS names a server by its address when that is given`(host: String, address: [UInt8]) {
+        var handshake = Self.socks(host: host)
+        #expect(handshake.greeting == [5, 1, 0])
+        guard case .send(let request) = Self.take([5, 0], &handshake) else { return Self.wrong("no request") }
+        #expect(request == [5, 1, 0] + address + [1, 2])
+    }
+
+    @Test(arguments: [[5, 2], [5, 255], [5, 1]] as [[UInt8]])
+    func `over SOCKS ends at a method that was not offered`(answer: [UInt8]) {
+        var handshake = Self.socks()
+        guard case .failed(let error) = Self.take(answer, &handshake) else { return Self.wrong("not failed") }
+        #expect(error.code == .proxyUnauthorized)
+    }
+
+    @Test(
+        arguments: [
+            [5, 0, 0, 1, 0, 0, 0, 0, 0, 0, 99], [5, 0, 0, 7, 0], [4, 0], [5, 0, 0, 3, 1, 0, 0, 0, 99],
+        ] as [[UInt8]])
+    func `over SOCKS ends at a malformed reply, and at one with more behind it`(reply: [UInt8]) {
+        var handshake = Self.socks()
+        _ = Self.take([5, 0], &handshake)
+        guard case .failed(let error) = Self.take(reply, &handshake) else { return Self.wrong("not failed") }
+        #expect(error.code == .proxyRefused)
+    }
+
+    @Test
+    func `over HTTP ends at an answer with something behind it`() {
+        var handshake = ProxyHandshake(NetworkProxy(host: "p", port: 1), for: Self.request)
+        #expect(
+            handshake.greeting == Array("CONNECT host.test:258 HTTP/1.1\r\nHost: host.test:258\r\n\r\n".utf8))
+        guard case .failed(let error) = Self.take(Array("HTTP/1.1 200 OK\r\n\r\nx".utf8), &handshake)
+        else { return Self.wrong("not failed") }
+        #expect(error.code == .proxyRefused)
+    }
+}
