@@ -6,7 +6,8 @@ final class MessageCounter: MessageObserving {
     private let count = Mutex(0)
 
     func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-        if case .acknowledged = event.event.kind { self.count.withLock { $0 += 1 } }
+        guard case .acknowledged = event.event.kind else { return }
+        self.count.withLock { $0 += event.event.count }
     }
 
     func stop(_ scope: ServiceScope) async throws {

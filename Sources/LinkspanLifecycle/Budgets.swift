@@ -9,6 +9,8 @@ public struct Budgets: Sendable, Hashable {
     /// The time limit of a stop.
     public var stop: Duration
     /// The number of events that may wait for the service; beyond it, the oldest are dropped and counted.
+    ///
+    /// Of message events 16 times as many may wait, and none is dropped: what comes beyond is added up.
     public var mailbox: Int
 
     /// Makes budgets; every part may be left out.

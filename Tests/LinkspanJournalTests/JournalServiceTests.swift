@@ -84,14 +84,28 @@ struct JournalServiceTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
+    func `messages that come faster than the journal keeps them are counted exactly`() async throws {
+        let journal = JournalService()
+        let registry = ServiceRegistry()
+        try registry.register(journal, settings: ServiceSettings(budgets: Budgets(mailbox: 4))).keep()
+        for _ in 0..<1_000 { registry.emit(self.message(.sent)) }
+        for _ in 0..<100 { registry.emit(self.message(.expired)) }
+        try await registry.start()
+        await registry.stop()
+        #expect(journal.summary.sent == 1_000 && journal.summary.missed == 0)
+        #expect(journal.entries.contains { $0.text.hasSuffix("count=100") })
+    }
+
+    @Test(.timeLimit(.minutes(1)))
     func `gaps are known`() async throws {
         let journal = JournalService()
         let registry = ServiceRegistry()
         try registry.register(journal, settings: ServiceSettings(budgets: Budgets(mailbox: 4))).keep()
-        for _ in 0..<20 { registry.emit(self.message(.expired)) }
+        let fault = FaultEvent(path: "presence", code: .handlerFailed, message: "gone")
+        for _ in 0..<20 { registry.emit(fault) }
         try await registry.start()
         // The next one tells how many before it are missing.
-        registry.emit(self.message(.expired))
+        registry.emit(fault)
         await registry.stop()
         #expect(journal.summary.missed > 0)
         #expect(journal.entries.contains { $0.gap > 0 })

@@ -76,3 +76,26 @@ extension MessageEvent: LifecycleEvent {
 protocol MessageObserving: LifecycleService {
     func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws
 }
+
+/// A family that is added up for services that do not keep up.
+struct CountedEvent: SummableEvent {
+    static var family: EventFamily<Self, any CountedObserving> {
+        .sums("counted") { try await $0.on($1, $2) }
+    }
+
+    var name: String
+    var count = 1
+
+    func sumKey(isCoarse: Bool) -> String { isCoarse ? "" : self.name }
+
+    mutating func add(_ other: Self) {
+        if self.name != other.name { self.name = "" }
+        self.count += other.count
+    }
+
+    var summed: Self { self }
+}
+
+protocol CountedObserving: LifecycleService {
+    func on(_ event: Stamped<CountedEvent>, _ scope: ServiceScope) async throws
+}

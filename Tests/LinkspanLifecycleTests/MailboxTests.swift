@@ -63,8 +63,8 @@ struct MailboxTests {
     @Test
     func `lost events of one family make no gap in another`() {
         var mailbox = Mailbox(
-            id: .make(), path: "a", interest: .service(Probe("a")), capacity: 2, limit: .seconds(1)
-        ) { _, _ in true }
+            id: .make(), path: "a", interest: .service(Probe("a")), capacity: 2, limit: .seconds(1),
+            receiver: ServiceReceiver(service: Probe("a")))
         func letter(_ event: any LifecycleEvent, _ seq: UInt64) -> Mailbox.Letter {
             .init(stamped: Stamped(event, seq: seq, time: .now), retention: event.kept, receipt: nil)
         }
@@ -264,8 +264,8 @@ struct MailboxTests {
     @Test
     func `a batch that does not fit loses its oldest events, and events between batches keep their place`() throws {
         var mailbox = Mailbox(
-            id: .make(), path: "a", interest: .service(Probe("a")), capacity: 5, limit: .seconds(1)
-        ) { _, _ in true }
+            id: .make(), path: "a", interest: .service(Probe("a")), capacity: 5, limit: .seconds(1),
+            receiver: ServiceReceiver(service: Probe("a")))
         mailbox.open()
         func batch(_ numbers: ClosedRange<UInt64>) throws -> EventBatch {
             let collector = EventCollector<MessageEvent>()

@@ -152,6 +152,23 @@ struct ConnectionReporterTests {
     }
 
     @Test
+    func `events of messages add up to one with the mean round trip and the sum of the sizes`() throws {
+        let first = MessageEvent(connection: 1, event: "a", bytes: 3, kind: .acknowledged(roundTrip: .milliseconds(1)))
+        var sum = first
+        sum.add(MessageEvent(connection: 1, event: "a", bytes: 4, kind: .acknowledged(roundTrip: .milliseconds(3))))
+        sum.add(sum)
+        #expect(sum.summed.kind == .acknowledged(roundTrip: .milliseconds(2)))
+        #expect(sum.summed.count == 4 && sum.summed.bytes == 14 && sum.summed.event == "a")
+        #expect(first.sumKey(isCoarse: false) == sum.sumKey(isCoarse: false))
+        var other = first
+        other.event = "b"
+        #expect(first.sumKey(isCoarse: false) != other.sumKey(isCoarse: false))
+        #expect(first.sumKey(isCoarse: true) == other.sumKey(isCoarse: true))
+        other.add(first)
+        #expect(other.summed.event.isEmpty)
+    }
+
+    @Test
     func `without observers messages are not collected`() async throws {
         let services = ServiceRegistry()
         #expect(!services.hasAudience(for: MessageEvent.self))

@@ -121,13 +121,15 @@ public final class JournalService: LifecycleService {
 extension JournalService: AnyEventObserving {
     /// Keeps an event.
     public func on(_ event: Stamped<any LifecycleEvent>, _ scope: ServiceScope) async throws {
+        let message = event.event as? MessageEvent
+        let isCounted = self.state.withLock { state in
+            state.summary.missed += event.gap
+            // What was missed before it would go unseen.
+            return message.map { state.summary.count($0) } == true && event.gap == 0
+        }
+        if isCounted { return }
         let text = JournalText.line(event.event)
         self.state.withLock { state in
-            state.summary.missed += event.gap
-            if let message = event.event as? MessageEvent, state.summary.count(message.kind) {
-                // What was missed before it would go unseen.
-                guard event.gap > 0 else { return }
-            }
             state.makeRoom(for: 1)
             guard state.options.capacity > 0 else { return }
             state.entries.append(
@@ -148,12 +150,12 @@ extension JournalService.State {
 }
 
 extension JournalService.Summary {
-    /// Counts a message that went well; false for any other.
-    fileprivate mutating func count(_ kind: MessageEvent.Kind) -> Bool {
-        switch kind {
-        case .sent: self.sent += 1
-        case .received: self.received += 1
-        case .acknowledged: self.acknowledged += 1
+    /// Counts messages that went well; false for any other.
+    fileprivate mutating func count(_ messages: MessageEvent) -> Bool {
+        switch messages.kind {
+        case .sent: self.sent += messages.count
+        case .received: self.received += messages.count
+        case .acknowledged: self.acknowledged += messages.count
         case .timedOut, .expired, .dropped: return false
         @unknown default: return false
         }

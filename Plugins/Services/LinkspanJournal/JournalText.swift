@@ -14,6 +14,7 @@ enum JournalText {
             "connection \(event.connection) \(Self.connection(event.kind)) endpoint=\(event.endpoint)"
         case let event as MessageEvent:
             "message '\(event.event)' \(Self.message(event.kind)) connection=\(event.connection) bytes=\(event.bytes)"
+                + (event.count > 1 ? " count=\(event.count)" : "")
         case let event as BufferEvent: "queue \(Self.buffer(event))"
         case let event as AuthenticationEvent: "authentication \(Self.authentication(event))"
         case let event as PressureEvent: "pressure \(Self.pressure(event))"

@@ -6,6 +6,8 @@ struct Measurement: Sendable, Hashable {
     enum Value: Sendable, Hashable {
         case count(Int)
         case time(Duration)
+        /// Several times, with their mean.
+        case times(Duration, Int)
         case level(Int)
     }
 
@@ -85,22 +87,18 @@ struct MetricsBook: Sendable {
         return known.depth == nil ? [] : [self.queueDepth(at: known.endpoint)]
     }
 
-    mutating func note(_ event: MessageEvent) -> [Measurement] {
+    /// The measurements of messages, in the order of ``MessageTotals``.
+    func note(_ event: MessageEvent) -> [Measurement] {
         let endpoint = self.endpoint(of: event.connection)
-        func count(_ name: String, _ number: Int = 1) -> Measurement {
-            Measurement(name, ["endpoint": endpoint], .count(number))
+        let totals = MessageTotals(event)
+        func measurement(_ name: String, _ value: Measurement.Value) -> Measurement {
+            Measurement(name, ["endpoint": endpoint], value)
         }
-        switch event.kind {
-        case .sent: return [count("sent_total"), count("sent_bytes_total", event.bytes)]
-        case .received: return [count("received_total"), count("received_bytes_total", event.bytes)]
-        case .acknowledged(let roundTrip):
-            return [
-                count("delivered_total"), Measurement("round_trip_time", ["endpoint": endpoint], .time(roundTrip)),
-            ]
-        case .timedOut: return [count("timed_out_total")]
-        case .expired: return [count("expired_total")]
-        case .dropped: return [count("dropped_total")]
-        @unknown default: return []
+        let first = measurement(totals.name, .count(totals.count))
+        return switch (totals.bytes, totals.roundTrip) {
+        case (let bytes?, _): [first, measurement(totals.bytesName, .count(bytes))]
+        case (_, let time?): [first, measurement("round_trip_time", .times(time, totals.count))]
+        case (nil, nil): [first]
         }
     }
 

@@ -28,6 +28,9 @@ internal import LinkspanRuntime
 ///
 /// Labels are bounded: endpoints are without query and credentials, names of events and texts are no labels at all, and
 /// the sixty-fifth value of a label becomes `other`. State that is replayed to a late service is not counted again.
+///
+/// Counts are exact at any rate of messages. Round trips that come faster than the service handles them are recorded as
+/// their mean, as often as there were any.
 public final class MetricsService: LifecycleService {
     /// The name in registries and configuration.
     public let name: ServiceName = "metrics"
@@ -40,6 +43,7 @@ public final class MetricsService: LifecycleService {
         var options: Options
         var book = MetricsBook()
         var instruments: Instruments
+        var messages = MessageInstruments()
     }
 
     private let factory: any MetricsFactory
@@ -78,6 +82,7 @@ public final class MetricsService: LifecycleService {
                 guard state.options != newValue else { return }
                 state.options = newValue
                 state.instruments = instruments
+                state.messages = MessageInstruments()
             }
         }
     }
@@ -92,15 +97,31 @@ extension MetricsService {
             (state.book.missed(event.gap, of: Event.familyName) + measure(&state.book), state.instruments)
         }
         for measurement in measurements {
-            if let known = instruments.instrument(for: measurement) {
-                known.record(measurement)
-            } else {
-                let made = instruments.make(measurement)
-                made.record(measurement)
-                self.state.withLock { state in
-                    if state.instruments.prefix == instruments.prefix { state.instruments.keep(made, for: measurement) }
-                }
-            }
+            self.instrument(for: measurement, of: instruments).record(measurement.value)
+        }
+    }
+
+    private func instrument(for measurement: Measurement, of instruments: Instruments) -> Instruments.Instrument {
+        if let known = instruments.instrument(for: measurement) { return known }
+        let made = instruments.make(measurement)
+        return self.state.withLock { state in
+            guard state.instruments.prefix == instruments.prefix else { return made }
+            state.instruments.keep(made, for: measurement)
+            return state.instruments.instrument(for: measurement) ?? made
+        }
+    }
+
+    /// Counts messages: by the instruments that are known for their connection and kind, with nothing looked up by name.
+    private func record(_ event: MessageEvent) {
+        let totals = MessageTotals(event)
+        let known = self.state.withLock { $0.messages.instruments(of: event.connection, totals.kind) }
+        if let known { return known.record(totals) }
+        let (measurements, instruments) = self.state.withLock { ($0.book.note(event), $0.instruments) }
+        let made = measurements.map { self.instrument(for: $0, of: instruments) }
+        made.record(totals)
+        self.state.withLock { state in
+            guard state.instruments.prefix == instruments.prefix else { return }
+            state.messages.keep(made, of: event.connection, totals.kind)
         }
     }
 }
@@ -108,12 +129,14 @@ extension MetricsService {
 extension MetricsService: ConnectionObserving, MessageObserving, BufferObserving, FaultObserving {
     /// Counts connects, reconnects and disconnects, and times handshakes.
     public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+        self.state.withLock { $0.messages.forget(event.event.connection) }
         self.record(event) { $0.note(event.event, isReplayed: event.replayed) }
     }
 
     /// Counts messages by outcome, and times round trips.
     public func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
-        self.record(event) { $0.note(event.event) }
+        if event.gap > 0 { self.record(event) { _ in [] } }
+        self.record(event.event)
     }
 
     /// Follows the depth of queues.

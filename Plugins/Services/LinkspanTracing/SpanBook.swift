@@ -74,9 +74,10 @@ struct SpanBook: Sendable {
             _ subject: TracingService.Options.Subject, lasting time: Duration = .zero, error: String? = nil
         ) -> SpanDraft {
             let endpoint = self.connections[event.connection]?.endpoint
+            var attributes = SpanAttributes.message(event.event, bytes: event.bytes, endpoint: endpoint)
+            if event.count > 1 { attributes["messaging.batch.message_count"] = event.count }
             return SpanDraft(
-                subject: subject, start: stamped.time - time, end: stamped.time,
-                attributes: .message(event.event, bytes: event.bytes, endpoint: endpoint), error: error)
+                subject: subject, start: stamped.time - time, end: stamped.time, attributes: attributes, error: error)
         }
         switch event.kind {
         case .sent: return draft(.send)

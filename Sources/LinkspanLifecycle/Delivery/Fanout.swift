@@ -109,9 +109,15 @@ extension Fanout {
             guard let contents = family.collector?.takeAll() else { continue }
             let batch = EventBatch(family.traits.family, contents, first: self.sequence + 1)
             self.sequence += UInt64(contents.count)
+            // Added up once for all that need it.
+            var sums: (any EventTally)?
+            let tally: () -> (any EventTally)? = {
+                if sums == nil { sums = batch.tally() }
+                return sums
+            }
             for slot in family.receivers {
                 guard let mode = self.slots[slot]?.mode, let id = self.slots[slot]?.id, mode.accepts,
-                    let result = self.slots[slot]?.post(batch)
+                    let result = self.slots[slot]?.post(batch, tally: family.traits.isSummed ? tally : nil)
                 else { continue }
                 self.note(result, slot, id, &effects)
             }
@@ -215,7 +221,7 @@ extension Fanout {
         for family in self.families.keys { self.families[family]?.receivers.removeAll { $0 == slot } }
         self.tellCollectors()
         let (left, isHandling) = mailbox.call.close()
-        mailbox.giveBack(left)
+        for share in left { mailbox.giveBack(share) }
         let waiting = mailbox.waiting
         let receipts = mailbox.discard()  // counts what waited as lost
         if case .busy = mailbox.consumer {
@@ -253,7 +259,7 @@ extension Fanout {
             let isKept = mailbox.isKept
             var mailbox = Mailbox(
                 id: mailbox.id, path: mailbox.path, interest: mailbox.interest, capacity: mailbox.capacity,
-                limit: mailbox.limit, urgency: mailbox.urgency, deliver: mailbox.deliver)
+                limit: mailbox.limit, urgency: mailbox.urgency, receiver: mailbox.receiver)
             mailbox.isKept = isKept
             mailbox.open()
             return mailbox
@@ -307,7 +313,7 @@ extension Fanout {
     }
 
     enum OnTake: Sendable {
-        case handle(ServiceCall, path: String, deliver: Mailbox.Deliver)
+        case handle(ServiceCall, path: String, any EventReceiver)
         /// This consumer was cancelled; another must go on.
         case renew
         case end([@Sendable () -> Void])
@@ -322,16 +328,10 @@ extension Fanout {
         guard var mailbox = self[id].take() else { return .end([]) }
         defer { self[id] = mailbox }
         if let left = mailbox.call.takeBack() {
-            mailbox.giveBack(left)
-        } else {
-            var letters: [Mailbox.Letter] = []
-            while letters.count < mailbox.share, let letter = mailbox.take() {
-                letters.append(letter)
-            }
-            if !letters.isEmpty {
-                mailbox.call.fill(letters)
-                return .handle(mailbox.call, path: mailbox.path, deliver: mailbox.deliver)
-            }
+            for share in left { mailbox.giveBack(share) }
+        } else if let share = mailbox.takeShare() {
+            mailbox.call.fill(share)
+            return .handle(mailbox.call, path: mailbox.path, mailbox.receiver)
         }
         mailbox.consumer = .none
         mailbox.task = nil

@@ -11,28 +11,21 @@ enum Interest: Sendable {
         case .family(let family): family == Event.familyID
         }
     }
-
-    /// Calls the handler of a service that is closest to the event.
-    static func deliver<Event: LifecycleEvent>(
-        _ event: Event, of stamped: Stamped<any LifecycleEvent>, to service: any LifecycleService, _ scope: ServiceScope
-    ) async throws {
-        if let observer = service as? Event.Observer {
-            try await Event.family.deliver(observer, stamped.with(event), scope)
-        } else if let observer = service as? any AnyEventObserving {
-            try await observer.on(stamped, scope)
-        }
-    }
 }
 
 /// The registry's facts about a family, asked of the type outside of any lock.
 struct FamilyTraits: Sendable {
     let family: FamilyID
     let delivery: EventDelivery
+    /// Whether its events are added up rather than lost.
+    let isSummed: Bool
     let includes: @Sendable (Interest) -> Bool
 
     init<Event: LifecycleEvent>(_ type: Event.Type) {
+        let family = Event.family
         self.family = Event.familyID
-        self.delivery = Event.family.delivery
+        self.delivery = family.delivery
+        self.isSummed = family.tally != nil
         self.includes = { $0.includes(Event.self) }
     }
 }

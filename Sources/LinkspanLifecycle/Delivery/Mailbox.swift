@@ -5,9 +5,6 @@ struct Mailbox: Sendable {
     /// Told once what became of an event that somebody waits for.
     typealias Receipt = @Sendable (BarrierReport.Fate) -> Void
 
-    /// Hands one event to the receiver; `false` if there is nobody any more.
-    typealias Deliver = @Sendable (Stamped<any LifecycleEvent>, ServiceScope) async throws -> Bool
-
     struct Letter: Sendable {
         var stamped: Stamped<any LifecycleEvent>
         var retention: Retention
@@ -34,7 +31,7 @@ struct Mailbox: Sendable {
     let capacity: Int
     let limit: Duration
     let urgency: Urgency
-    let deliver: Deliver
+    let receiver: any EventReceiver
     /// The handling of the events that were taken out.
     let call = ServiceCall()
     /// Whether the receiver stays when its registration goes.
@@ -49,15 +46,17 @@ struct Mailbox: Sendable {
     private(set) var delivered = 0
     private(set) var lost = 0
     private var letters: Deque<Letter> = []
-    private var batches: Deque<EventBatch> = []
-    /// The number of events that are left in the batches.
-    private var batched = 0
+    private var batches = BatchQueue()
+    /// Batches of families whose events are added up rather than lost.
+    private var summed = BatchQueue()
+    /// The sums of events that did not fit into these, by family; they come behind them.
+    private var tallies: [FamilyID: any EventTally] = [:]
     private var missed: [FamilyID: Int] = [:]
     private var isOverflowing = false
 
     init(
         id: ServiceID, path: String, interest: Interest, capacity: Int, limit: Duration,
-        urgency: Urgency = .normal, deliver: @escaping Deliver
+        urgency: Urgency = .normal, receiver: any EventReceiver
     ) {
         self.id = id
         self.path = path
@@ -66,10 +65,18 @@ struct Mailbox: Sendable {
         // None at all would keep the timer that looks after it busy.
         self.limit = max(limit, .milliseconds(1))
         self.urgency = urgency
-        self.deliver = deliver
+        self.receiver = receiver
     }
 
-    var waiting: Int { self.letters.count + self.batched }
+    /// The number of events that wait; those that are added up count as one.
+    var waiting: Int {
+        self.letters.count + self.batches.count + self.summed.count
+            + self.tallies.values.reduce(0) { $0 + $1.count }
+    }
+
+    /// The number of events of families that are added up which may wait one by one: more than of others, because all
+    /// mailboxes share them.
+    var summedCapacity: Int { 16 * self.capacity }
 
     /// Whether a consumer must be begun: there are letters, they may go out, and nobody takes them out yet.
     var wantsConsumer: Bool {
@@ -95,25 +102,38 @@ extension Mailbox {
     }
 
     /// Takes a batch in.
-    mutating func post(_ batch: EventBatch) -> OnPost {
-        self.batches.append(batch)
-        self.batched += batch.count
-        return self.dropExcess()
+    ///
+    /// - Parameters:
+    ///   - batch: the batch.
+    ///   - tally: the batch added up, asked for when there is no room for it; nil for a family whose events are not.
+    /// - Returns: what had to go for it.
+    mutating func post(_ batch: EventBatch, tally: (() -> (any EventTally)?)? = nil) -> OnPost {
+        guard let tally else {
+            self.batches.append(batch)
+            return self.dropExcess()
+        }
+        if self.tallies[batch.family] != nil {
+            if let sums = tally() { self.tallies[batch.family]?.add(sums) }
+        } else if self.summed.count + batch.count > self.summedCapacity, let sums = tally() {
+            self.tallies[batch.family] = sums
+        } else {
+            self.summed.append(batch)
+        }
+        return OnPost()
     }
 
     /// Drops the oldest events, until the rest has room.
     private mutating func dropExcess() -> OnPost {
         var result = OnPost()
-        var excess = self.waiting - self.capacity
+        var excess = self.letters.count + self.batches.count - self.capacity
         guard excess > 0 else { return result }
         result.beginsOverflow = !self.isOverflowing
         self.isOverflowing = true
         self.lost += excess
         while excess > 0 {
-            if let batch = self.nextBatch {
+            if let batch = self.batches.first, batch.seq < self.firstLetter {
                 let dropped = min(excess, batch.count)
-                self.batches[0].drop(dropped)
-                self.took(dropped, from: batch)
+                self.batches.drop(dropped)
                 self.missed[batch.family, default: 0] += dropped
                 excess -= dropped
             } else {
@@ -126,34 +146,68 @@ extension Mailbox {
         return result
     }
 
-    /// The batch that has the oldest event of all, unless that is a letter.
-    private var nextBatch: EventBatch? {
-        self.batches.first.flatMap { $0.seq < self.letters.first?.stamped.seq ?? .max ? $0 : nil }
+    private var firstLetter: UInt64 { self.letters.first?.stamped.seq ?? .max }
+
+    /// The place of the oldest event.
+    private enum Oldest {
+        case letter
+        case batch
+        case summed
     }
 
-    /// Some events of the first batch, which was as given before, are out of it.
-    private mutating func took(_ count: Int, from batch: EventBatch) {
-        if count == batch.count { _ = self.batches.popFirst() }
-        self.batched -= count
+    private mutating func findOldest() -> Oldest? {
+        if !self.tallies.isEmpty, self.summed.count == 0 { self.releaseTallies() }
+        let (letter, batch, summed) = (self.firstLetter, self.batches.seq, self.summed.seq)
+        if letter == .max, batch == .max, summed == .max { return self.letters.isEmpty ? nil : .letter }
+        return letter < min(batch, summed) ? .letter : batch < summed ? .batch : .summed
+    }
+
+    /// Makes batches of sums, when the events before them are out.
+    private mutating func releaseTallies() {
+        for (family, tally) in self.tallies { self.summed.append(EventBatch(family, tally.contents, first: 0)) }
+        self.tallies = [:]
     }
 
     /// Takes the oldest event out, wherever it is.
     private mutating func popOldest() -> Letter? {
-        guard let batch = self.nextBatch else { return self.letters.popFirst() }
-        guard let stamped = self.batches[0].popFirst() else { return nil }
-        self.took(1, from: batch)
-        return Letter(stamped: stamped, retention: .none, receipt: nil)
-    }
-
-    private mutating func popAll() -> [Letter] {
-        var letters: [Letter] = []
-        letters.reserveCapacity(self.waiting)
-        while let letter = self.popOldest() { letters.append(letter) }
-        return letters
+        switch self.findOldest() {
+        case .letter: self.letters.popFirst()
+        case .batch: self.batches.popFirst().map { Letter(stamped: $0, retention: .none, receipt: nil) }
+        case .summed: self.summed.popFirst().map { Letter(stamped: $0, retention: .none, receipt: nil) }
+        case nil: nil
+        }
     }
 
     /// The number of letters that a consumer takes at once: few enough that the mailbox remains where letters wait.
     var share: Int { min(32, max(1, self.capacity / 4)) }
+
+    /// The number of events of a batch that a consumer takes at once.
+    static let run = 512
+
+    /// The next events for a consumer: letters, or a part of a batch.
+    mutating func takeShare() -> ServiceCall.Share? {
+        switch self.findOldest() {
+        case .batch:
+            return self.batches.split(Self.run, before: min(self.firstLetter, self.summed.seq)).map { self.took($0) }
+        case .summed:
+            return self.summed.split(Self.run, before: min(self.firstLetter, self.batches.seq)).map { self.took($0) }
+        case .letter:
+            var letters: [Letter] = []
+            while letters.count < self.share, case .letter = self.findOldest(), let letter = self.take() {
+                letters.append(letter)
+            }
+            return .letters(letters)
+        case nil: return nil
+        }
+    }
+
+    private mutating func took(_ batch: EventBatch) -> ServiceCall.Share {
+        var batch = batch
+        if let missed = self.missed.removeValue(forKey: batch.family) { batch.gap = missed }
+        self.delivered += batch.count
+        if self.waiting == 0 { self.isOverflowing = false }
+        return .run(batch)
+    }
 
     /// Takes the next letter out.
     mutating func take() -> Letter? {
@@ -169,10 +223,17 @@ extension Mailbox {
         return letter
     }
 
-    /// Puts letters back that were taken out.
-    mutating func giveBack(_ letters: [Letter]) {
-        self.letters.prepend(contentsOf: letters)
-        self.delivered -= letters.count
+    /// Puts back what was taken out and not handled.
+    mutating func giveBack(_ share: ServiceCall.Share) {
+        switch share {
+        case .letters(let letters):
+            self.letters.prepend(contentsOf: letters)
+            self.delivered -= letters.count
+        case .run(let batch):
+            guard batch.count > 0 else { return }
+            self.delivered -= batch.count
+            if batch.isSummed { self.summed.prepend(batch) } else { self.batches.prepend(batch) }
+        }
     }
 
     /// Releases letters.
@@ -181,7 +242,11 @@ extension Mailbox {
     mutating func open() {
         guard case .held = self.mode else { return }
         self.mode = .open
-        let letters = self.popAll()
+        self.releaseTallies()
+        self.batches.markReplayed()
+        self.summed.markReplayed()
+        let letters = Array(self.letters)
+        self.letters = []
         var latest: [RetentionKey: UInt64] = [:]
         for letter in letters {
             switch letter.retention {
@@ -204,12 +269,10 @@ extension Mailbox {
 
     /// Empties the mailbox; what somebody waits for is returned.
     mutating func discard() -> [Receipt] {
-        let letters = self.popAll()
-        for letter in letters {
-            self.missed[letter.stamped.event.familyID, default: 0] += 1
-        }
-        self.lost += letters.count
-        return letters.compactMap { $0.receipt }
+        self.lost += self.letters.count + self.batches.total + self.summed.total
+        self.lost += self.tallies.values.reduce(0) { $0 + $1.contents.total(0..<$1.count) }
+        defer { (self.letters, self.batches, self.summed, self.tallies) = ([], BatchQueue(), BatchQueue(), [:]) }
+        return self.letters.compactMap(\.receipt)
     }
 }
 

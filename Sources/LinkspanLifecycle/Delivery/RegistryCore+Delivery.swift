@@ -30,10 +30,16 @@ extension RegistryCore {
         case .elsewhere: return self.home.emit(event(), cause: cause)
         case .somebody: ()
         }
-        guard self.options.batchDelay > .zero else { return self.post(Posting(event()), cause: cause) }
+        let delay = self.options.batchDelay
+        // Posted one by one, events that may be added up would be lost instead.
+        guard delay > .zero || Event.family.tally != nil else { return self.post(Posting(event()), cause: cause) }
         let now = self.scheduler.now
-        guard collector.add(event(), time: now, cause: cause) else { return nil }
-        _ = self.scheduler.schedule(at: now.advanced(by: self.options.batchDelay)) { [weak self] in self?.handOver() }
+        switch collector.add(event(), time: now, cause: cause) {
+        case .wait: ()
+        case .schedule where delay > .zero:
+            _ = self.scheduler.schedule(at: now.advanced(by: delay)) { [weak self] in self?.handOver() }
+        case .schedule, .handOver: self.handOver()
+        }
         return nil
     }
 
@@ -134,10 +140,18 @@ extension RegistryCore {
     private func consume(_ id: ServiceID, _ generation: UInt64) async {
         while true {
             switch self.fanout({ $0.take(id, generation: generation) }) {
-            case .handle(let call, let path, let deliver):
+            case .handle(let call, let path, let receiver):
                 let scope = self.scope(id, path, call)
-                while let letter = call.next(now: self.scheduler.now) {
-                    await self.handle(letter, scope.caused(by: letter.stamped.seq), deliver)
+                while let next = call.next(now: self.scheduler.now) {
+                    switch next {
+                    case .letter(let letter):
+                        await self.handle(letter, scope.caused(by: letter.stamped.seq), receiver)
+                    case .run(let run):
+                        let isThere = await run.contents.deliver(to: receiver, scope, call) { error, seq in
+                            self.handlerFailed(path, error, run.family, cause: seq)
+                        }
+                        if !isThere { self.close(id) }
+                    }
                 }
             case .renew: return self.beginConsumer(id)
             case .end(let waiters):
@@ -149,15 +163,15 @@ extension RegistryCore {
         }
     }
 
-    private func handle(_ letter: Mailbox.Letter, _ scope: ServiceScope, _ deliver: Mailbox.Deliver) async {
+    private func handle(_ letter: Mailbox.Letter, _ scope: ServiceScope, _ receiver: any EventReceiver) async {
         let family = letter.stamped.event.familyID
         do {
             let isThere: Bool
             if letter.receipt == nil {
-                isThere = try await deliver(letter.stamped, scope)
+                isThere = try await receiver.deliver(letter.stamped, scope)
             } else {
                 isThere = try await BarrierContext.$families.withValue(BarrierContext.families.union([family])) {
-                    try await deliver(letter.stamped, scope)
+                    try await receiver.deliver(letter.stamped, scope)
                 }
             }
             letter.receipt?(isThere ? .handled : .lost)
@@ -166,13 +180,14 @@ extension RegistryCore {
             }
         } catch {
             letter.receipt?(.failed("\(error)"))
-            // A fault about the handling of a fault would go round in circles.
-            if family != FaultEvent.familyID {
-                self.emit(
-                    FaultEvent(path: scope.path, code: .handlerFailed, message: "handler threw: \(error)"),
-                    cause: letter.stamped.seq)
-            }
+            self.handlerFailed(scope.path, error, family, cause: letter.stamped.seq)
         }
+    }
+
+    private func handlerFailed(_ path: String, _ error: any Error, _ family: FamilyID, cause: UInt64) {
+        // A fault about the handling of a fault would go round in circles.
+        guard family != FaultEvent.familyID else { return }
+        self.emit(FaultEvent(path: path, code: .handlerFailed, message: "handler threw: \(error)"), cause: cause)
     }
 
     /// Looks after a consumer, without costing anything per event.

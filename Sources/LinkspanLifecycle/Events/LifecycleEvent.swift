@@ -44,6 +44,8 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
     /// Nil for a family without states.
     let retention: (@Sendable (Event) -> Retention)?
     let deliver: @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
+    /// Adds events up, the first of which has the given number; nil for a family whose events are not.
+    var tally: (@Sendable (ArraySlice<CollectedEvent<Event>>, UInt64) -> any EventTally)?
 
     /// Events that are delivered one by one, to the services that are there; without any, events are not made.
     ///
@@ -84,6 +86,29 @@ public struct EventFamily<Event: Sendable, Observer: Sendable>: Sendable {
         _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
     ) -> Self {
         Self(name: name, delivery: .batches, retention: nil, deliver: deliver)
+    }
+}
+
+extension EventFamily where Event: SummableEvent {
+    /// Events that are collected as those of ``batches(_:deliver:)`` are, and none of which is lost: more than a service
+    /// handles are added up.
+    ///
+    /// - Parameters:
+    ///   - name: the name of the family in logs, metrics and faults.
+    ///   - deliver: hands an event to an observer.
+    /// - Returns: the family.
+    package static func sums(
+        _ name: String, deliver: @escaping @Sendable (Observer, Stamped<Event>, ServiceScope) async throws -> Void
+    ) -> Self {
+        var family = Self.batches(name, deliver: deliver)
+        family.tally = { events, first in
+            var tally = SumTally<Event>()
+            for (offset, collected) in events.enumerated() {
+                tally.add(collected.event, seq: first + UInt64(offset), time: collected.time)
+            }
+            return tally
+        }
+        return family
     }
 }
 

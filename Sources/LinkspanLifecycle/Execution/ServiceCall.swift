@@ -14,17 +14,22 @@ enum CallOutcome<Value: Sendable>: Sendable {
 ///
 /// Shared by the registry, the thread that runs the service, and the scope that the service was given.
 final class ServiceCall: Sendable {
-    private enum End: Sendable {
+    fileprivate enum End: Sendable {
         case returned
         case abandoned
     }
 
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var end: End?
         var timers: [any ScheduledWork] = []
         var letters: Deque<Mailbox.Letter> = []
-        /// The start of the present event's handling; nil between events.
+        /// A part of a batch, which is handled instead of letters.
+        var run: EventBatch?
+        /// The instant at which the handling of the present event began, or of the first of a run; nil between events.
         var since: ContinuousClock.Instant?
+        /// The number of events of runs that were begun, and the same at the last check.
+        var steps = 0
+        var checkedSteps = 0
         var family: FamilyID?
         var isLate = false
         var isClosed = false
@@ -72,40 +77,74 @@ final class ServiceCall: Sendable {
 // MARK: - Handling events
 
 extension ServiceCall {
+    /// The events that a consumer handles before it asks for more.
+    enum Share: Sendable {
+        case letters([Mailbox.Letter])
+        /// Events of one batch.
+        case run(EventBatch)
+    }
+
+    /// The next event for a consumer, or the next events of one batch.
+    enum Next {
+        case letter(Mailbox.Letter)
+        /// The events that ``ServiceCall/advance()`` counts off, all of one batch.
+        case run(EventBatch)
+    }
+
     /// Gives the consumer events to handle.
-    func fill(_ letters: [Mailbox.Letter]) {
+    func fill(_ share: Share) {
         self.state.withLock { state in
-            state.letters.append(contentsOf: letters)
+            switch share {
+            case .letters(let letters): state.letters.append(contentsOf: letters)
+            case .run(let batch): state.run = batch
+            }
         }
     }
 
-    /// The next event, when the last one has been handled; `nil` if there is none, or none may be handed out.
-    func next(now: ContinuousClock.Instant) -> Mailbox.Letter? {
+    /// The next event, or the next run of them, when the last one has been handled; `nil` if there is none, or none may
+    /// be handed out.
+    func next(now: ContinuousClock.Instant) -> Next? {
         self.state.withLock { state in
             state.since = nil
-            guard !state.isLate, !state.isClosed, let letter = state.letters.popFirst() else { return nil }
+            guard !state.isLate, !state.isClosed else { return nil }
+            if let run = state.run, run.count > 0 {
+                state.since = now
+                state.family = run.family
+                // The first of it counts as under way from now on.
+                state.checkedSteps = state.steps + 1
+                return .run(run)
+            }
+            guard let letter = state.letters.popFirst() else { return nil }
             state.since = now
             state.family = letter.stamped.event.familyID
-            return letter
+            state.checkedSteps = state.steps
+            return .letter(letter)
+        }
+    }
+
+    /// The next event of a run, when the last one has been handled; `nil` if there is none, or none may be handed out.
+    func advance() -> BatchPlace? {
+        self.state.withLock { state in
+            guard !state.isLate, !state.isClosed else { return nil }
+            state.steps += 1
+            return state.run?.advance()
         }
     }
 
     /// After a receiver was late: the events it has not begun, for the next consumer.
-    func takeBack() -> [Mailbox.Letter]? {
+    func takeBack() -> [Share]? {
         self.state.withLock { state in
             guard state.isLate else { return nil }
             state.isLate = false
-            defer { state.letters = [] }
-            return Array(state.letters)
+            return state.takeLeft()
         }
     }
 
     /// Hands nothing out any more.
-    func close() -> (left: [Mailbox.Letter], isHandling: Bool) {
+    func close() -> (left: [Share], isHandling: Bool) {
         self.state.withLock { state in
             state.isClosed = true
-            defer { state.letters = [] }
-            return (Array(state.letters), state.since != nil)
+            return (state.takeLeft(), state.since != nil)
         }
     }
 
@@ -124,8 +163,21 @@ extension ServiceCall {
                 return .again(at: now.advanced(by: limit))
             }
             guard now >= since.advanced(by: limit) else { return .again(at: since.advanced(by: limit)) }
+            // Events of a run do not look at the clock: the present one began after the last check.
+            guard state.steps == state.checkedSteps else {
+                (state.since, state.checkedSteps) = (now, state.steps)
+                return .again(at: now.advanced(by: limit))
+            }
             state.isLate = true
             return .late(family)
         }
+    }
+}
+
+extension ServiceCall.State {
+    /// Takes out what was not begun.
+    fileprivate mutating func takeLeft() -> [ServiceCall.Share] {
+        defer { (self.letters, self.run) = ([], nil) }
+        return [.letters(Array(self.letters))] + (self.run.map { [.run($0)] } ?? [])
     }
 }

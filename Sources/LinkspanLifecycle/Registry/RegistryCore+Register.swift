@@ -27,14 +27,10 @@ extension RegistryCore {
     }
 
     private func addMailbox(_ entry: Entry) {
-        let service = entry.service
         let mailbox = Mailbox(
-            id: entry.id, path: entry.name.rawValue, interest: .service(service), capacity: entry.budgets.mailbox,
-            limit: entry.budgets.handle, urgency: entry.urgency
-        ) { stamped, scope in
-            try await Interest.deliver(stamped.event, of: stamped, to: service, scope)
-            return true
-        }
+            id: entry.id, path: entry.name.rawValue, interest: .service(entry.service),
+            capacity: entry.budgets.mailbox, limit: entry.budgets.handle, urgency: entry.urgency,
+            receiver: ServiceReceiver(service: entry.service))
         self.handOver()
         self.fanout { $0.add(mailbox) }
     }

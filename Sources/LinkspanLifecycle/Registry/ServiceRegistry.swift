@@ -155,22 +155,15 @@ extension ServiceRegistry {
         weak object: Object, _ type: Event.Type = Event.self, mailbox: Int = 1024,
         _ handler: @escaping @Sendable (Object, Stamped<Event>) async -> Void
     ) -> Registration {
-        let reference = WeakReference(object)
         let id = ServiceID.make()
-        let deliver: Mailbox.Deliver = { stamped, _ in
-            guard let object = reference.object else { return false }
-            if let event = stamped.event as? Event {
-                await handler(object, stamped.with(event))
-            }
-            return true
-        }
+        let receiver = WeakReceiver(object: WeakReference(object), call: handler)
         let core = self.core.home
         core.handOver()
         core.fanout { fanout in
             fanout.add(
                 Mailbox(
                     id: id, path: "\(self.name).observer#\(fanout.nextObserver())", interest: .family(Event.familyID),
-                    capacity: mailbox, limit: .seconds(1), deliver: deliver))
+                    capacity: mailbox, limit: .seconds(1), receiver: receiver))
         }
         core.open(id)
         return Registration(.observer(id), self.core)

@@ -9,7 +9,8 @@ public struct ServiceScope: Sendable {
     let id: ServiceID
     private let core: WeakReference<RegistryCore>
     private let call: ServiceCall
-    private var cause: UInt64?
+    /// The number of the event that is being handled.
+    var cause: UInt64?
 
     init(
         path: String, deadline: ContinuousClock.Instant?, id: ServiceID, core: RegistryCore, call: ServiceCall
