@@ -52,16 +52,17 @@ public struct Command: Sendable {
 
     /// The properties that few commands have.
     private struct Rest: Sendable {
-        var orderingKey = ""
-        var timeout: Duration?
+        /// The ordering key of a delivery; the key under which a send replaces another.
+        var name: String?
         var key: String?
+        var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
+        var accepted: (@Sendable (DeliveryReceipt) -> Void)?
+        // The small ones behind the large ones: a million of them may wait.
+        var timeout: Duration?
         var hasMadeKey = false
         var stage = Stage.waiting
         var isRestored = false
-        var refusals = 0
-        var replacing: String?
-        var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)?
-        var accepted: (@Sendable (DeliveryReceipt) -> Void)?
+        var refusals: Int32 = 0
     }
 
     /// Keeps the rest apart, so that a plain send is small enough to be passed on without copies.
@@ -138,8 +139,8 @@ extension Command {
         if form == .send, timeout == nil, key == nil, completion == nil, accepted == nil {
             self.init(id: id, form: form, message: message, box: nil)
         } else {
-            var rest = Rest(timeout: timeout, key: key, completion: completion, accepted: accepted)
-            if case .deliver(let orderingKey) = kind { rest.orderingKey = orderingKey }
+            var rest = Rest(key: key, completion: completion, accepted: accepted, timeout: timeout)
+            if case .deliver(let orderingKey) = kind { rest.name = orderingKey }
             self.init(id: id, form: form, message: message, box: Box(rest))
         }
     }
@@ -172,7 +173,7 @@ extension Command {
         self.init(
             .deliver(orderingKey: delivery.orderingKey), event: delivery.event, payload: delivery.payload,
             timeout: delivery.timeout, key: delivery.key, isCompressible: delivery.isCompressible)
-        (self.rest.isRestored, self.rest.refusals) = (true, delivery.refusals)
+        (self.rest.isRestored, self.rest.refusals) = (true, Int32(clamping: delivery.refusals))
     }
 }
 
@@ -184,7 +185,7 @@ extension Command {
         switch self.form {
         case .send: .send
         case .request: .request
-        case .deliver: .deliver(orderingKey: self.rest.orderingKey)
+        case .deliver: .deliver(orderingKey: self.box?.rest.name ?? "")
         case .outcome: .outcome
         }
     }
@@ -219,8 +220,8 @@ extension Command {
     ///
     /// For sends alone.
     public var replacing: String? {
-        get { self.box?.rest.replacing }
-        set { self.rest.replacing = newValue }
+        get { self.form == .send ? self.box?.rest.name : nil }
+        set { if self.form == .send { self.rest.name = newValue } }
     }
 
     /// Whether the SDK has made the key.
@@ -249,8 +250,8 @@ extension Command {
 
     /// The number of times the server has asked for a delivery to come later.
     private(set) var refusals: Int {
-        get { self.box?.rest.refusals ?? 0 }
-        set { self.rest.refusals = newValue }
+        get { Int(self.box?.rest.refusals ?? 0) }
+        set { self.rest.refusals = Int32(clamping: newValue) }
     }
 
     /// Counts that the server has asked for a delivery to come later.
@@ -266,7 +267,7 @@ extension Command {
     var isPlain: Bool { self.form == .send && self.box == nil }
 
     /// The key under which it replaces a waiting send.
-    var replacedKey: String? { self.form == .send ? self.replacing : nil }
+    var replacedKey: String? { self.replacing }
 
     var isSend: Bool { self.form == .send }
 

@@ -14,13 +14,13 @@ extension CommandStateMachine {
         }
         if let key = command.key, let former = self.ledger.delivery(key) {
             try self.follow(command, key: key, made: made)
-            if self.queues.isCommitted(former.id) { Self.accept(command, key: key, effects: &effects) }
+            if self.queues.isCommitted(former) { Self.accept(command, key: key, effects: &effects) }
             return
         }
         try self.queues.append(command, orderingKey: orderingKey, isCommitted: !self.ledger.isStored)
         self.watch(command, made: made())
         guard let key = command.key else { return }
-        self.ledger.add(command.id, key: key, orderingKey: orderingKey)
+        self.ledger.add(command.id, key: key)
         if self.ledger.isStored {
             let row = StoredDelivery(command, key: key, account: self.ledger.account, orderingKey: orderingKey)
             effects.append(.callStore(.keep(row, command.id)))
@@ -74,10 +74,10 @@ extension CommandStateMachine {
         guard !self.queues.isCommitted(id) else { return }
         switch result {
         case .success(let row) where row.outcome == nil:
-            let command = self.queues.commit(id, orderingKey: delivery.orderingKey)
+            let command = self.queues.commit(id)
             if row.key != delivery.key {
                 self.ledger.rename(id, from: delivery.key, to: row.key)
-                self.queues.rename(id, key: row.key, orderingKey: delivery.orderingKey)
+                self.queues.rename(id, key: row.key)
             }
             for command in [command].compactMap(\.self) + self.ledger.followers(of: row.key) {
                 Self.accept(command, key: row.key, effects: &effects)
@@ -97,7 +97,7 @@ extension CommandStateMachine {
         _ delivery: StoredDelivery, _ id: Command.ID, _ outcome: Result<Payload, LinkspanError>, isAccepted: Bool,
         effects: inout Deque<Effect>
     ) {
-        guard let removed = self.queues.remove(id, orderingKey: delivery.orderingKey) else { return }
+        guard let removed = self.queues.remove(id) else { return }
         let followers = self.ledger.remove(id, key: delivery.key)?.followers ?? []
         for command in [removed.command] + followers {
             if isAccepted { Self.accept(command, key: delivery.key, effects: &effects) }
@@ -233,12 +233,12 @@ extension CommandStateMachine {
     ) {
         let command = Command(restored: row)
         if let former = self.ledger.delivery(row.key) {
-            let isCommitted = self.queues.isCommitted(former.id)
-            guard let repeated = self.queues.remove(former.id, orderingKey: former.orderingKey)?.command else { return }
+            let isCommitted = self.queues.isCommitted(former)
+            guard let repeated = self.queues.remove(former)?.command else { return }
             if !isCommitted { Self.accept(repeated, key: row.key, effects: &effects) }
             self.ledger.follow(repeated, key: row.key)
         }
-        self.ledger.add(command.id, key: row.key, orderingKey: row.orderingKey)
+        self.ledger.add(command.id, key: row.key)
         self.queues.restore(command, orderingKey: row.orderingKey)
         self.watch(command, made: now)
     }
@@ -260,7 +260,7 @@ extension CommandStateMachine {
         case .refused: return .failure(command.failure(.messageRefused, "was refused by the server", details: reply))
         case .later:
             // Until then it counts as unanswered.
-            guard let refused = self.queues.noteRefusal(orderingKey: orderingKey) else { return nil }
+            guard let refused = self.queues.noteRefusal(of: command.id) else { return nil }
             guard refused.refusals >= self.delivery.refusals else {
                 if let call = self.postponed(refused, orderingKey: orderingKey) { effects.append(.callStore(call)) }
                 return nil
@@ -291,8 +291,10 @@ extension CommandStateMachine {
 
     /// The note for the store about a delivery that the server has asked to come later; nil when there is no store.
     func postponed(_ command: Command, orderingKey: String) -> StoreCall? {
-        guard self.ledger.isStored, let key = command.key, let delivery = self.ledger.delivery(key) else { return nil }
-        return .postpone(StoredDelivery(command, key: key, account: delivery.account, orderingKey: orderingKey))
+        guard self.ledger.isStored, let key = command.key, let account = self.ledger.account(of: key) else {
+            return nil
+        }
+        return .postpone(StoredDelivery(command, key: key, account: account, orderingKey: orderingKey))
     }
 }
 

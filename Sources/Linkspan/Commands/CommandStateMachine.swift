@@ -53,10 +53,12 @@ struct CommandStateMachine: ~Copyable {
     private(set) var delivery: DeliveryOptions
     private var phase = Phase.down
     private var turn = Turn()
+    /// The next pause of the flush; nil when it makes none, because nothing has waited since the link was up.
+    private var pause: Duration?
     private(set) var buffer: CommandBuffer
     var queues: DeliveryQueues
     var ledger: DeliveryLedger
-    private(set) var awaited: [UInt64: Command] = [:]
+    private(set) var awaited = AwaitedCommands()
     /// The instants at which commands have waited for too long.
     private var ages = DeadlineQueue()
     private var maxAge: Duration?
@@ -122,6 +124,9 @@ struct CommandStateMachine: ~Copyable {
             deliveries: self.queues.count + self.ledger.followerCount, deliveryBytes: self.queues.byteCount)
     }
 
+    /// Takes the keys of replaceable commands that came to the buffer and left it since the last call.
+    mutating func takeKeyChanges() -> [CommandBuffer.KeyChange] { self.buffer.takeKeyChanges() }
+
     /// The instant at which ``expire(now:effects:)`` is due.
     var deadline: ContinuousClock.Instant? {
         let (first, second, third) = (self.deadlines.earliest, self.repeats.earliest, self.ages.earliest)
@@ -139,6 +144,7 @@ extension CommandStateMachine {
     ///   - effects: gets the effects.
     mutating func linkOpened(greetedAs epoch: UInt64?, effects: inout Deque<Effect>) {
         self.endExhausted(effects: &effects)
+        self.pause = self.pacing.pause
         if let epoch {
             self.phase = .greeting(epoch: epoch)
             effects.append(.greet(epoch: epoch))
@@ -165,9 +171,7 @@ extension CommandStateMachine {
             effects.append(.finish(command, .failure(error)))
         }
         self.repeats = DeadlineQueue()
-        let requests = self.awaited.values.filter { $0.kind == .request }.sorted { $0.id < $1.id }
-        self.awaited = [:]
-        for command in requests {
+        for command in self.awaited.removeAll() {
             let error = LinkspanError(
                 .disconnected, "the connection was lost before '\(command.event)' was answered", cause: cause,
                 certainty: .unknown)
@@ -212,9 +216,7 @@ extension CommandStateMachine {
 
     /// Fails every command that has no outcome, so that nothing is sent later.
     mutating func failAll(_ code: LinkspanError.Code, _ reason: String, effects: inout Deque<Effect>) {
-        let requests = self.awaited.values.filter { $0.kind == .request }.sorted { $0.id < $1.id }
-        self.awaited = [:]
-        for command in requests { effects.append(command.fail(code, .unknown, reason)) }
+        for command in self.awaited.removeAll() { effects.append(command.fail(code, .unknown, reason)) }
         for command in self.buffer.removeAll() { effects.append(command.fail(code, .notSent, reason)) }
         for (command, wasSent) in self.queues.removeAll() {
             effects.append(command.fail(code, wasSent ? .unknown : .notSent, reason))
@@ -326,19 +328,36 @@ extension CommandStateMachine {
     mutating func watch(_ command: Command, made: ContinuousClock.Instant) {
         guard let timeout = self.timeout(of: command) else { return }
         let living = self.awaited.count + self.buffer.count + self.queues.count + self.ledger.followerCount
-        self.deadlines.insert(command.id, at: made + timeout, living: living) {
-            Set(self.awaited.values.map(\.id) + self.buffer.ids + self.queues.ids + self.ledger.followerIDs)
+        if self.deadlines.isSparse(living: living) {
+            var deadlines = DeadlineQueue()
+            swap(&deadlines, &self.deadlines)
+            deadlines.compact { self.isAlive($0) }
+            self.deadlines = deadlines
         }
+        self.deadlines.insert(command.id, at: made + timeout)
+    }
+
+    private func isAlive(_ id: Command.ID) -> Bool {
+        self.awaited.contains(id) || self.buffer.contains(id) || self.queues.contains(id)
+            || self.ledger.isFollower(id)
     }
 
     /// Notes when a delivery is to be sent again.
     private mutating func watchReply(to delivery: Command, until due: ContinuousClock.Instant) {
-        self.repeats.insert(delivery.id, at: due, living: self.awaited.count) { Set(self.awaited.values.map(\.id)) }
+        if self.repeats.isSparse(living: self.awaited.count) {
+            let awaited = self.awaited
+            self.repeats.compact { awaited.contains($0) }
+        }
+        self.repeats.insert(delivery.id, at: due)
     }
 
     private mutating func watchAge(of command: Command, made: ContinuousClock.Instant) {
         guard let maxAge = self.maxAge else { return }
-        self.ages.insert(command.id, at: made + maxAge, living: self.buffer.count) { Set(self.buffer.ids) }
+        if self.ages.isSparse(living: self.buffer.count) {
+            let buffer = self.buffer
+            self.ages.compact { buffer.contains($0) }
+        }
+        self.ages.insert(command.id, at: made + maxAge)
     }
 
     private mutating func outgoing(_ command: consuming Command) -> Outgoing {
@@ -359,9 +378,7 @@ extension CommandStateMachine {
         let number = begun.requestID ?? self.nextRequestID()
         message.requestID = number
         let due = now + self.delivery.repeatAfter
-        if case .deliver(let orderingKey) = command.kind {
-            self.queues.note(requestID: number, repeatAt: due, orderingKey: orderingKey)
-        }
+        self.queues.note(requestID: number, repeatAt: due, of: command.id)
         self.watchReply(to: command, until: due)
         return Outgoing(command: command, requestID: number, delivery: message)
     }
@@ -383,7 +400,7 @@ extension CommandStateMachine {
 
     /// The link has taken a command: from now on its reply is awaited, if it gets one.
     mutating func linkTook(_ outgoing: consuming Outgoing) {
-        if let number = outgoing.requestID { self.awaited[number] = outgoing.command }
+        if let number = outgoing.requestID { self.awaited.insert(outgoing.command, number: number) }
     }
 }
 
@@ -397,13 +414,14 @@ extension CommandStateMachine {
         guard case .flushing = self.phase else { return nil }
         guard !self.buffer.isEmpty || self.queues.hasReady else {
             self.phase = .open
+            // What waits later waits for room of the link, which bounds how fast it leaves.
+            self.pause = nil
             return nil
         }
-        let hasTurn = self.turn.commands < self.pacing.commands && self.turn.bytes < self.pacing.bytes
-        guard hasTurn || self.buffer.continuesBatch else {
+        if let pause = self.pause, !self.hasTurn, !self.buffer.continuesBatch {
             self.lastPause += 1
             self.phase = .pausing(number: self.lastPause)
-            effects.append(.pauseFlush(self.lastPause, self.pacing.pause))
+            effects.append(.pauseFlush(self.lastPause, pause))
             return nil
         }
         if let command = self.buffer.popFirst() {
@@ -415,22 +433,33 @@ extension CommandStateMachine {
         return self.outgoing(begun, now: now)
     }
 
+    /// Whether the turn of the flush is not used up.
+    private var hasTurn: Bool { self.turn.commands < self.pacing.commands && self.turn.bytes < self.pacing.bytes }
+
     private mutating func count(_ command: Command) {
         self.turn.commands += 1
         self.turn.bytes += command.byteCount
     }
 
     /// A pause between two turns is over; one of a former link changes nothing.
-    mutating func resume(pause: UInt64, effects: inout Deque<Effect>) {
-        if case .pausing(number: pause) = self.phase { self.beginFlush(effects: &effects) }
+    ///
+    /// - Parameters:
+    ///   - pause: its number.
+    ///   - hasLeft: whether the link has passed all of the turn to the network: then the next pause is half as long.
+    ///   - effects: gets the effects.
+    mutating func resume(pause: UInt64, hasLeft: Bool, effects: inout Deque<Effect>) {
+        guard case .pausing(number: pause) = self.phase else { return }
+        let longest = self.pacing.pause
+        self.pause = self.pause.map { hasLeft ? max($0 / 2, longest / 16) : min($0 * 2, longest) }
+        self.beginFlush(effects: &effects)
     }
 
     /// The link refused a command: it goes back to the head of what waits, until the link has room or ends.
     mutating func takeBack(_ outgoing: consuming Outgoing, now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
-        if let id = outgoing.requestID { self.awaited[id] = nil }
+        if let id = outgoing.requestID { _ = self.awaited.remove(id) }
         let command = outgoing.command
-        if case .deliver(let orderingKey) = command.kind {
-            self.queues.giveBack(orderingKey: orderingKey)
+        if command.isDelivery {
+            self.queues.giveBack(command.id)
         } else if case .greeting = self.phase {
             effects.append(command.fail(.disconnected, .notSent, "belonged to a greeting that the link rejected"))
         } else if command.isVolatile {
@@ -439,7 +468,7 @@ extension CommandStateMachine {
             var command = command
             command.identify()
             self.watchAge(of: command, made: now)
-            if let key = command.replacedKey, self.buffer.keys.contains(key) {
+            if let key = command.replacedKey, self.buffer.hasKey(key) {
                 effects.append(command.fail(.cancelled, .notSent, "was replaced by a newer one"))
             } else {
                 self.buffer.restore(command)
@@ -450,16 +479,14 @@ extension CommandStateMachine {
 
     /// A command can never be sent over this link.
     mutating func reject(_ outgoing: consuming Outgoing, _ error: LinkspanError, effects: inout Deque<Effect>) {
-        if let id = outgoing.requestID { self.awaited[id] = nil }
+        if let id = outgoing.requestID { _ = self.awaited.remove(id) }
         let command = outgoing.command
         var error = error
         error.certainty = .notSent
-        if case .deliver(let orderingKey) = command.kind {
+        if command.isDelivery {
             // An earlier link may have carried it.
-            if let attempts = self.queues.attempts(of: command.id, orderingKey: orderingKey), attempts > 1 {
-                error.certainty = .unknown
-            }
-            _ = self.queues.remove(command.id, orderingKey: orderingKey)
+            if let attempts = self.queues.attempts(of: command.id), attempts > 1 { error.certainty = .unknown }
+            _ = self.queues.remove(command.id)
             self.beginNext(effects: &effects)
         }
         effects.append(.finish(command, .failure(error)))
@@ -477,12 +504,12 @@ extension CommandStateMachine {
 extension CommandStateMachine {
     /// The command that a reply answers; nil for late and unknown replies, which are counted.
     mutating func takeAwaited(_ requestID: UInt64, effects: inout Deque<Effect>) -> Command? {
-        guard let command = self.awaited.removeValue(forKey: requestID) else {
+        guard let command = self.awaited.remove(requestID) else {
             self.lateReplies += 1
             return nil
         }
-        if command.isDelivery, case .deliver(let orderingKey) = command.kind {
-            _ = self.queues.remove(command.id, orderingKey: orderingKey)
+        if command.isDelivery {
+            _ = self.queues.remove(command.id)
             self.beginNext(effects: &effects)
         }
         return command
@@ -491,7 +518,7 @@ extension CommandStateMachine {
     /// The commands that have no outcome yet, in the order in which they were made.
     var listed: [Command] {
         var listed = self.buffer.all.map { $0.listed(.waiting) }
-        listed += self.awaited.values.filter { $0.isRequest }.map { $0.listed(.underWay) }
+        listed += self.awaited.requests.map { $0.listed(.underWay) }
         listed += self.queues.all.map { command, isUnderWay, wasSent in
             command.listed(isUnderWay ? .underWay : wasSent ? .interrupted : .waiting)
         }
@@ -513,33 +540,24 @@ extension CommandStateMachine {
             let fate = certainty == .notSent ? "was not sent in time" : "was not answered in time"
             effects.append(command.fail(.timedOut, certainty, fate))
         }
-        var aged: Set<Command.ID> = []
-        while let id = self.ages.popExpired(now: now) { aged.insert(id) }
-        if !aged.isEmpty {
-            for command in self.buffer.remove(where: { aged.contains($0.id) }) {
-                effects.append(command.fail(.timedOut, .notSent, "waited longer than the buffer's maxAge"))
-            }
+        while let id = self.ages.popExpired(now: now) {
+            guard let command = self.buffer.remove(id) else { continue }
+            effects.append(command.fail(.timedOut, .notSent, "waited longer than the buffer's maxAge"))
         }
-        var unanswered: Set<Command.ID> = []
-        while let id = self.repeats.popExpired(now: now) { unanswered.insert(id) }
+        var unanswered: [Command.ID] = []
+        while let id = self.repeats.popExpired(now: now) { unanswered.append(id) }
         if !unanswered.isEmpty { self.sendAgain(unanswered, now: now, effects: &effects) }
     }
 
-    private mutating func sendAgain(
-        _ ids: Set<Command.ID>, now: ContinuousClock.Instant, effects: inout Deque<Effect>
-    ) {
+    private mutating func sendAgain(_ ids: [Command.ID], now: ContinuousClock.Instant, effects: inout Deque<Effect>) {
         var exhausted: Set<Command.ID> = []
-        for command in self.awaited.values {
+        for id in ids {
             // One that the link did not take at first has a later instant by now.
-            guard ids.contains(command.id), case .deliver(let orderingKey) = command.kind,
-                self.queues.mayRepeat(orderingKey: orderingKey, now: now)
-            else { continue }
-            if let limit = self.delivery.attempts,
-                self.queues.attempts(of: command.id, orderingKey: orderingKey) ?? 0 >= limit
-            {
-                exhausted.insert(command.id)
+            guard self.awaited.contains(id), self.queues.mayRepeat(id, now: now) else { continue }
+            if let limit = self.delivery.attempts, self.queues.attempts(of: id) ?? 0 >= limit {
+                exhausted.insert(id)
             } else {
-                self.queues.interrupt(orderingKey: orderingKey)
+                self.queues.interrupt(id)
             }
         }
         for (command, certainty) in self.remove(exhausted, effects: &effects) {
@@ -553,33 +571,18 @@ extension CommandStateMachine {
         _ ids: Set<Command.ID>, effects: inout Deque<Effect>
     ) -> [(Command, LinkspanError.Certainty)] {
         guard !ids.isEmpty else { return [] }
-        var removed: [(Command, LinkspanError.Certainty)] = self.buffer.remove { ids.contains($0.id) }
-            .map { ($0, .notSent) }
-        for (number, command) in self.awaited where ids.contains(command.id) {
-            self.awaited[number] = nil
-            if command.kind == .request { removed.append((command, .unknown)) }
+        let removed = ids.compactMap { self.remove($0) }
+        self.beginNext(effects: &effects)
+        return removed.count == 1 ? removed : removed.sorted { $0.0.id < $1.0.id }
+    }
+
+    private mutating func remove(_ id: Command.ID) -> (Command, LinkspanError.Certainty)? {
+        if let command = self.buffer.remove(id) { return (command, .notSent) }
+        if let command = self.awaited.number(of: id).flatMap({ self.awaited.remove($0) }), command.isRequest {
+            return (command, .unknown)
         }
         // A delivery that waits may have been sent over an earlier link.
-        removed += self.queues.remove { ids.contains($0.id) }.map { ($0.command, $0.wasSent ? .unknown : .notSent) }
-        removed += self.ledger.removeFollowers(ids).map { ($0, .unknown) }
-        self.beginNext(effects: &effects)
-        return removed.sorted { $0.0.id < $1.0.id }
-    }
-}
-
-extension LinkspanError {
-    /// The error of commands on a connection that has failed permanently.
-    init(failedForGood cause: LinkspanError) {
-        self.init(
-            .disconnected, "the connection has failed and sends nothing until connect() is called", cause: cause,
-            certainty: .notSent)
-    }
-}
-
-extension Optional<ContinuousClock.Instant> {
-    /// The earlier of two deadlines, of which either may not exist.
-    static func earliest(_ one: Self, _ other: Self) -> Self {
-        guard let one, let other else { return one ?? other }
-        return Swift.min(one, other)
+        if let removed = self.queues.remove(id) { return (removed.command, removed.wasSent ? .unknown : .notSent) }
+        return self.ledger.removeFollower(id).map { ($0, .unknown) }
     }
 }

@@ -131,7 +131,8 @@ extension ConnectionCore {
 
     func pauseFlush(_ number: UInt64, _ pause: Duration) {
         _ = self.later(at: self.now + pause) { core in
-            core.commands.resume(pause: number, effects: &core.effects)
+            let hasLeft = core.link?.hasPendingBytes != true
+            core.commands.resume(pause: number, hasLeft: hasLeft, effects: &core.effects)
         }
     }
 }

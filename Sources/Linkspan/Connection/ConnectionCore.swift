@@ -238,13 +238,14 @@ extension ConnectionCore {
     /// Publishes how much waits, if that has changed.
     private func publishLoad(hasTaken: Bool) {
         let (load, isOpen) = (self.commands.load, self.commands.isFlowing)
-        guard hasTaken || load != self.publishedLoad || isOpen != self.publishedOpen else { return }
+        let keys = self.commands.takeKeyChanges()
+        guard hasTaken || load != self.publishedLoad || isOpen != self.publishedOpen || !keys.isEmpty else { return }
         if let probe = self.probe, load.waiting != self.publishedLoad.waiting {
             probe.queueChanged(depth: load.waiting, limit: self.destination.options.buffer.commands)
         }
         self.publishedLoad = load
         self.publishedOpen = isOpen
-        self.inbox.publish(load, keys: self.commands.buffer.keys, isOpen: isOpen)
+        self.inbox.publish(load, keys: keys, isOpen: isOpen)
     }
 
     /// Publishes what the next link resumes from, if that has changed.

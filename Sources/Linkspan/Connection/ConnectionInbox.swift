@@ -40,8 +40,10 @@ final class ConnectionInbox: Sendable {
         /// The load of items that the executor has taken out and not dealt with yet.
         fileprivate var arrived = ConnectionLoad()
         fileprivate var waiting: ConnectionLoad
-        /// The keys of commands that newer ones replace: of those on their way, and of those that wait.
+        /// The keys of commands that newer ones replace: of those on their way, of those that the executor is dealing with,
+        /// and of those that wait.
         fileprivate var arrivingKeys: Set<String> = []
+        fileprivate var arrivedKeys: Set<String> = []
         fileprivate var waitingKeys: Set<String> = []
         /// Whether the link takes commands at once.
         fileprivate var isOpen = false
@@ -222,7 +224,9 @@ extension ConnectionInbox.State {
 
     /// Whether a command takes the place of one that is there.
     private func replaces(_ command: Command) -> Bool {
-        command.replacedKey.map { self.arrivingKeys.contains($0) || self.waitingKeys.contains($0) } ?? false
+        command.replacedKey.map { key in
+            self.arrivingKeys.contains(key) || self.arrivedKeys.contains(key) || self.waitingKeys.contains(key)
+        } ?? false
     }
 
     /// Sees to it that there is room for a command.
@@ -304,11 +308,14 @@ extension ConnectionInbox {
         }
     }
 
-    /// Publishes how much waits, and whether the link takes commands at once.
-    func publish(_ waiting: ConnectionLoad, keys: Set<String>, isOpen: Bool) {
+    /// Publishes how much waits, which keys have come and gone, and whether the link takes commands at once.
+    func publish(_ waiting: ConnectionLoad, keys: [CommandBuffer.KeyChange], isOpen: Bool) {
         self.state.withLock { state in
             state.waiting = waiting
-            if !keys.isEmpty || !state.waitingKeys.isEmpty { state.waitingKeys = keys }
+            for change in keys {
+                if change.waits { state.waitingKeys.insert(change.key) } else { state.waitingKeys.remove(change.key) }
+            }
+            if !state.arrivedKeys.isEmpty { state.arrivedKeys = [] }
             state.arrived = ConnectionLoad()
             state.isOpen = isOpen
         }
@@ -379,7 +386,7 @@ extension ConnectionInbox.State {
         self.arrived = self.arrived + self.arriving
         self.arriving = ConnectionLoad()
         if !self.arrivingKeys.isEmpty {
-            self.waitingKeys.formUnion(self.arrivingKeys)
+            self.arrivedKeys.formUnion(self.arrivingKeys)
             self.arrivingKeys = []
         }
         swap(&items, &self.items)

@@ -79,8 +79,8 @@ struct CommandBufferTests {
         var buffer = CommandBuffer(limits: BufferLimits())
         let middle = self.command("b")
         for command in [self.command("a"), middle, self.command("c")] { _ = try buffer.append(command) }
-        #expect(buffer.remove { $0.id == middle.id }.map(\.event) == ["b"])
-        #expect(buffer.remove { $0.id == middle.id }.isEmpty)
+        #expect(buffer.remove(middle.id)?.event == "b")
+        #expect(buffer.remove(middle.id) == nil)
         #expect(buffer.byteCount == 2)
         #expect(self.drain(buffer) == ["a", "c"])
     }

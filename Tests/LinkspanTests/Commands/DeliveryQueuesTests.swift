@@ -23,7 +23,7 @@ struct DeliveryQueuesTests {
         try queues.append(self.command("second"), orderingKey: "room")
         #expect(queues.beginAll().map(\.command.event) == ["first"])
         #expect(queues.beginAll().isEmpty)
-        #expect(queues.remove(first.id, orderingKey: "room")?.wasSent == true)
+        #expect(queues.remove(first.id)?.wasSent == true)
         #expect(queues.beginAll().map(\.command.event) == ["second"])
     }
 
@@ -63,8 +63,8 @@ struct DeliveryQueuesTests {
         try queues.append(first, orderingKey: "room")
         try queues.append(second, orderingKey: "room")
         _ = queues.beginAll()
-        _ = queues.remove(first.id, orderingKey: "room")
-        #expect(queues.remove(second.id, orderingKey: "room")?.wasSent == false)
+        _ = queues.remove(first.id)
+        #expect(queues.remove(second.id)?.wasSent == false)
     }
 
     @Test
@@ -74,7 +74,7 @@ struct DeliveryQueuesTests {
         try queues.append(first, orderingKey: "room")
         try queues.append(self.command("bbb"), orderingKey: "other")
         #expect(throws: LinkspanError.self) { try queues.append(self.command(""), orderingKey: "room") }
-        _ = queues.remove(first.id, orderingKey: "room")
+        _ = queues.remove(first.id)
         #expect((queues.count, queues.byteCount) == (1, 3))
         #expect(throws: LinkspanError.self) { try queues.append(self.command("cccc"), orderingKey: "room") }
         _ = queues.removeAll()

@@ -1,5 +1,3 @@
-internal import DequeModule
-
 /// Limits for the commands that wait while a connection is not up, and the rule for those beyond the limits.
 ///
 /// Commands on their way to the connection's executor count as well. While the link takes commands at once, up to
@@ -37,18 +35,27 @@ public struct BufferLimits: Sendable, Hashable {
 }
 
 /// The commands that wait for a connection, first in, first out.
-struct CommandBuffer: Sendable {
+struct CommandBuffer {
     /// The limits for new commands; commands that wait already may go on waiting.
     var limits: BufferLimits
-    private var commands: Deque<Command> = []
+    private var commands = CommandLists()
+    private var list = CommandLists.List()
     private(set) var byteCount = 0
-    /// The keys of waiting commands that newer ones replace.
-    private(set) var keys: Set<String> = []
+    /// The keys of waiting commands that newer ones replace, and where these are.
+    private var keys: [String: CommandLists.Place] = [:]
+    /// Keys that came and went, in order, since the last ``takeKeyChanges()``.
+    private var keyChanges: [KeyChange] = []
+
+    /// A key that a newer command may replace has come, or has gone.
+    struct KeyChange: Sendable {
+        var key: String
+        var waits: Bool
+    }
 
     init(limits: BufferLimits) { self.limits = limits }
 
     var count: Int { self.commands.count }
-    var isEmpty: Bool { self.commands.isEmpty }
+    var isEmpty: Bool { self.list.isEmpty }
 
     /// Adds a command at the end.
     ///
@@ -69,85 +76,96 @@ struct CommandBuffer: Sendable {
             }
             dropped.append(victim)
         }
-        self.commands.append(command)
-        self.byteCount += command.byteCount
-        if let key = command.replacedKey { self.keys.insert(key) }
+        self.insert(command, behind: self.list.last)
         return dropped
     }
+
+    private mutating func insert(_ command: Command, behind previous: CommandLists.Place) {
+        self.byteCount += command.byteCount
+        let place = self.commands.insert(command, behind: previous, in: &self.list)
+        guard let key = command.replacedKey else { return }
+        self.keys[key] = place
+        self.keyChanges.append(KeyChange(key: key, waits: true))
+    }
+
+    /// Whether a command waits that a newer one with this key replaces.
+    func hasKey(_ key: String) -> Bool { self.keys[key] != nil }
 
     /// Puts a command in the place of the one that waits under its key, for which there is room in any case.
     ///
     /// - Returns: the command that waited; nil when there is none.
     mutating func replace(by command: Command) -> Command? {
-        guard let key = command.replacedKey, self.keys.contains(key),
-            let index = self.commands.lastIndex(where: { $0.replacedKey == key })
+        guard let key = command.replacedKey, let place = self.keys[key],
+            let former = self.commands.command(at: place)
         else { return nil }
-        let former = self.commands[index]
         self.byteCount += command.byteCount - former.byteCount
-        self.commands[index] = command
-        self.commands[index].continuesBatch = former.continuesBatch
+        var command = command
+        command.continuesBatch = former.continuesBatch
+        self.commands.replace(place, by: command)
         return former
     }
 
     /// Puts back a command that was taken but not sent: first, because nothing was taken since.
-    mutating func restore(_ command: Command) {
-        self.commands.prepend(command)
-        self.byteCount += command.byteCount
-        if let key = command.replacedKey { self.keys.insert(key) }
-    }
+    mutating func restore(_ command: Command) { self.insert(command, behind: CommandLists.none) }
 
     /// Whether the first command follows the one that was taken before it without a pause.
-    var continuesBatch: Bool { self.commands.first?.continuesBatch == true }
+    var continuesBatch: Bool { self.commands.command(at: self.list.first)?.continuesBatch == true }
 
-    mutating func popFirst() -> Command? {
-        guard let command = self.commands.popFirst() else { return nil }
-        self.removed(command)
+    mutating func popFirst() -> Command? { self.remove(at: self.list.first) }
+
+    private mutating func remove(at place: CommandLists.Place) -> Command? {
+        guard place != CommandLists.none, let command = self.commands.remove(place, from: &self.list) else {
+            return nil
+        }
+        self.byteCount -= command.byteCount
+        if let key = command.replacedKey {
+            self.keys[key] = nil
+            self.keyChanges.append(KeyChange(key: key, waits: false))
+        }
         return command
     }
 
-    private mutating func removed(_ command: Command) {
-        self.byteCount -= command.byteCount
-        if let key = command.replacedKey { self.keys.remove(key) }
-    }
+    /// Takes a command out, wherever it is.
+    mutating func remove(_ id: Command.ID) -> Command? { self.commands.find(id).flatMap { self.remove(at: $0) } }
 
-    /// Takes the commands out that are meant, in order.
-    mutating func remove(where isMeant: (Command) -> Bool) -> [Command] {
-        let removed = self.commands.filter(isMeant)
-        guard !removed.isEmpty else { return [] }
-        self.commands.removeAll(where: isMeant)
-        for command in removed { self.removed(command) }
-        return Array(removed)
-    }
+    func contains(_ id: Command.ID) -> Bool { self.commands.find(id) != nil }
 
-    var all: [Command] { self.commands.map { $0 } }
-    var ids: [Command.ID] { self.commands.map(\.id) }
+    var all: [Command] { self.commands.all(self.list) }
 
     mutating func removeAll() -> [Command] {
+        // An array made of nothing would write into storage that all threads share, if only a zero.
+        guard !self.isEmpty else { return [] }
         defer {
-            self.commands = []
+            self.commands.removeAll()
+            self.list = CommandLists.List()
             self.byteCount = 0
-            self.keys = []
+            for key in self.keys.keys { self.keyChanges.append(KeyChange(key: key, waits: false)) }
+            self.keys = [:]
         }
-        // An array made of an empty deque writes into storage that all threads share, if only a zero.
-        return self.commands.isEmpty ? [] : Array(self.commands)
+        return self.all
+    }
+
+    /// Takes the keys that came and went.
+    mutating func takeKeyChanges() -> [KeyChange] {
+        guard !self.keyChanges.isEmpty else { return [] }
+        defer { self.keyChanges = [] }
+        return self.keyChanges
     }
 
     /// Whether commands may all be added, or others go for them.
     func hasRoom(for batch: [Command]) -> Bool {
         let bytes = batch.reduce(self.byteCount) { $0 + $1.byteCount }
-        return self.limits.overflow != .refuse || self.commands.isEmpty && batch.count == 1
-            || self.commands.count + batch.count <= self.limits.commands && bytes <= self.limits.bytes
+        return self.limits.overflow != .refuse || self.isEmpty && batch.count == 1
+            || self.count + batch.count <= self.limits.commands && bytes <= self.limits.bytes
     }
 
     private func hasRoom(for command: Command) -> Bool {
         // One command alone always has room: whether it is too large is for the link to say, not for a moment's state.
-        self.commands.isEmpty
-            || self.commands.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
+        self.isEmpty
+            || self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
     }
 
     private mutating func removeVictim() -> Command? {
-        let victim = self.limits.overflow == .dropOldest ? self.commands.popFirst() : self.commands.popLast()
-        if let victim { self.removed(victim) }
-        return victim
+        self.remove(at: self.limits.overflow == .dropOldest ? self.list.first : self.list.last)
     }
 }

@@ -1,0 +1,66 @@
+internal import HeapModule
+
+/// Deadlines of commands, earliest first.
+///
+/// Commands that end early stay until their time comes or until the queue is mostly made of them.
+struct DeadlineQueue: Sendable {
+    private struct Entry: Sendable, Comparable {
+        /// Nanoseconds after the base.
+        let deadline: Int64
+        let id: Command.ID
+
+        static func < (left: Self, right: Self) -> Bool { left.deadline < right.deadline }
+    }
+
+    private var heap = Heap<Entry>()
+    /// The moment from which deadlines are reckoned: two numbers of a moment would take twice the memory.
+    private var base: ContinuousClock.Instant?
+    private(set) var earliest: ContinuousClock.Instant?
+
+    var count: Int { self.heap.count }
+
+    mutating func insert(_ id: Command.ID, at instant: ContinuousClock.Instant) {
+        let base = self.base ?? instant
+        self.base = base
+        self.heap.insert(Entry(deadline: base.duration(to: instant).nanosecondsRoundedUp, id: id))
+        self.earliest = self.earliest.map { min($0, instant) } ?? instant
+    }
+
+    /// Whether most deadlines may be those of commands that are gone.
+    ///
+    /// - Parameter living: how many commands there are at most that may have deadlines here.
+    /// - Returns: whether it is worth looking.
+    func isSparse(living: Int) -> Bool { self.count > 64 + 2 * living }
+
+    /// Takes the earliest deadline that has passed.
+    mutating func popExpired(now: ContinuousClock.Instant) -> Command.ID? {
+        guard let earliest = self.earliest, earliest <= now, let first = self.heap.popMin() else { return nil }
+        self.lookForEarliest()
+        return first.id
+    }
+
+    /// Forgets every deadline whose command is gone.
+    mutating func compact(keeping isAlive: (Command.ID) -> Bool) {
+        self.heap = Heap(self.heap.unordered.filter { isAlive($0.id) })
+        self.lookForEarliest()
+    }
+
+    private mutating func lookForEarliest() {
+        guard let base = self.base, let first = self.heap.min else {
+            self = Self()
+            return
+        }
+        self.earliest = base + .nanoseconds(first.deadline)
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, not less than it is; the largest number for those beyond.
+    fileprivate var nanosecondsRoundedUp: Int64 {
+        let (seconds, attoseconds) = self.components
+        let (whole, isBeyond) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let part = attoseconds / 1_000_000_000 + (attoseconds % 1_000_000_000 > 0 ? 1 : 0)
+        let (sum, isFurther) = whole.addingReportingOverflow(part)
+        return isBeyond || isFurther ? (seconds < 0 ? .min : .max) : sum
+    }
+}

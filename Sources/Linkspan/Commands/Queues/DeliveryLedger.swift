@@ -1,0 +1,168 @@
+/// Deliveries by key: those that wait, the commands that wait for them to end, and how much of what the store had kept
+/// is loaded.
+struct DeliveryLedger {
+    /// The progress of loading the kept deliveries.
+    enum Backlog {
+        /// Nothing is asked of the store.
+        case closed
+        /// The store has not opened the account yet.
+        case opening
+        /// Rows up to a number are loaded.
+        case loading(after: UInt64, isAsked: Bool)
+        /// There is no more.
+        case complete
+    }
+
+    /// A delivery that waits.
+    private struct Delivery: SlabElement {
+        var key = ""
+        var id = Command.ID.none
+        /// Its place among the accounts.
+        var account: UInt32 = 0
+    }
+
+    /// Whether there is a store.
+    let isStored: Bool
+    /// The account that owns the connection's rows.
+    var account: String?
+    var backlog = Backlog.closed
+    /// Counts the openings, so that an answer to a former one is recognised.
+    private(set) var session: UInt64 = 0
+    private var deliveries = Slab<Delivery>()
+    private var keys = PlaceIndex()
+    /// The accounts that deliveries have belonged to.
+    private var accounts: [String?] = []
+    private var followers: [String: [Command]] = [:]
+    /// The key that each of them follows.
+    private var followed: [Command.ID: String] = [:]
+    var followerCount: Int { self.followed.count }
+    /// The deliveries that ended while rows were being loaded, and may be among them.
+    private var endedMeanwhile: Set<String> = []
+
+    init(isStored: Bool, account: String?) {
+        self.isStored = isStored
+        self.account = account
+    }
+
+    mutating func beginSession() -> UInt64 {
+        self.session += 1
+        self.backlog = .opening
+        return self.session
+    }
+
+    /// Ends the session.
+    ///
+    /// - Returns: whether the store has to be told; one that has not opened the account is told when it has.
+    mutating func endSession() -> Bool {
+        defer {
+            self.session += 1
+            self.backlog = .closed
+            self.endedMeanwhile = []
+        }
+        switch self.backlog {
+        case .closed, .opening: return false
+        case .loading, .complete: return true
+        }
+    }
+
+    // MARK: Deliveries
+
+    /// The delivery with a key.
+    func delivery(_ key: String) -> Command.ID? { self.find(key).map { self.deliveries[$0].id } }
+
+    /// The account of the delivery with a key; nil when there is none.
+    func account(of key: String) -> String?? { self.find(key).map { self.accounts[Int(self.deliveries[$0].account)] } }
+
+    private func find(_ key: String) -> Slab<Delivery>.Place? {
+        self.keys.find(PlaceIndex.hash(key)) { self.deliveries[$0].key == key }
+    }
+
+    mutating func add(_ id: Command.ID, key: String) {
+        if self.deliveries.count == 0 { self.accounts = [] }
+        let account = self.accounts.firstIndex(of: self.account) ?? self.accounts.count
+        if account == self.accounts.count { self.accounts.append(self.account) }
+        if let place = self.find(key) {
+            (self.deliveries[place].id, self.deliveries[place].account) = (id, UInt32(account))
+        } else {
+            self.insert(Delivery(key: key, id: id, account: UInt32(account)))
+        }
+    }
+
+    private mutating func insert(_ delivery: Delivery) {
+        let place = self.deliveries.insert(delivery)
+        let deliveries = self.deliveries
+        self.keys.insert(place, PlaceIndex.hash(delivery.key)) { PlaceIndex.hash(deliveries[$0].key) }
+    }
+
+    /// Forgets a delivery that has ended.
+    ///
+    /// - Returns: whose it was; nil when this command does not stand for the key.
+    mutating func remove(_ id: Command.ID, key: String) -> (account: String?, followers: [Command])? {
+        guard self.delivery(key) == id, let delivery = self.take(key) else { return nil }
+        if case .loading(_, isAsked: true) = self.backlog { self.endedMeanwhile.insert(key) }
+        return (self.accounts[Int(delivery.account)], self.removeFollowers(key: key))
+    }
+
+    private mutating func take(_ key: String) -> Delivery? {
+        guard let place = self.forget(key) else { return nil }
+        return self.deliveries.remove(place)
+    }
+
+    // On its own: no copy of the deliveries may be alive while they are changed.
+    private mutating func forget(_ key: String) -> Slab<Delivery>.Place? {
+        let deliveries = self.deliveries
+        return self.keys.remove(
+            PlaceIndex.hash(key), hashOf: { PlaceIndex.hash(deliveries[$0].key) }, where: { deliveries[$0].key == key })
+    }
+
+    /// The store has given a delivery another key.
+    mutating func rename(_ id: Command.ID, from former: String, to key: String) {
+        guard former != key, self.delivery(former) == id, var delivery = self.take(former) else { return }
+        _ = self.take(key)
+        delivery.key = key
+        self.insert(delivery)
+        guard let commands = self.followers.removeValue(forKey: former) else { return }
+        self.followers[key, default: []] += commands
+        for command in commands { self.followed[command.id] = key }
+    }
+
+    /// Those of the rows just loaded that have not ended since they were asked for.
+    mutating func waiting(of rows: [StoredDelivery]) -> [StoredDelivery] {
+        defer { self.endedMeanwhile = [] }
+        return rows.filter { $0.outcome == nil && !self.endedMeanwhile.contains($0.key) }
+    }
+
+    // MARK: Followers
+
+    func followers(of key: String) -> [Command] { self.followers[key] ?? [] }
+
+    mutating func follow(_ command: Command, key: String) {
+        self.followers[key, default: []].append(command)
+        self.followed[command.id] = key
+    }
+
+    mutating func removeFollowers(key: String) -> [Command] {
+        guard !self.followers.isEmpty else { return [] }
+        let removed = self.followers.removeValue(forKey: key) ?? []
+        for command in removed { self.followed[command.id] = nil }
+        return removed
+    }
+
+    /// Takes a follower out.
+    mutating func removeFollower(_ id: Command.ID) -> Command? {
+        guard !self.followed.isEmpty, let key = self.followed.removeValue(forKey: id),
+            var commands = self.followers.removeValue(forKey: key),
+            let index = commands.firstIndex(where: { $0.id == id })
+        else { return nil }
+        let removed = commands.remove(at: index)
+        if !commands.isEmpty { self.followers[key] = commands }
+        return removed
+    }
+
+    mutating func removeAllFollowers() -> [Command] {
+        defer { (self.followers, self.followed) = ([:], [:]) }
+        return self.followers.values.flatMap { $0 }.sorted { $0.id < $1.id }
+    }
+
+    func isFollower(_ id: Command.ID) -> Bool { self.followed[id] != nil }
+}

@@ -1,0 +1,386 @@
+private import HeapModule
+
+/// Commands that are repeated until they are answered.
+///
+/// Of one ordering key only the oldest is under way, so that its order holds with any server, whatever is lost. One that
+/// a store has not committed yet keeps its place and is not sent, and what an earlier process left comes before all new.
+struct DeliveryQueues {
+    /// The head of an ordering key that is to be sent now.
+    struct Begun {
+        var command: Command
+        /// Set when it has been sent over this link before: it is asked for again under the same number.
+        var requestID: UInt64?
+    }
+
+    /// An ordering key, and what is known of its head.
+    private struct Lane: SlabElement {
+        var name = ""
+        var list = CommandLists.List()
+        /// The last of those that an earlier process left, which come first.
+        var lastRestored = CommandLists.none
+        var isUnderWay = false
+        /// Whether a link ended because of a message while the head was under way.
+        var isSuspect = false
+        /// The number of times the head was given to a link, be it this one or an earlier one.
+        var attempts: Int32 = 0
+        /// The head for which it is in ``DeliveryQueues/ready``.
+        var ready = Command.ID.none
+        /// The head's number on this link.
+        var requestID: UInt64?
+        /// The instant at which the head is to be sent again over this link.
+        var repeatAt: ContinuousClock.Instant?
+
+        /// Forgets the head.
+        mutating func beginAnew() {
+            self.isUnderWay = false
+            self.attempts = 0
+            self.isSuspect = false
+            self.requestID = nil
+        }
+    }
+
+    /// A head that is not under way.
+    private struct Ready: Comparable {
+        let head: Command.ID
+        let lane: Slab<Lane>.Place
+
+        static func < (left: Self, right: Self) -> Bool { left.head < right.head }
+    }
+
+    /// The limits for new deliveries; deliveries that wait already may go on waiting.
+    var limits: BufferLimits
+    /// The commands of all ordering keys; those that the store has not committed yet are marked.
+    private var commands = CommandLists()
+    private var lanes = Slab<Lane>()
+    /// The ordering keys by name.
+    private var names = PlaceIndex()
+    /// The heads that are not under way, the oldest first, so that a reply to one need not look at all others; some are
+    /// out of date.
+    private var ready = Heap<Ready>()
+    /// Whether these have taken memory that is worth giving back.
+    private var hasGrown = false
+    /// Whether new commands wait for what an earlier process left and is not loaded yet.
+    private var isHoldingNew = false
+    private(set) var byteCount = 0
+    /// The number of deliveries that an earlier process left.
+    private(set) var restoredCount = 0
+    /// The ordering keys whose heads are suspected of having ended a link.
+    ///
+    /// They travel alone, one after the other, so that it is known which of them did.
+    private var suspects: [Command.ID] = []
+    /// The number of heads that are under way.
+    private var underWay = 0
+
+    init(limits: BufferLimits) { self.limits = limits }
+
+    var count: Int { self.commands.count }
+
+    /// Whether a head that is suspected of having ended a link travels alone, or is about to.
+    var hasSuspects: Bool { !self.suspects.isEmpty }
+
+    /// Whether some ordering key's head could be sent.
+    var hasReady: Bool { !self.ready.isEmpty && (self.suspects.isEmpty || self.underWay == 0) }
+}
+
+// MARK: - Ordering keys
+
+extension DeliveryQueues {
+    private typealias Place = Slab<Lane>.Place
+
+    private func find(_ name: String) -> Place? {
+        self.names.find(PlaceIndex.hash(name)) { self.lanes[$0].name == name }
+    }
+
+    /// The ordering key of a command, if the command is its head.
+    private func lane(ofHead id: Command.ID) -> Place? {
+        guard let place = self.commands.find(id) else { return nil }
+        let lane = self.commands.owner(of: place)
+        return self.lanes[lane].list.first == place ? lane : nil
+    }
+
+    private mutating func addLane(_ name: String) -> Place {
+        if let lane = self.find(name) { return lane }
+        let lane = self.lanes.insert(Lane(name: name))
+        let lanes = self.lanes
+        self.names.insert(lane, PlaceIndex.hash(name)) { PlaceIndex.hash(lanes[$0].name) }
+        return lane
+    }
+
+    private mutating func removeLane(_ lane: Place) {
+        self.forgetName(of: lane)
+        _ = self.lanes.remove(lane)
+    }
+
+    // On its own: no copy of the slab may be alive while it is changed.
+    private mutating func forgetName(of lane: Place) {
+        let lanes = self.lanes
+        _ = self.names.remove(
+            PlaceIndex.hash(lanes[lane].name), hashOf: { PlaceIndex.hash(lanes[$0].name) }, where: { $0 == lane })
+    }
+
+    private func head(of lane: Place) -> Command? { self.commands.command(at: self.lanes[lane].list.first) }
+}
+
+// MARK: - In and out
+
+extension DeliveryQueues {
+    /// Adds a command at the end of its ordering key.
+    ///
+    /// - Parameters:
+    ///   - command: the command.
+    ///   - orderingKey: its ordering key.
+    ///   - isCommitted: false when it is not to be sent before ``commit(_:)``.
+    /// - Throws: `bufferFull`.
+    mutating func append(
+        _ command: Command, orderingKey: String, isCommitted: Bool = true
+    ) throws(LinkspanError) {
+        let hasRoom = self.count < self.limits.commands && self.byteCount + command.byteCount <= self.limits.bytes
+        guard self.count == 0 || hasRoom else {
+            throw LinkspanError(
+                .bufferFull, "'\(command.event)' refused: \(self.count) deliveries are waiting", certainty: .notSent
+            )
+        }
+        let lane = self.addLane(orderingKey)
+        self.insert(command, behind: self.lanes[lane].list.last, in: lane, isCommitted: isCommitted)
+    }
+
+    /// Adds a command that an earlier process left, behind others of these and before all new ones, whatever the limits
+    /// say.
+    mutating func restore(_ command: Command, orderingKey: String) {
+        let lane = self.addLane(orderingKey)
+        var previous = self.lanes[lane].lastRestored
+        // A new one that has been given to a link has its place already.
+        if previous == CommandLists.none, self.lanes[lane].attempts > 0 { previous = self.lanes[lane].list.first }
+        self.restoredCount += 1
+        self.lanes[lane].lastRestored = self.insert(command, behind: previous, in: lane, isCommitted: true)
+    }
+
+    @discardableResult
+    private mutating func insert(
+        _ command: Command, behind previous: CommandLists.Place, in lane: Place, isCommitted: Bool
+    ) -> CommandLists.Place {
+        let place = self.commands.insert(command, behind: previous, in: &self.lanes[lane].list, owner: lane)
+        if !isCommitted { self.commands.mark(place, true) }
+        self.byteCount += command.byteCount
+        self.makeReady(lane)
+        return place
+    }
+
+    /// Takes a command out, because it is done or given up.
+    mutating func remove(_ id: Command.ID) -> (command: Command, wasSent: Bool)? {
+        guard let place = self.commands.find(id) else { return nil }
+        let lane = self.commands.owner(of: place)
+        let wasHead = self.lanes[lane].list.first == place
+        let previous = self.commands.previous(place)
+        guard let command = self.commands.remove(place, from: &self.lanes[lane].list) else { return nil }
+        let wasSent = command.isRestored || wasHead && self.lanes[lane].attempts > 0
+        if self.lanes[lane].lastRestored == place {
+            let isRestored = self.commands.command(at: previous)?.isRestored == true
+            self.lanes[lane].lastRestored = isRestored ? previous : CommandLists.none
+        }
+        if wasHead {
+            if self.lanes[lane].isUnderWay { self.underWay -= 1 }
+            self.lanes[lane].beginAnew()
+        }
+        self.byteCount -= command.byteCount
+        if command.isRestored { self.restoredCount -= 1 }
+        if self.lanes[lane].list.isEmpty { self.removeLane(lane) } else { self.makeReady(lane) }
+        if self.count == 0 {
+            if self.hasGrown || !self.ready.isEmpty { (self.ready, self.hasGrown) = (Heap(), false) }
+            if !self.suspects.isEmpty { self.suspects = [] }
+        }
+        return (command, wasSent)
+    }
+
+    mutating func removeAll() -> [(command: Command, wasSent: Bool)] {
+        defer { self.forgetAll() }
+        return self.all.map { ($0.command, $0.wasSent) }
+    }
+
+    private mutating func forgetAll() {
+        self.commands.removeAll()
+        self.lanes.removeAll()
+        self.names.removeAll()
+        (self.ready, self.hasGrown, self.suspects) = (Heap(), false, [])
+        (self.underWay, self.byteCount, self.restoredCount) = (0, 0, 0)
+    }
+
+    /// Everything in the ordering keys, in the order in which it was made.
+    var all: [(command: Command, isUnderWay: Bool, wasSent: Bool)] {
+        var all: [(command: Command, isUnderWay: Bool, wasSent: Bool)] = []
+        for lane in self.lanes.all where !lane.list.isEmpty {
+            for (index, command) in self.commands.all(lane.list).enumerated() {
+                let isHead = index == 0
+                all.append((command, isHead && lane.isUnderWay, command.isRestored || isHead && lane.attempts > 0))
+            }
+        }
+        return all.sorted { $0.command.id < $1.command.id }
+    }
+
+    func contains(_ id: Command.ID) -> Bool { self.commands.find(id) != nil }
+}
+
+// MARK: - The store
+
+extension DeliveryQueues {
+    /// Whether a command has been committed, or is not here any more.
+    func isCommitted(_ id: Command.ID) -> Bool { !(self.commands.find(id).map { self.commands.isMarked($0) } ?? false) }
+
+    /// The store has committed a command: from now on it may be sent.
+    mutating func commit(_ id: Command.ID) -> Command? {
+        guard let place = self.commands.find(id), self.commands.isMarked(place) else { return nil }
+        self.commands.mark(place, false)
+        self.makeReady(self.commands.owner(of: place))
+        return self.commands.command(at: place)
+    }
+
+    /// The store knows a command by another key.
+    mutating func rename(_ id: Command.ID, key: String) {
+        if let place = self.commands.find(id) { self.commands.change(place) { $0.key = key } }
+    }
+
+    /// New commands wait from now on for what an earlier process left.
+    mutating func holdNew() { self.isHoldingNew = true }
+
+    /// All that an earlier process left is here, or has ended.
+    mutating func releaseNew() {
+        self.isHoldingNew = false
+        for lane in self.lanes.places { self.makeReady(lane) }
+    }
+
+    private func mayBeSent(_ command: Command, at place: CommandLists.Place) -> Bool {
+        (command.isRestored || !self.isHoldingNew) && !self.commands.isMarked(place)
+    }
+}
+
+// MARK: - Under way
+
+extension DeliveryQueues {
+    /// The next head that is not under way, to be sent now: heads come in the order in which they were made.
+    mutating func beginNext() -> Begun? {
+        if let suspect = self.beginSuspect() { return suspect }
+        guard self.suspects.isEmpty else { return nil }
+        while let next = self.ready.popMin() {
+            guard self.lanes[next.lane].ready == next.head else { continue }
+            if let begun = self.begin(next.lane) { return begun }
+        }
+        return nil
+    }
+
+    /// The next suspect, when nothing else is under way.
+    private mutating func beginSuspect() -> Begun? {
+        while let head = self.suspects.first {
+            guard let lane = self.lane(ofHead: head), self.lanes[lane].isSuspect else {
+                self.suspects.removeFirst()
+                continue
+            }
+            guard self.underWay == 0 else { return nil }
+            if let begun = self.begin(lane) { return begun }
+            // It has to wait for something else; its time to prove itself is later.
+            self.suspects.removeFirst()
+        }
+        return nil
+    }
+
+    /// Notes that a head is given to a link; nil when there is none to give.
+    private mutating func begin(_ lane: Place) -> Begun? {
+        let ready = self.lanes[lane].ready
+        self.lanes[lane].ready = .none
+        let place = self.lanes[lane].list.first
+        guard let head = self.commands.command(at: place), head.id == ready, !self.lanes[lane].isUnderWay,
+            self.mayBeSent(head, at: place)
+        else { return nil }
+        self.lanes[lane].isUnderWay = true
+        self.lanes[lane].attempts += 1
+        self.underWay += 1
+        return Begun(command: head, requestID: self.lanes[lane].requestID)
+    }
+
+    /// Notes under which number a head is under way, and until when.
+    mutating func note(requestID: UInt64, repeatAt: ContinuousClock.Instant, of id: Command.ID) {
+        guard let lane = self.lane(ofHead: id) else { return }
+        self.lanes[lane].requestID = requestID
+        self.lanes[lane].repeatAt = repeatAt
+    }
+
+    /// Whether a head has waited long enough for its reply.
+    func mayRepeat(_ id: Command.ID, now: ContinuousClock.Instant) -> Bool {
+        self.lane(ofHead: id).flatMap { self.lanes[$0].repeatAt }.map { $0 <= now } ?? true
+    }
+
+    /// The number of times a head was given to a link; nil when the command is no head.
+    func attempts(of id: Command.ID) -> Int? { self.lane(ofHead: id).map { Int(self.lanes[$0].attempts) } }
+
+    /// Counts that the server has asked for a head to come later.
+    ///
+    /// - Returns: the head, with the count.
+    mutating func noteRefusal(of id: Command.ID) -> Command? {
+        guard let place = self.commands.find(id) else { return nil }
+        self.commands.change(place) { $0.noteRefusal() }
+        return self.commands.command(at: place)
+    }
+
+    /// A head was not given to the link after all, and stays first.
+    mutating func giveBack(_ id: Command.ID) {
+        guard let lane = self.lane(ofHead: id), self.lanes[lane].isUnderWay else { return }
+        self.lanes[lane].attempts -= 1
+        self.interrupt(lane)
+    }
+
+    /// Takes out the heads that are not under way and were given to a link so often, in the order in which they were
+    /// made.
+    mutating func removeHeads(givenTimes limit: Int) -> [Command] {
+        let heads = self.lanes.all.compactMap { lane in
+            lane.isUnderWay || lane.attempts < limit ? nil : self.commands.id(at: lane.list.first)
+        }
+        return heads.sorted { $0 < $1 }.compactMap { self.remove($0)?.command }
+    }
+
+    /// A head is no longer under way, and stays first.
+    mutating func interrupt(_ id: Command.ID) { if let lane = self.lane(ofHead: id) { self.interrupt(lane) } }
+
+    private mutating func interrupt(_ lane: Place) {
+        if self.lanes[lane].isUnderWay { self.underWay -= 1 }
+        self.lanes[lane].isUnderWay = false
+        self.makeReady(lane)
+    }
+
+    /// The link is gone: every head is to be sent again, under a number of the next link.
+    ///
+    /// - Parameters:
+    ///   - isBlamed: whether the link ended because of a message.
+    ///   - wasAlone: whether nothing else was given to the link beside a suspect.
+    /// - Returns: the heads that are known to have ended two links; they are taken out.
+    mutating func interruptAll(isBlamed: Bool, wasAlone: Bool) -> [Command] {
+        var guilty: [Command.ID] = []
+        for lane in self.lanes.places {
+            guard let head = self.commands.id(at: self.lanes[lane].list.first) else { continue }
+            self.lanes[lane].requestID = nil
+            if isBlamed, self.lanes[lane].isUnderWay {
+                if self.lanes[lane].isSuspect, wasAlone {
+                    guilty.append(head)
+                } else if !self.lanes[lane].isSuspect {
+                    self.lanes[lane].isSuspect = true
+                    self.suspects.append(head)
+                }
+            }
+            self.interrupt(lane)
+        }
+        return guilty.compactMap { self.remove($0)?.command }
+    }
+
+    private mutating func makeReady(_ lane: Place) {
+        let place = self.lanes[lane].list.first
+        guard let head = self.commands.command(at: place), self.lanes[lane].ready != head.id,
+            !self.lanes[lane].isUnderWay, self.mayBeSent(head, at: place)
+        else { return }
+        self.lanes[lane].ready = head.id
+        self.ready.insert(Ready(head: head.id, lane: lane))
+        guard self.ready.count > 64 else { return }
+        self.hasGrown = true
+        guard self.ready.count > 64 + 2 * self.lanes.count else { return }
+        // Most are heads that went without being sent.
+        let lanes = self.lanes
+        self.ready = Heap(self.ready.unordered.filter { lanes[$0.lane].ready == $0.head })
+    }
+}

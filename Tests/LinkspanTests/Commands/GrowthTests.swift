@@ -1,0 +1,191 @@
+@testable import Linkspan
+internal import DequeModule
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Testing
+
+/// How many steps something takes, which do not depend on the machine; 0 in builds that do not count them.
+func countSteps(_ body: () throws -> Void) rethrows -> Int {
+    let steps = Lock(0)
+    try Growth.$onStep.withValue({ steps.withLock { $0 += 1 } }) { try body() }
+    return steps.withLock { $0 }
+}
+
+/// Expects a workload of twice the size to take little more than twice the steps.
+func expectLinear(
+    size: Int = 1_000, sourceLocation: SourceLocation = #_sourceLocation, _ body: (Int) throws -> Void
+) rethrows {
+    let (once, twice) = (try countSteps { try body(size) }, try countSteps { try body(2 * size) })
+    #expect(once > size || once == 0, "the steps are counted", sourceLocation: sourceLocation)
+    #expect(Double(twice) <= 2.3 * Double(once), "\(once) steps become \(twice)", sourceLocation: sourceLocation)
+    #expect(once <= 120 * size, "\(once) steps for \(size)", sourceLocation: sourceLocation)
+}
+
+@Suite("The growth of queues")
+struct GrowthTests {
+    /// The ways in which many commands wait.
+    enum Shape: String, CaseIterable {
+        case sends
+        case requests
+        case replacing
+        case oneOrderingKey
+        case manyOrderingKeys
+
+        func command(_ number: Int) -> Command {
+            switch self {
+            case .sends: return Command(.send, event: "a", payload: .empty) { _ in }
+            case .requests: return Command(.request, event: "a", payload: .empty)
+            case .replacing:
+                var command = Command(.send, event: "a", payload: .empty)
+                command.replacing = "\(number)"
+                return command
+            case .oneOrderingKey:
+                return Command(.deliver(orderingKey: ""), event: "a", payload: .empty, key: "\(number)")
+            case .manyOrderingKeys: return Command(.deliver(orderingKey: "\(number)"), event: "a", payload: .empty)
+            }
+        }
+    }
+
+    private let now = ContinuousClock.now
+
+    private static let options = ConnectionOptions {
+        ($0.buffer.commands, $0.deliveries.commands) = (100_000, 100_000)
+    }
+
+    private func machine(_ commands: [Command]) throws -> CommandStateMachine {
+        var machine = CommandStateMachine(options: Self.options)
+        var effects: Deque<Effect> = []
+        for command in commands { _ = try machine.accept(command, made: { self.now }, effects: &effects) }
+        return machine
+    }
+
+    private func open(_ machine: inout CommandStateMachine) {
+        var effects: Deque<Effect> = []
+        machine.linkOpened(greetedAs: nil, effects: &effects)
+    }
+
+    /// Sends what may be sent, turn by turn.
+    private func flush(
+        _ machine: inout CommandStateMachine,
+        _ body: (consuming CommandStateMachine.Outgoing, inout CommandStateMachine) -> Void
+    ) {
+        var effects: Deque<Effect> = []
+        while true {
+            while let outgoing = machine.nextToFlush(now: self.now, effects: &effects) { body(outgoing, &machine) }
+            guard case .pauseFlush(let number, _)? = effects.popLast() else { return }
+            machine.resume(pause: number, hasLeft: true, effects: &effects)
+        }
+    }
+
+    @Test(arguments: Shape.allCases)
+    func `commands that wait are cancelled one by one in linear time, from the front, the back and anywhere`(
+        shape: Shape
+    ) throws {
+        for order in 0..<3 {
+            try expectLinear { size in
+                var generator = SeededGenerator(seed: 1)
+                let commands = (0..<size).map { shape.command($0) }
+                var machine = try self.machine(commands)
+                var ids = commands.map(\.id)
+                if order == 1 { ids.reverse() }
+                if order == 2 { ids.shuffle(using: &generator) }
+                var effects: Deque<Effect> = []
+                for id in ids { machine.cancel([id], effects: &effects) }
+                #expect(effects.count == size && machine.load.waiting == 0)
+            }
+        }
+    }
+
+    @Test(arguments: Shape.allCases)
+    func `commands that wait are sent, put back, sent again and answered in linear time`(shape: Shape) throws {
+        try expectLinear { size in
+            var machine = try self.machine((0..<size).map { shape.command($0) })
+            var effects: Deque<Effect> = []
+            self.open(&machine)
+            // Each is refused once, and the link has room again for the next.
+            for _ in 0..<size {
+                guard let outgoing = machine.nextToFlush(now: self.now, effects: &effects) else { break }
+                machine.takeBack(outgoing, now: self.now, effects: &effects)
+                machine.linkIsWritable(effects: &effects)
+            }
+            #expect(machine.load.waiting == size)
+            var answered = 0
+            while machine.load.waiting + machine.awaited.count > 0, answered < 2 * size {
+                var numbers: [UInt64] = []
+                self.flush(&machine) { outgoing, machine in
+                    if let number = outgoing.requestID { numbers.append(number) } else { answered += 1 }
+                    machine.linkTook(outgoing)
+                }
+                for number in numbers where machine.takeAwaited(number, effects: &effects) != nil { answered += 1 }
+            }
+            #expect(answered == size)
+        }
+    }
+
+    @Test(arguments: [Shape.requests, .oneOrderingKey, .manyOrderingKeys])
+    func `commands whose time runs out one after the other end in linear time`(shape: Shape) throws {
+        try expectLinear { size in
+            let commands = (0..<size).map { number in
+                var command = shape.command(number)
+                command.timeout = .milliseconds(size - number)
+                return command
+            }
+            var machine = try self.machine(commands)
+            var effects: Deque<Effect> = []
+            for instant in 1...size { machine.expire(now: self.now + .milliseconds(instant), effects: &effects) }
+            #expect(effects.count == size && machine.load.waiting == 0)
+        }
+    }
+
+    @Test
+    func `deliveries under way that are repeated one after the other take linear time`() throws {
+        try expectLinear { size in
+            var machine = try self.machine((0..<size).map { Shape.manyOrderingKeys.command($0) })
+            self.open(&machine)
+            self.flush(&machine) { outgoing, machine in machine.linkTook(outgoing) }
+            #expect(machine.awaited.count == size)
+            var effects: Deque<Effect> = []
+            var repeated = 0
+            let due = self.now + Self.options.deliveries.repeatAfter
+            machine.expire(now: due, effects: &effects)
+            self.flush(&machine) { outgoing, machine in
+                repeated += 1
+                machine.linkTook(outgoing)
+            }
+            #expect(repeated == size)
+        }
+    }
+
+    @Test
+    func `a command that replaces another finds it in the same time however many wait`() throws {
+        try expectLinear { size in
+            var machine = try self.machine((0..<size).map { Shape.replacing.command($0) })
+            var effects: Deque<Effect> = []
+            for number in 0..<size {
+                _ = try machine.accept(Shape.replacing.command(number), made: { self.now }, effects: &effects)
+            }
+            #expect(effects.count == size && machine.load.commands == size)
+        }
+    }
+
+    @Test
+    func `keys of replaceable commands are published by what has changed`() throws {
+        let harness = try Harness(options: { $0.buffer.commands = 100_000 }, script: { _ in .perfect })
+        let connection = harness.connection
+        try expectLinear(size: 200) { size in
+            for number in 0..<size { try connection.send("a", replacing: "\(size) \(number)") }
+        }
+    }
+
+    @Test(arguments: Shape.allCases)
+    func `a connection takes and sends a backlog in linear time`(shape: Shape) throws {
+        try expectLinear(size: 500) { size in
+            let harness = try Harness(options: { $0 = Self.options }, script: { _ in .perfect })
+            harness.transport.onMessage { $0.reply() }
+            for number in 0..<size { try harness.connection.perform(shape.command(number)) }
+            try harness.enter(.connected)
+            harness.scheduler.advance(by: .seconds(1))
+            #expect(harness.arrived.count == size)
+        }
+    }
+}

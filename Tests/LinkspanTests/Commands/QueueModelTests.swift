@@ -1,0 +1,94 @@
+@testable import Linkspan
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Lists of commands against a plain model")
+struct QueueModelTests {
+
+    private func command() -> Command { Command(.request, event: "a", payload: .empty) }
+
+    @Test(arguments: 0..<40)
+    func `lists hold what an array holds, whatever is inserted, replaced and removed`(seed: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        var lists = CommandLists()
+        var (list, model) = (CommandLists.List(), [Command.ID]())
+        for _ in 0..<600 {
+            switch Int.random(in: 0..<5, using: &generator) {
+            case 0, 1:
+                let index = Int.random(in: 0...model.count, using: &generator)
+                let previous = index == 0 ? CommandLists.none : try #require(lists.find(model[index - 1]))
+                let command = self.command()
+                _ = lists.insert(command, behind: previous, in: &list)
+                model.insert(command.id, at: index)
+            case 2 where !model.isEmpty:
+                let index = Int.random(in: 0..<model.count, using: &generator)
+                let command = self.command()
+                lists.replace(try #require(lists.find(model[index])), by: command)
+                model[index] = command.id
+            case 3 where !model.isEmpty, 4 where !model.isEmpty && seed.isMultiple(of: 2):
+                let id = model.remove(at: Int.random(in: 0..<model.count, using: &generator))
+                #expect(lists.remove(try #require(lists.find(id)), from: &list)?.id == id)
+                #expect(lists.find(id) == nil)
+            default: ()
+            }
+            #expect(lists.count == model.count)
+        }
+        #expect(lists.all(list).map(\.id) == model)
+        #expect(model.allSatisfy { lists.find($0).flatMap { lists.id(at: $0) } == $0 })
+    }
+
+    @Test(arguments: 0..<20)
+    func `commands under way are found by number and by identity`(seed: Int) {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        var awaited = AwaitedCommands()
+        var model: [UInt64: Command.ID] = [:]
+        for number in 0..<800 as Range<UInt64> {
+            let command = self.command()
+            awaited.insert(command, number: number)
+            model[number] = command.id
+            if Int.random(in: 0..<3, using: &generator) > 0, let victim = model.keys.randomElement(using: &generator) {
+                #expect(awaited.remove(victim)?.id == model.removeValue(forKey: victim))
+                #expect(awaited[victim] == nil)
+            }
+            #expect(awaited.count == model.count)
+        }
+        for (number, id) in model {
+            #expect(awaited[number]?.id == id)
+            #expect(awaited.number(of: id) == number)
+        }
+        #expect(awaited.requests.count == model.count)
+    }
+
+    @Test(arguments: 0..<20)
+    func `a delivery that an earlier process left goes before new ones and behind its like`(seed: Int) throws {
+        var generator = SeededGenerator(seed: UInt64(seed))
+        var queues = DeliveryQueues(limits: BufferLimits())
+        var (restored, new) = ([Command.ID](), [Command.ID]())
+        for number in 0..<200 {
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0:
+                let row = StoredDelivery(key: "\(number)", orderingKey: "room", event: "a", payload: .empty)
+                let command = Command(restored: row)
+                queues.restore(command, orderingKey: "room")
+                restored.append(command.id)
+            case 1:
+                let command = Command(.deliver(orderingKey: "room"), event: "a", payload: .empty)
+                try queues.append(command, orderingKey: "room")
+                new.append(command.id)
+            default:
+                guard let id = (restored + new).randomElement(using: &generator) else { continue }
+                #expect(queues.remove(id) != nil)
+                restored.removeAll { $0 == id }
+                new.removeAll { $0 == id }
+            }
+        }
+        #expect(queues.restoredCount == restored.count)
+        var order: [Command.ID] = []
+        while let begun = queues.beginNext() {
+            order.append(begun.command.id)
+            _ = queues.remove(begun.command.id)
+        }
+        #expect(order == restored + new)
+        #expect(queues.count == 0 && queues.byteCount == 0 && queues.restoredCount == 0)
+    }
+}
