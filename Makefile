@@ -88,16 +88,9 @@ power: prerequisites  ## Opens an outbox's file as each of its writes may leave 
 	    swift test --skip-build --no-parallel --filter '^LinkspanOutboxTests[.](PowerLoss|OutboxModel)' \
 	    | grep -E '^loss of power|✘|Test run'
 
-benchmark: prerequisites  ## Runs the standard workloads: times first, then counts a message.
-	@.ci/prerequisites gcc
-	swift build -c release --product echo-server
-	swift build -c release --product workloads
-	folder="$$(swift build -c release --show-bin-path)"; \
-	cc -std=gnu11 -O2 -Wall -shared -fPIC -o "$$folder/counters.so" Benchmarks/Counters/counters.c -ldl; \
-	"$$folder/workloads"; \
-	echo; \
-	echo "a message, counted (calls: system calls; wakes: wake-ups of another thread; switches: waits that ended)"; \
-	LD_PRELOAD="$$folder/counters.so" "$$folder/workloads" W1 W2 W3 W7 W13
+benchmark: prerequisites  ## Runs the workloads beside a floor in C and other clients, ROUNDS times each, and writes table and plot; BASE=<commit> adds a commit.
+	@.ci/prerequisites gcc g++ libwebsocketpp-dev libboost-dev
+	Benchmarks/run --write --rounds $(or $(ROUNDS),5) $(if $(BASE),--base $(BASE)) $(ROWS)
 
 benchmark-compare: prerequisites  ## Runs the workloads alternately with those of commit BASE, ROUNDS times each.
 	Benchmarks/compare $(or $(BASE),671baf0) $(or $(ROUNDS),5)

@@ -12,9 +12,11 @@ final class EchoServer {
 
     /// Starts the server, or talks to one that runs.
     ///
-    /// - Parameter path: the program, or the port of a server that runs, for tools that bear no child process.
+    /// - Parameters:
+    ///   - path: the program, or the port of a server that runs, for tools that bear no child process.
+    ///   - port: where it listens; 0 for a free port.
     /// - Throws: an error of Foundation's when the program does not start.
-    init(path: String) throws {
+    init(path: String, port: Int = 0) throws {
         if let port = Int(path) {
             self.port = port
             self.securePort = 0
@@ -22,7 +24,7 @@ final class EchoServer {
         }
         let output = Pipe()
         self.process.executableURL = URL(fileURLWithPath: path)
-        self.process.arguments = ["--port", "0", "--certificate", self.certificate, "--until-eof"]
+        self.process.arguments = ["--port", "\(port)", "--certificate", self.certificate, "--until-eof"]
         self.process.standardInput = self.input
         self.process.standardOutput = output
         try self.process.run()

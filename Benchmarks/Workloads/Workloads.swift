@@ -5,7 +5,9 @@ import LinkspanWebSocket
 
 /// Runs the project's standard workloads through the public API and prints what a message costs.
 ///
-/// `workloads [--server PATH] [W1] [W2] [W3] [W7] [W13] [fanout] [outbox] [idle=N] [idle-raw=N] [idle-tls=N] [idle-raw-tls=N]`: starts the echo server beside this program unless told where it is. The
+/// `workloads [--server PATH] [NAME …]`: starts the echo server beside this program unless told where it is. The names are W1
+/// to W4, W6 to W8 and W10 to W13, `codable`, `stream`, `fanout`, `outbox`, and with a number `idle=`, `idle-raw=`, `idle-tls=`,
+/// `idle-raw-tls=`, `backlog=`, `queue=`, `keys=` and `payload=`; see `Benchmarks/run`. The
 /// server's own CPU is printed too: where it nears the client's, the messages per second are the server's, not ours.
 @main
 enum Workloads {
@@ -17,7 +19,9 @@ enum Workloads {
             serverPath = arguments[flag + 1]
             arguments.removeSubrange(flag...flag + 1)
         }
-        let wanted = arguments.isEmpty ? ["W1", "W2", "W3", "W7", "W13", "fanout", "outbox"] : arguments
+        let wanted =
+            arguments.isEmpty
+            ? ["W1", "W2", "W3", "W4", "W7", "W8", "W11", "W12", "W13", "codable", "stream"] : arguments
         let server = try EchoServer(path: serverPath)
         defer { server.stop() }
         print(Measurement.heading)
@@ -27,13 +31,36 @@ enum Workloads {
             case "W2": try await RequestWorkload.run(port: server.port, server: server)
             case "W3": try await FloodWorkload.run(port: server.port, server: server)
             case "W7": try await RawEchoWorkload.run(port: server.port, server: server)
+            case "W4": try await BinaryWorkload.runSocketIO(server: server)
+            case "W6": try await ConnectWorkload.runConnect(server: server)
+            case "W8": try await BinaryWorkload.runRaw(server: server)
+            case "W10": try await ConnectWorkload.runRestart(path: serverPath)
+            case "W11": try await BacklogWorkload.run(count: 100_000, server: server)
+            case "W12": try await ObserverWorkload.run(server: server)
             case "W13": try await MemoryWorkload.run()
+            case "codable":
+                try await CodableWorkload.runEcho(server: server)
+                try await CodableWorkload.runFlood(server: server)
+            case "stream": try await CodableWorkload.runStream(server: server)
             case "outbox": try await OutboxWorkload.run()
             case "fanout": try await FanoutWorkload.run(port: server.port)
             default:
                 let isKnown = try await IdleWorkload.run(name, server: server)
-                if !isKnown { print("there is no workload \(name)") }
+                if !isKnown { try await Self.runScaled(name, server: server) }
             }
+        }
+    }
+
+    /// Runs a workload whose size is part of its name.
+    private static func runScaled(_ name: String, server: EchoServer) async throws {
+        let parts = name.split(separator: "=")
+        guard parts.count == 2, let size = Int(parts[1]) else { return print("there is no workload \(name)") }
+        switch parts[0] {
+        case "backlog": try await BacklogWorkload.run(count: size, server: server)
+        case "queue": try await BacklogWorkload.run(queue: size, keys: 0, server: server)
+        case "keys": try await BacklogWorkload.run(queue: max(size, 100_000), keys: size, server: server)
+        case "payload": try await BinaryWorkload.run(payload: size, server: server)
+        default: print("there is no workload \(name)")
         }
     }
 }
