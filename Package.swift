@@ -413,7 +413,7 @@ let tests: [Target] = [
         dependencies: firstSteps.map { .target(name: $0.name) } + [
             "chat", "Linkspan", "LinkspanMessaging", "LinkspanTesting",
         ],
-        path: "Tests/ChatTests", exclude: ["listener.py"],
+        path: "Tests/ChatTests", exclude: ["echo.py", "listener.py"],
         swiftSettings: settings),
     .testTarget(
         name: "InteropTests",

@@ -5,10 +5,13 @@ import ArgumentParser
 struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "A chat for the terminal, on Linkspan.",
-        subcommands: [DemoCommand.self, JoinCommand.self, ServeCommand.self, ConfigCommand.self, OutboxCommand.self])
+        subcommands: [
+            DemoCommand.self, JoinCommand.self, ServeCommand.self, ProbeCommand.self, ConfigCommand.self,
+            OutboxCommand.self,
+        ])
 }
 
-/// Runs the command; every mistake in the arguments is one line on standard error and status 64.
+/// Runs the command; a mistake in the arguments is told on standard error with the usage behind it, and status 64.
 @available(macOS 15, *)
 @main
 enum Main {
@@ -25,8 +28,17 @@ enum Main {
             ChatCommand.exit(withError: status)
         } catch {
             guard ChatCommand.exitCode(for: error) == .validationFailure else { ChatCommand.exit(withError: error) }
-            LineOutput.complain(ChatCommand.message(for: error))
+            Self.complain(error)
             ChatCommand.exit(withError: ExitCode.validationFailure)
+        }
+    }
+
+    /// Prints what is wrong with the arguments, and behind it how the command is used.
+    private static func complain(_ error: any Error) {
+        LineOutput.complain(ChatCommand.message(for: error))
+        let lines = ChatCommand.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        for line in lines.drop(while: { !$0.hasPrefix("Usage:") }) where !line.isEmpty {
+            LineOutput.showUsage(String(line))
         }
     }
 }

@@ -23,6 +23,8 @@ struct ChatConfiguration {
     var network: String?
     /// What `--outbox` says.
     var outbox: String?
+    /// The server of the session so far, for a transport that names none.
+    var server: String?
     /// The chat inside this process, which is one however often the configuration is read.
     private let chat = ChatHub()
     /// Knows the outbox that it has made, for each further reading of the configuration.
@@ -67,7 +69,7 @@ struct ChatConfiguration {
 
     /// Where the configuration comes from.
     var sources: ConfigurationSources {
-        ConfigurationSources(file: self.file, overrides: self.overrides, defaults: Self.defaults)
+        ConfigurationSources(file: self.file, overrides: self.overrides, defaults: Self.defaults + self.fallbacks)
     }
 
     /// Prints everything that is wrong.
@@ -92,6 +94,7 @@ struct ChatConfiguration {
         catalog.add(self.outboxFactory)
         catalog.add(.logging(logger: logger))
         catalog.addFeatures(for: visitor, news)
+        catalog.add(.interface)
         return catalog
     }
 
@@ -99,9 +102,20 @@ struct ChatConfiguration {
     private static let defaults = [
         Override(path: "transport.adapter", value: "memory", origin: "default"),
         Override(path: "transport.memory.url", value: "memory://lobby", origin: "default"),
-        Override(path: "services.enabled", value: "logging,rooms,presence,typing", origin: "default"),
-        Override(path: "services.logging.level", value: "warning", origin: "default"),
+        Override(
+            path: "services.enabled", value: "logging,rooms,presence,topics,direct,typing,interface",
+            origin: "default"),
+        // What fails is told in the conversation.
+        Override(path: "services.logging.level", value: "error", origin: "default"),
     ]
+
+    /// One server, whatever the transport: Socket.IO and raw WebSocket take the same URLs.
+    private var fallbacks: [Override] {
+        guard let server = self.server else { return [] }
+        return ["socketio", "websocket"].map {
+            Override(path: "transport.\($0).url", value: server, origin: "the session")
+        }
+    }
 
     /// What the flags say.
     private var overrides: [Override] {

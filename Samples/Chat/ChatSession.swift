@@ -23,9 +23,13 @@ struct ChatSession: Sendable {
     /// - Returns: how the visit ended.
     func run(lines: AsyncStream<String>, patience: Duration) async -> Ending {
         let (failures, failed) = AsyncStream<LinkspanError>.makeStream()
-        let transport = self.visit.transport
-        let news = self.visit.connection.onStateChange { change in
-            if let sentence = ConnectionNews.sentence(for: change, over: transport) { LineOutput.news(sentence) }
+        let (transport, connection) = (self.visit.transport, self.visit.connection)
+        let news = connection.onStateChange { [weak connection] change in
+            if let url = connection?.status.url,
+                let sentence = ConnectionNews.sentence(for: change, over: transport, to: url)
+            {
+                LineOutput.news(sentence)
+            }
             if case .failed(let error) = change.reason { failed.yield(error) }
         }
         defer { news.cancel() }
@@ -70,7 +74,8 @@ struct ChatSession: Sendable {
         for await change in connection.stateChanges {
             if change.to == .connected { return nil }
             if let error = change.reason.error {
-                return LinkspanError(error.code, "cannot connect: \(error.message)", cause: error)
+                let words = ConnectionNews.words(for: error, connection.status.url)
+                return LinkspanError(error.code, "cannot connect: \(words)", cause: error)
             }
         }
         return nil
@@ -79,6 +84,9 @@ struct ChatSession: Sendable {
     private func show(_ event: ChatEvent) {
         switch event {
         case .line(let line): LineOutput.show("\(VisibleText.name(line.from)): \(line.text)")
+        case .direct(let message):
+            LineOutput.news("\(VisibleText.name(message.from ?? "somebody")) to you alone: \(message.text)")
+        case .topic(let topic): if let sentence = Self.sentence(for: topic) { LineOutput.news(sentence) }
         case .joined(_, let name): LineOutput.news("\(VisibleText.name(name)) joined")
         case .left(_, let name): LineOutput.news("\(VisibleText.name(name)) left")
         case .missed(_, let lines):
@@ -89,7 +97,13 @@ struct ChatSession: Sendable {
             LineOutput.news("kept: \(text)")
         case .late(nil): LineOutput.news("a line of an earlier visit was delivered")
         case .late(let why?): LineOutput.news("a line of an earlier visit was not delivered (\(why))")
-        case .said, .kept, .confirmed, .entered, .out, .typing: ()
+        case .said, .wrote, .kept, .confirmed, .entered, .out, .typing: ()
         }
+    }
+
+    private static func sentence(for topic: ChatVocabulary.Topic) -> String? {
+        let actor = topic.name.map { VisibleText.name($0) }
+        guard !topic.topic.isEmpty else { return actor.map { "\($0) removed the topic" } }
+        return (actor.map { "\($0) set the topic" } ?? "the topic") + ": \(topic.topic)"
     }
 }

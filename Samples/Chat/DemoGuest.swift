@@ -29,8 +29,9 @@ struct DemoGuest {
         let messaging = try await Messaging.start(plan)
         let connection = try messaging.connect()
         let (changes, change) = AsyncStream<ConnectionState>.makeStream()
+        let url = connection.status.url
         _ = connection.onStateChange { news in
-            let sentence = ConnectionNews.sentence(for: news, over: wire.name)
+            let sentence = ConnectionNews.sentence(for: news, over: wire.name, to: url)
             if let sentence { LineOutput.news("\(name): \(sentence)") }
             change.yield(news.to)
         }

@@ -85,7 +85,8 @@ struct JoinCommand: AsyncParsableCommand {
         let floor = VisitFloor(visit, configuration)
         let session = InteractiveSession(
             name: self.name, room: self.room, floor: floor, terminal: terminal,
-            style: Style(environment: ProcessInfo.processInfo.environment), patience: patience)
+            style: Style(environment: ProcessInfo.processInfo.environment), settings: visit.interface,
+            patience: patience)
         let ending = await withTaskGroup(of: Void.self) { group in
             group.addTask { await floor.run() }
             defer { group.cancelAll() }

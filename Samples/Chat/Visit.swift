@@ -18,6 +18,11 @@ struct Visit: Sendable {
     /// The feature that says lines: the one that runs now, for configuration may have put another in its place.
     var rooms: RoomsService { self.messaging.services.services(of: RoomsService.self).first ?? self.first }
 
+    /// What the visitor prefers at a terminal.
+    var interface: InterfaceSettings {
+        self.messaging.services.services(of: InterfaceService.self).first?.settings ?? InterfaceSettings()
+    }
+
     /// The name of what carries the traffic.
     var transport: String { self.plan.adapter }
 
@@ -29,7 +34,9 @@ struct Visit: Sendable {
     /// - Returns: how many are still open.
     func drain(within limit: Duration) async -> Int {
         let end = ContinuousClock.now + limit
-        let open = await self.rooms.drain(within: limit)
+        let direct = self.messaging.services.services(of: DirectMessageService.self).first
+        async let directOpen = direct?.drain(within: limit) ?? 0
+        let open = await self.rooms.drain(within: limit) + directOpen
         guard let outbox = self.outbox else { return open }
         // What an earlier visit left is nobody's line here, so the file has to be asked.
         while let figures = try? await outbox.figures(account: self.visitor.account), !figures.isEmpty {

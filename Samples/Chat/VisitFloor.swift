@@ -18,12 +18,15 @@ actor VisitFloor: ChatFloor {
     private var plan: LoadedPlan
     /// What was said and is not confirmed yet.
     private var open: [String: ChatFloorLine] = [:]
+    /// The server, when the present transport or one before it had one.
+    private var server: String?
 
     init(_ visit: Visit, _ configuration: ChatConfiguration) {
         self.visit = visit
         self.configuration = configuration
         self.plan = visit.plan
         self.transport = Mutex(visit.transport)
+        self.server = Self.server(of: visit.plan)
         (self.events, self.source) = AsyncStream.makeStream()
         _ = visit.connection.onStatusChange { [weak self] change in self?.tell(change) }
     }
@@ -59,6 +62,19 @@ extension VisitFloor {
             self.open[id] = ChatFloorLine(
                 id: id, room: room, from: self.visit.visitor.name, text: text, isOwn: true, state: .pending)
             self.settle(id, .pending)
+        case .wrote(let id, let name, let text):
+            self.open[id] = ChatFloorLine(
+                id: id, room: "", from: self.visit.visitor.name, text: text, isOwn: true, state: .pending,
+                recipient: name)
+            self.settle(id, .pending)
+        case .direct(let message):
+            let sender = message.from ?? "somebody"
+            self.source.yield(
+                .line(
+                    ChatFloorLine(
+                        id: "\(sender)/\(message.id)", room: "", from: sender, text: message.text, isOwn: false,
+                        state: .confirmed, recipient: self.visit.visitor.name)))
+        case .topic(let topic): self.source.yield(.topic(topic.topic, room: topic.room, by: topic.name))
         case .confirmed(let id): self.settle(id, .confirmed)
         case .rejected(let id, _, let why): self.settle(id, .rejected(why: why))
         case .line(let line):
@@ -95,8 +111,10 @@ extension VisitFloor {
         switch change {
         case .state(let change):
             let transport = self.transport.withLock { $0 }
-            guard let status = Self.status(after: change, over: transport) else { return }
-            self.source.yield(.connection(status, sentence: ConnectionNews.sentence(for: change, over: transport)))
+            let url = self.visit.connection.status.url
+            guard let status = Self.status(after: change, over: transport, to: url) else { return }
+            let sentence = ConnectionNews.sentence(for: change, over: transport, to: url)
+            self.source.yield(.connection(status, sentence: sentence))
         // Only the first attempt comes with a change of the state.
         case .progress(.waiting(let time, _)) where self.visit.connection.state == .reconnecting:
             self.source.yield(.connection(.reconnecting(at: time), sentence: nil))
@@ -104,11 +122,13 @@ extension VisitFloor {
         }
     }
 
-    private static func status(after change: StateChange, over transport: String) -> ShownStatus? {
+    private static func status(
+        after change: StateChange, over transport: String, to url: ConnectionURL
+    ) -> ShownStatus? {
         switch (change.to, change.reason) {
         case (.connected, _): .connected(over: transport)
         case (.reconnecting, _): .reconnecting(at: change.nextAttempt ?? change.time)
-        case (.disconnected, .failed(let error)): .failed(error.message)
+        case (.disconnected, .failed(let error)): .failed(ConnectionNews.words(for: error, url))
         case (.disconnected, .requested), (.disconnected, .unoccupied), (.released, _): .offline
         case (.disconnected, .lost), (.disconnected, .established), (.created, _): nil
         }
@@ -136,6 +156,21 @@ extension VisitFloor {
         return self.visit.visitor.room
     }
 
+    func message(_ name: String, _ text: String) async throws(ChatRefusal) {
+        guard let direct = self.visit.messaging.services.services(of: DirectMessageService.self).first else {
+            throw ChatRefusal(sentence: "the service 'direct' is not among linkspan.services.enabled")
+        }
+        // What becomes of it stands beside the line.
+        try? await direct.say(text, to: name)
+    }
+
+    func setTopic(_ topic: String) async throws(ChatRefusal) {
+        guard let topics = self.visit.messaging.services.services(of: TopicService.self).first else {
+            throw ChatRefusal(sentence: "the service 'topics' is not among linkspan.services.enabled")
+        }
+        try await Self.refusing { () async throws(LinkspanError) in try await topics.set(topic) }
+    }
+
     func who() async throws(ChatRefusal) -> [String] {
         guard let presence = self.presence else {
             throw ChatRefusal(sentence: "the service 'presence' is not among linkspan.services.enabled")
@@ -155,11 +190,12 @@ extension VisitFloor {
         try await self.move(to: self.plan)
     }
 
-    func switchTransport(_ name: String) async throws(ChatRefusal) {
+    func switchTransport(_ name: String, url: String?) async throws(ChatRefusal) {
         var configuration = self.configuration
         // The flag's endpoint is that of the flag's transport.
-        if name != self.visit.transport { configuration.url = nil }
+        if name != self.visit.transport || url != nil { configuration.url = url }
         configuration.transport = name
+        configuration.server = self.server
         do {
             let plan = try configuration.load(for: self.visit.visitor, self.visit.news)
             let former = self.transport.withLock { transport in
@@ -173,7 +209,10 @@ extension VisitFloor {
                 throw error
             }
         } catch let error as ConfigurationError {
-            throw ChatRefusal(sentence: error.problems.map(\.description).joined(separator: "; "))
+            if error.problems.allSatisfy({ $0.code == .missing }) {
+                throw ChatRefusal(sentence: "no server is known for \(name): /transport \(name) URL")
+            }
+            throw ChatRefusal(sentence: error.problems.map(\.message).joined(separator: "; "))
         } catch let refusal as ChatRefusal {
             throw refusal
         } catch {
@@ -186,6 +225,13 @@ extension VisitFloor {
             try self.visit.messaging.move(to: plan.plan)
         }
         self.plan = plan
+        self.server = Self.server(of: plan) ?? self.server
+    }
+
+    /// The URL of a plan that leads to a server.
+    private static func server(of plan: LoadedPlan) -> String? {
+        ["http", "https", "ws", "wss"].contains { plan.plan.url.lowercased().hasPrefix("\($0)://") }
+            ? plan.plan.url : nil
     }
 
     func goOffline() async throws(ChatRefusal) {

@@ -13,6 +13,7 @@ from chat_history import Line
 NAME_LIMIT = 64
 TEXT_LIMIT = 8_192
 KEY_LIMIT = 128
+TOPIC_LIMIT = 256
 
 Payload = dict[str, Any]
 
@@ -54,6 +55,9 @@ class Audience(Protocol):
     def hear_hint(self, room: str, event: str, payload: Payload, origin: str) -> None:
         """The same for something that may be lost, which members who are not hinted hear by another way."""
 
+    def hear_direct(self, message: Payload) -> None:
+        """A message came for one person, with all their connections."""
+
     def hear_gap(self, room: str, lost: int | None, seq: int) -> None:
         """Lines cannot be had any more, so that the next one comes after `seq`."""
 
@@ -92,6 +96,15 @@ class Backplane(Protocol):
 
     async def hint(self, room: str, event: str, payload: Payload, member: Member) -> None:
         """Tells the others something that may be lost."""
+
+    async def topic(self, room: str) -> str:
+        """What the room is about; empty when nobody has said so."""
+
+    async def set_topic(self, room: str, topic: str, member: Member) -> None:
+        """Gives the room a topic, and tells the others."""
+
+    async def send_direct(self, message: Payload) -> None:
+        """Has every audience hear of a message to one person."""
 
 
 class Hub:
@@ -156,12 +169,20 @@ class Hub:
             if member.id != origin and member.is_hinted:
                 member.deliver(event, payload)
 
+    def hear_direct(self, message: Payload) -> None:
+        members = {member for room in self._rooms.values() for member in room if member.name == message["to"]}
+        for member in members:
+            member.deliver("msg", message)
+
     def hear_gap(self, room: str, lost: int | None, seq: int) -> None:
         for member in self._rooms.get(room, ()):
             member.deliver("gap", {"room": room, "lines": lost})
             member.deliver("room", {"room": room, "seq": seq})
 
     async def _perform(self, member: Member, event: object, payload: Payload) -> Payload:
+        if event == "msg":
+            await self._message(member, payload)
+            return {}
         room = payload.get("room")
         if not isinstance(room, str):
             raise ChatError("bad_request", "room must be a string")
@@ -182,6 +203,9 @@ class Hub:
             case "typing":
                 _require_member(member, room)
                 await self._backplane.hint(room, "typing", {"room": room, "name": member.name}, member)
+            case "topic":
+                _require_member(member, room)
+                await self._backplane.set_topic(room, _topic(payload.get("topic")), member)
             case "leave":
                 _require_member(member, room)
                 await self._leave(member, room)
@@ -189,13 +213,19 @@ class Hub:
                 raise ChatError("bad_request", "no such event")
         return {}
 
+    async def _message(self, member: Member, payload: Payload) -> None:
+        to = _label(payload.get("to"), "bad_name", "name")
+        text, key = _line(payload.get("text"), payload.get("id"))
+        # Somebody in no room with the sender is not to be found out.
+        for room in member.rooms:
+            if to in await self._backplane.names(room):
+                break
+        else:
+            raise ChatError("no_such_person", "nobody of that name is in a room with you")
+        await self._backplane.send_direct({"from": member.name, "to": to, "text": text, "id": key})
+
     async def _say(self, member: Member, room: str, text: object, key: object) -> int:
-        if not isinstance(text, str) or not isinstance(key, str):
-            raise ChatError("bad_request", "text and id must be strings")
-        if not 0 < len(key) <= KEY_LIMIT or not _is_unicode(key):
-            raise ChatError("bad_request", f"id must have 1 to {KEY_LIMIT} characters")
-        if not 0 < len(text) <= TEXT_LIMIT or not _is_unicode(text):
-            raise ChatError("bad_text", f"text must have 1 to {TEXT_LIMIT} characters")
+        text, key = _line(text, key)
         try:
             seq = await self._backplane.take(room, member, text, key)
         except OSError as error:
@@ -215,6 +245,8 @@ class Hub:
             self._rooms.setdefault(room, set()).add(member)
 
         await self._backplane.enter(room, member, seen, welcome)
+        if topic := await self._backplane.topic(room):
+            member.deliver("topic", {"room": room, "topic": topic})
 
     async def _leave(self, member: Member, room: str) -> None:
         member.rooms.discard(room)
@@ -241,6 +273,26 @@ def _label(value: object, code: str, what: str) -> str:
         raise ChatError(code, f"a {what} must have 1 to {NAME_LIMIT} characters")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
         raise ChatError(code, f"a {what} must not have control characters")
+    return value
+
+
+def _line(text: object, key: object) -> tuple[str, str]:
+    """What is said and its key, when they can be."""
+    if not isinstance(text, str) or not isinstance(key, str):
+        raise ChatError("bad_request", "text and id must be strings")
+    if not 0 < len(key) <= KEY_LIMIT or not _is_unicode(key):
+        raise ChatError("bad_request", f"id must have 1 to {KEY_LIMIT} characters")
+    if not 0 < len(text) <= TEXT_LIMIT or not _is_unicode(text):
+        raise ChatError("bad_text", f"text must have 1 to {TEXT_LIMIT} characters")
+    return text, key
+
+
+def _topic(value: object) -> str:
+    """What a room is about, when it can be that."""
+    if not isinstance(value, str):
+        raise ChatError("bad_request", "topic must be a string")
+    if len(value) > TOPIC_LIMIT or any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        raise ChatError("bad_text", f"a topic must have at most {TOPIC_LIMIT} characters and no control characters")
     return value
 
 

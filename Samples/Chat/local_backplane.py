@@ -18,6 +18,7 @@ class LocalBackplane:
     def __init__(self, history: History) -> None:
         self._history = history
         self._people: dict[str, dict[str, str]] = {}
+        self._topics: dict[str, str] = {}
         self._audience: Audience
 
     def attach(self, audience: Audience) -> None:
@@ -46,6 +47,9 @@ class LocalBackplane:
         del people[member.id]
         if not people:
             del self._people[room]
+            # A room that nobody has ever spoken in is gone.
+            if self._history.room(room).last == 0:
+                self._topics.pop(room, None)
         elif member.name not in people.values():
             self._audience.hear_notice(room, "left", {"room": room, "name": member.name}, member.id)
 
@@ -54,6 +58,17 @@ class LocalBackplane:
 
     async def last(self, room: str) -> int:
         return self._history.room(room).last
+
+    async def topic(self, room: str) -> str:
+        return self._topics.get(room, "")
+
+    async def set_topic(self, room: str, topic: str, member: Member) -> None:
+        self._topics[room] = topic
+        payload = {"room": room, "topic": topic, "name": member.name}
+        self._audience.hear_notice(room, "topic", payload, member.id)
+
+    async def send_direct(self, message: Payload) -> None:
+        self._audience.hear_direct(message)
 
     async def hint(self, room: str, event: str, payload: Payload, member: Member) -> None:
         self._audience.hear_notice(room, event, payload, member.id)

@@ -121,6 +121,20 @@ class RedisBackplane:
     async def last(self, room: str) -> int:
         return self._feeds[room].position or 0
 
+    async def topic(self, room: str) -> str:
+        return await self._redis.hget("linkspan-chat:topics", room) or ""
+
+    async def set_topic(self, room: str, topic: str, member: Member) -> None:
+        payload = {"room": room, "topic": topic, "name": member.name}
+        news = {"topic": topic, "room": room, "payload": payload, "origin": member.id}
+        async with self._redis.pipeline(transaction=True) as pipeline:
+            pipeline.hset("linkspan-chat:topics", room, topic)
+            pipeline.publish(self._channel, json.dumps(news))
+            await pipeline.execute()
+
+    async def send_direct(self, message: Payload) -> None:
+        await self._redis.publish(self._channel, json.dumps({"direct": message}))
+
     async def hint(self, room: str, event: str, payload: Payload, member: Member) -> None:
         await self._send_hint(room, event, payload, member)
         hint = {"hint": event, "room": room, "payload": payload, "origin": member.id}
@@ -142,6 +156,10 @@ class RedisBackplane:
                 await self._advance(room, seq)
             case {"event": event, "room": room, "name": name, "origin": origin}:
                 self._audience.hear_notice(room, event, {"room": room, "name": name}, origin)
+            case {"topic": str(), "room": room, "payload": payload, "origin": origin}:
+                self._audience.hear_notice(room, "topic", payload, origin)
+            case {"direct": dict(message)}:
+                self._audience.hear_direct(message)
             case {"hint": event, "room": room, "payload": payload, "origin": origin}:
                 self._audience.hear_hint(room, event, payload, origin)
 

@@ -39,6 +39,54 @@ struct ChatRoomsTests {
     }
 
     @Test
+    func `a topic is told to those who are there and to those who come, and an empty one removes it`() throws {
+        var scene = Scene()
+        try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)
+        try scene.enter(#"{"name":"bob","rooms":["lobby"]}"#, as: 2)
+        #expect(try scene.ask("topic", #"{"room":"lobby","topic":"cats"}"#, 1, "ann")[0]?["ok"]?.bool == true)
+        #expect(scene.heard[2]?.last == #"topic {"room":"lobby","topic":"cats","name":"ann"}"#)
+        #expect(scene.heard[1]?.contains { $0.hasPrefix("topic ") } == false)
+        try scene.enter(#"{"name":"eve","rooms":["lobby"]}"#, as: 3)
+        #expect(scene.heard[3]?.last == #"topic {"room":"lobby","topic":"cats"}"#)
+        _ = try scene.ask("topic", #"{"room":"lobby","topic":""}"#, 2, "bob")
+        try scene.enter(#"{"name":"dan","rooms":["lobby"]}"#, as: 4)
+        #expect(scene.heard[4]?.contains { $0.hasPrefix("topic ") } == false)
+        let long = String(repeating: "x", count: 257)
+        for (json, code) in [
+            (#"{"room":"attic","topic":"x"}"#, "not_in_room"), (#"{"room":"lobby"}"#, "bad_request"),
+            (#"{"room":"lobby","topic":"a\u0007"}"#, "bad_text"), (#"{"room":"lobby","topic":"\#(long)"}"#, "bad_text"),
+        ] {
+            #expect(try scene.ask("topic", json, 1, "ann")[0]?["code"]?.string == code)
+        }
+    }
+
+    @Test
+    func `a message to one person reaches all their connections and nobody else`() throws {
+        var scene = Scene()
+        for (id, name, rooms) in [(1, "ann", "lobby"), (2, "bob", "lobby"), (3, "bob", "attic"), (4, "eve", "lobby")] {
+            try scene.enter(#"{"name":"\#(name)","rooms":["\#(rooms)"]}"#, as: UInt64(id))
+        }
+        try scene.enter(#"{"name":"dan","rooms":["attic"]}"#, as: 5)
+        _ = try scene.ask("join", #"{"room":"attic"}"#, 1, "ann")
+        let message = #"{"to":"bob","text":"psst","id":"k"}"#
+        #expect(try scene.ask("msg", message, 1, "ann")[0]?["ok"]?.bool == true)
+        for id: UInt64 in [2, 3] {
+            #expect(scene.heard[id]?.last == #"msg {"from":"ann","to":"bob","text":"psst","id":"k"}"#)
+        }
+        for id: UInt64 in [1, 4, 5] { #expect(scene.heard[id]?.contains { $0.hasPrefix("msg ") } != true) }
+        for (json, code) in [
+            (#"{"to":"zoe","text":"x","id":"k"}"#, "no_such_person"), (#"{"to":"","text":"x","id":"k"}"#, "bad_name"),
+            (#"{"to":"bob","text":"","id":"k"}"#, "bad_text"), (#"{"to":"bob","text":"x"}"#, "bad_request"),
+        ] {
+            #expect(try scene.ask("msg", json, 1, "ann")[0]?["code"]?.string == code)
+        }
+        // Somebody in no room with the sender is as if not there.
+        #expect(
+            try scene.ask("msg", #"{"to":"dan","text":"x","id":"k"}"#, 4, "eve")[0]?["code"]?.string == "no_such_person"
+        )
+    }
+
+    @Test
     func `a line has a number, reaches the others, and is confirmed again without being sent again`() throws {
         var scene = Scene()
         try scene.enter(#"{"name":"ann","rooms":["lobby"]}"#, as: 1)

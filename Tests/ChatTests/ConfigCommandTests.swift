@@ -23,7 +23,7 @@ extension Chat {
                 #expect(plain.status == 0 && plain.errors == [])
                 #expect(
                     plain.output == [
-                        "valid: memory to memory://lobby/, services logging, connections, presence, rooms, typing"
+                        "valid: memory to memory://lobby/, services logging, connections, direct, interface, presence, rooms, topics, typing"
                     ])
                 let path = try bench.file("chat.yaml", Self.file)
                 let other = try await bench.runChat(["config", "check", "--config", path])
@@ -116,7 +116,7 @@ extension Chat {
                 let section = try await bench.runChat(["config", "explain", "services.logging", "--config", path])
                 #expect(
                     section.output.contains(
-                        "linkspan.services.logging.level = debug  from \(path):9; hides warning in default"))
+                        "linkspan.services.logging.level = debug  from \(path):9; hides error in default"))
                 let unknown = try await bench.runChat(["config", "explain", "connection.idleTimout"])
                 #expect(unknown.status == 64)
                 #expect(

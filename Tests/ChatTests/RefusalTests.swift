@@ -20,11 +20,22 @@ extension Chat {
                 (["--drain", "nan"], ["--drain"]),
                 (["--config", "/nowhere/chat.yaml"], ["/nowhere/chat.yaml"]),
             ])
-        func `a mistake in the arguments is one line on standard error and status 64`(flags: [String], words: [String])
+        func `a mistake in the arguments is told on standard error, with status 64`(flags: [String], words: [String])
             async throws
         {
             try await Bench.run { bench in
                 Self.expectRefusal(try await bench.runChat(Self.me + flags), words, status: 64)
+            }
+        }
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a flag that does not exist is told with the usage of the command`() async throws {
+            try await Bench.run { bench in
+                let ended = try await bench.runChat(Self.me + ["--bogus"])
+                #expect(ended.status == 64 && ended.output == [])
+                #expect(ended.errors.first == "chat: Unknown option '--bogus'")
+                #expect(ended.errors.dropFirst().first?.hasPrefix("Usage: chat join --name <name>") == true)
+                #expect(ended.errors.last == "  See 'chat join --help' for more information.")
             }
         }
 
@@ -82,7 +93,8 @@ extension Chat {
 
         private static func expectRefusal(_ ended: Ended, _ words: [String], status: Int) {
             #expect(ended.status == status, "\(ended)")
-            #expect(ended.errors.count == 1, "\(ended)")
+            // Behind the mistake there is only how the command is used.
+            #expect(ended.errors.dropFirst().isEmpty || ended.errors[1].hasPrefix("Usage: chat join"), "\(ended)")
             for word in words {
                 #expect(ended.errors.first?.contains(word) == true, "'\(word)' is not in \(ended.errors)")
             }

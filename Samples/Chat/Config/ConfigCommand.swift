@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LinkspanConfiguration
 
 /// The command `chat config`: what holds, and why, without starting anything.
@@ -6,7 +7,7 @@ import LinkspanConfiguration
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Checks and explains the configuration without starting anything.",
-        subcommands: [Check.self, Plan.self, Explain.self])
+        subcommands: [Check.self, Plan.self, Explain.self, Path.self])
 
     /// `chat config check`.
     struct Check: ParsableCommand {
@@ -44,6 +45,20 @@ struct ConfigCommand: ParsableCommand {
             let report = PlanReport(try self.flags.load())
             if self.json { return try JSONReport(report).show() }
             for line in report.lines { LineOutput.show(line) }
+        }
+    }
+
+    /// `chat config path`.
+    struct Path: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints the configuration file that is read when --config names none.",
+            discussion: "The exit status is 1, with the places on standard error, when there is none.")
+
+        func run() throws {
+            let file = UserFile(environment: ProcessInfo.processInfo.environment)
+            if let path = file.path { return LineOutput.show(path) }
+            LineOutput.complain("there is none of \(file.candidates.joined(separator: ", "))")
+            throw ExitCode.failure
         }
     }
 

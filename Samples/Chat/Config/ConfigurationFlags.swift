@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LinkspanConfiguration
 
 /// The flags that say where the configuration comes from.
@@ -12,13 +13,18 @@ struct ConfigurationFlags: ParsableArguments {
 
     @OptionGroup var network: NetworkFlag
 
-    @Option(help: "A configuration file, YAML or JSON.")
+    @Option(
+        help: """
+            A configuration file, YAML or JSON. Without it, linkspan-chat/chat.yaml in $XDG_CONFIG_HOME or ~/.config is \
+            read, if it is there.
+            """)
     var config: String?
 
     /// The configuration that a visit with these flags would have.
     var configuration: ChatConfiguration {
         ChatConfiguration(
-            file: self.config, transport: self.transport, url: self.url, network: self.network.network)
+            file: self.config ?? UserFile(environment: ProcessInfo.processInfo.environment).path,
+            transport: self.transport, url: self.url, network: self.network.network)
     }
 
     /// The loader of somebody who never enters.

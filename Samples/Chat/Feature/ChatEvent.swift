@@ -6,6 +6,12 @@ enum ChatEvent: Sendable {
     case line(ChatVocabulary.Line)
     /// We say something; what becomes of it follows.
     case said(id: String, room: String, text: String)
+    /// We say something to one person alone; what becomes of it follows.
+    case wrote(id: String, to: String, text: String)
+    /// Somebody said something to us alone.
+    case direct(ChatVocabulary.Direct)
+    /// A room has another topic.
+    case topic(ChatVocabulary.Topic)
     /// A line of ours will be delivered; with an outbox, even if the chat is killed.
     case kept(id: String, text: String)
     /// A line of an earlier visit is in its room, or was refused: why.

@@ -59,6 +59,24 @@ enum ChatVocabulary {
         var name: String
     }
 
+    /// What a room is about.
+    struct Topic: Codable, Sendable {
+        var room: String
+        /// Empty for none.
+        var topic: String
+        /// Who has set it; nil for one that is told to who enters.
+        var name: String?
+    }
+
+    /// A message to one person alone.
+    struct Direct: Codable, Sendable {
+        /// Who says it; the server knows.
+        var from: String?
+        var to: String
+        var text: String
+        var id: String
+    }
+
     /// The server's answer to anything.
     struct Answer: Codable, Sendable {
         struct Problem: Codable, Sendable {

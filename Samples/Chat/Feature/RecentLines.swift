@@ -11,8 +11,8 @@ struct RecentLines: Sendable {
     private var order: [Key] = []
     private var oldest = 0
 
-    mutating func isNew(_ line: ChatVocabulary.Line) -> Bool {
-        let key = Key(from: line.from, id: line.id)
+    mutating func isNew(_ id: String, from name: String) -> Bool {
+        let key = Key(from: name, id: id)
         guard self.known.insert(key).inserted else { return false }
         if self.order.count < Self.capacity {
             self.order.append(key)

@@ -101,7 +101,7 @@ extension RoomsService {
         self.visitor.move(to: line.seq, in: line.room)
         // The server repeats what we may have missed: our own lines, and lines that we have seen after all.
         let isOwn = line.id.hasPrefix("\(self.visitor.session)-")
-        if !isOwn, self.recent.withLock({ $0.isNew(line) }) { self.news.post(.line(line)) }
+        if !isOwn, self.recent.withLock({ $0.isNew(line.id, from: line.from) }) { self.news.post(.line(line)) }
     }
 
     private func live() throws(LinkspanError) -> any Connection {

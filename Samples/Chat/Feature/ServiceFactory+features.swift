@@ -7,6 +7,8 @@ extension Catalog {
     mutating func addFeatures(for visitor: Visitor, _ news: ChatNews) {
         self.add(ServiceFactory("rooms") { _ in RoomsService(visitor, news) })
         self.add(ServiceFactory("presence") { _ in PresenceService(visitor, news) })
+        self.add(ServiceFactory("topics") { _ in TopicService(visitor, news) })
+        self.add(ServiceFactory("direct") { _ in DirectMessageService(visitor, news) })
         self.add(ServiceFactory("typing") { _ in TypingService(visitor, news) })
     }
 }

@@ -18,11 +18,17 @@ enum ChatRequest: Sendable {
     case say(room: String, text: String, id: String)
     case who(room: String)
     case typing(room: String)
+    case topic(room: String, topic: String)
+    case message(to: String, text: String, id: String)
 
     /// Reads an event.
     init(_ event: String, _ payload: Payload) throws(Problem) {
         guard let object = payload[0], payload[1] == nil, object.text.first == UInt8(ascii: "{") else {
             throw Problem("bad_request", "the payload must be one object")
+        }
+        if event == "msg" {
+            self = try Self.message(object)
+            return
         }
         guard let room = object["room"]?.string else { throw Problem("bad_request", "room must be a string") }
         try Self.checkLabel(object["room"], "bad_room", "room")
@@ -32,11 +38,32 @@ enum ChatRequest: Sendable {
         case "say": self = try Self.say(room, object)
         case "who": self = .who(room: room)
         case "typing": self = .typing(room: room)
+        case "topic": self = .topic(room: room, topic: try Self.topic(object["topic"]))
         default: throw Problem("bad_request", "no such event")
         }
     }
 
+    private static func message(_ object: PayloadValue) throws(Problem) -> Self {
+        try Self.checkLabel(object["to"], "bad_name", "name")
+        let (text, id) = try Self.line(object)
+        return .message(to: object["to"]?.string ?? "", text: text, id: id)
+    }
+
+    private static func topic(_ value: PayloadValue?) throws(Problem) -> String {
+        guard let topic = value?.string else { throw Problem("bad_request", "topic must be a string") }
+        let hasControls = topic.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        guard topic.unicodeScalars.count <= 256, !hasControls, value?.isUnicode == true else {
+            throw Problem("bad_text", "a topic must have at most 256 characters and no control characters")
+        }
+        return topic
+    }
+
     private static func say(_ room: String, _ object: PayloadValue) throws(Problem) -> Self {
+        let (text, id) = try Self.line(object)
+        return .say(room: room, text: text, id: id)
+    }
+
+    private static func line(_ object: PayloadValue) throws(Problem) -> (text: String, id: String) {
         guard let text = object["text"]?.string, let id = object["id"]?.string else {
             throw Problem("bad_request", "text and id must be strings")
         }
@@ -46,7 +73,7 @@ enum ChatRequest: Sendable {
         guard (1...8_192).contains(text.unicodeScalars.count), object["text"]?.isUnicode == true else {
             throw Problem("bad_text", "text must have 1 to 8192 characters")
         }
-        return .say(room: room, text: text, id: id)
+        return (text, id)
     }
 
     private static func seen(_ value: PayloadValue?) throws(Problem) -> Int? {

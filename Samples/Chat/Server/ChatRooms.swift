@@ -16,6 +16,8 @@ struct ChatRooms: Sendable {
         /// Connections and the names of their people, in the order in which they came.
         var members: [(id: UInt64, name: String)] = []
         var history = RoomHistory()
+        /// Empty for none.
+        var topic = ""
         /// Counts the rooms that were left by everybody; nil while somebody is in it.
         var emptied: Int?
 
@@ -87,6 +89,14 @@ struct ChatRooms: Sendable {
             try self.requireMember(id, of: room)
             answer.members = self.rooms[room]?.names
             return (answer, [])
+        case .message(let recipient, let text, let key):
+            let message = ChatVocabulary.Direct(from: name, to: recipient, text: text, id: key)
+            return (answer, try self.news(of: message, by: id))
+        case .topic(let room, let topic):
+            try self.requireMember(id, of: room)
+            self.rooms[room]?.topic = topic
+            let news = ChatVocabulary.Topic(room: room, topic: topic, name: name)
+            return (answer, self.news("topic", news, to: room, except: id))
         case .typing(let room):
             try self.requireMember(id, of: room)
             let presence = ChatVocabulary.Presence(room: room, name: name)
@@ -111,6 +121,10 @@ extension ChatRooms {
             news += self.news("joined", ChatVocabulary.Presence(room: label, name: name), to: label, except: id)
         }
         news += Self.catchUp(id, label, room.history, seen: seen)
+        if !room.topic.isEmpty {
+            let topic = ChatVocabulary.Topic(room: label, topic: room.topic)
+            news.append(News(member: id, event: "topic", payload: .of(topic)))
+        }
         room.members.append((id, name))
         if room.emptied != nil { self.emptied.kept -= 1 }
         room.emptied = nil
@@ -131,6 +145,17 @@ extension ChatRooms {
         let position = ChatVocabulary.Position(room: room, seq: history.last - lines.count)
         news.append(News(member: id, event: "room", payload: .of(position)))
         return news + lines.map { News(member: id, event: "message", payload: .of($0)) }
+    }
+
+    /// Brings a message to each connection of a person who is in a room with the sender.
+    private func news(of message: ChatVocabulary.Direct, by id: UInt64) throws(ChatRequest.Problem) -> [News] {
+        let rooms = (self.joined[id] ?? []).compactMap { self.rooms[$0] }
+        let members = Set(rooms.flatMap { $0.members.filter { $0.name == message.to }.map(\.id) })
+        guard !members.isEmpty else {
+            throw ChatRequest.Problem("no_such_person", "nobody of that name is in a room with you")
+        }
+        let payload = Payload.of(message)
+        return members.sorted().map { News(member: $0, event: "msg", payload: payload) }
     }
 
     private mutating func leave(_ id: UInt64, _ name: String, _ label: String) -> [News] {

@@ -25,7 +25,8 @@ final class Child: Sendable {
         process.executableURL = URL(fileURLWithPath: command[0])
         process.arguments = Array(command.dropFirst())
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LINKSPAN_") }
-        process.environment = inherited.merging(environment) { $1 }
+        // The user's own configuration does not count.
+        process.environment = inherited.merging(["XDG_CONFIG_HOME": "/nowhere"]) { $1 }.merging(environment) { $1 }
         let (input, output, errors) = (Self.pipe(), Self.pipe(), Self.pipe())
         process.standardInput = input
         process.standardOutput = output

@@ -248,7 +248,8 @@ struct ChatViewTests {
         _ = view.press(.pageDown, size: size, now: Self.now)
         #expect(list(view) == Array(lines[4..<9]))
         for _ in 0..<10 { _ = view.press(.pageDown, size: size, now: Self.now) }
-        #expect(list(view) == Array(lines[16...]) + ["bob: line 21"])
+        let mark = "── new " + String(repeating: "─", count: 33)
+        #expect(list(view) == Array(lines[17...]) + [mark, "bob: line 21"])
         #expect(view.frame(size, now: Self.now).isFollowing)
         _ = view.press(.pageUp, size: size, now: Self.now)
         _ = view.press(.escape, size: size, now: Self.now)
@@ -297,8 +298,8 @@ struct ChatViewTests {
             }
         }
         view.enter(evil)
-        view.tell(.answer(evil))
-        view.tell(.failure(evil))
+        view.tell(.answer(evil), now: Self.now)
+        view.tell(.failure(evil), now: Self.now)
         #expect(Self.controls(in: Self.picture(view, 60, 12)).allSatisfy { $0 == "\n" })
     }
 
@@ -364,11 +365,21 @@ struct ChatInputTests {
             ("hello", [.say("hello")]), ("", []), ("   ", []), (" /who", [.say(" /who")]), ("//who", [.say("/who")]),
             ("/join attic", [.join("attic")]), ("/join  the attic ", [.join("the attic")]), ("/leave", [.leave(nil)]),
             ("/leave attic", [.leave("attic")]), ("/who", [.who]), ("/nick eve", [.nick("eve")]),
-            ("/transport websocket", [.transport("websocket")]), ("/offline", [.offline]), ("/online", [.online]),
+            ("/transport websocket", [.transport("websocket", url: nil)]),
+            ("/transport websocket ws://h:1", [.transport("websocket", url: "ws://h:1")]),
+            ("/transport", [.mistake("/transport needs memory, socketio or websocket")]),
+            ("/msg bob hi there ", [.message("bob", text: "hi there")]),
+            (#"/msg "old bob" hi"#, [.message("old bob", text: "hi")]),
+            ("/msg bob", [.mistake("/msg needs a name and a text")]), ("/topic", [.topic(nil)]),
+            ("/topic a b", [.topic("a b")]), ("/topic -", [.topic("")]), ("/search", [.search(nil)]),
+            ("/search two words", [.search("two words")]), ("/mouse off", [.mouse(false)]),
+            ("/mouse", [.mistake("/mouse needs on or off")]), ("/offline", [.offline]), ("/online", [.online]),
             ("/explain", [.explain]), ("/outbox", [.outbox]), ("/help", [.help]), ("/quit", [.quit]),
             ("one\ntwo\n\n", [.say("one"), .say("two")]), ("/quit\ntwo", [.say("/quit"), .say("two")]),
             ("/join", [.mistake("/join needs a room name")]),
             ("/nick  ", [.mistake("/nick needs a name")]),
+            ("/jion x", [.mistake("unknown command /jion (did you mean /join?); /help lists the commands")]),
+            ("/trans", [.mistake("unknown command /trans (did you mean /transport?); /help lists the commands")]),
             ("/dance", [.mistake("unknown command /dance; /help lists the commands")]),
             ("/", [.mistake("unknown command /; /help lists the commands")]),
         ] as [(String, [ChatInput])])

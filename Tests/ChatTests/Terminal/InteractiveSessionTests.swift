@@ -10,7 +10,7 @@ struct InteractiveSessionTests {
     ) async throws -> InteractiveSession.Ending {
         let session = InteractiveSession(
             name: "ann", room: "lobby", floor: floor, terminal: terminal, style: Style(hasColours: true),
-            patience: patience)
+            settings: InterfaceSettings(showsTimes: false), patience: patience)
         async let ending = session.run()
         try await play()
         return await ending
@@ -31,12 +31,12 @@ struct InteractiveSessionTests {
         let ending = try await Self.run(floor, terminal) {
             terminal.type("hello\r/who\r/explain\r/transport websocket\r/transport nowhere\r")
             terminal.type("/offline\r/online\r/nick eve\r")
-            terminal.type("/join attic\r/leave\r/leave\rlost\r/help\r")
+            terminal.type("/join attic\r/msg bob hi\r/topic cats\r/leave\r/leave\rlost\r/help\r")
             terminal.type("/quit\r")
             #expect(
-                await Self.next(floor.requests, 11) == [
+                await Self.next(floor.requests, 13) == [
                     "say hello", "who", "explain", "transport websocket", "transport nowhere", "offline", "online",
-                    "nick eve", "join attic", "leave attic", "drain",
+                    "nick eve", "join attic", "msg bob hi", "topic cats", "leave attic", "drain",
                 ])
         }
         #expect(ending == .finished(undelivered: 0))
@@ -80,7 +80,7 @@ struct InteractiveSessionTests {
         for await mode in terminal.modes { modes.append(mode) }
         #expect(modes == ["enter", "restore"])
         let screen = try #require(await terminal.wait(for: ""))
-        #expect(screen.modes == [25: true, 2_004: false, 7: true])
+        #expect(screen.modes == [25: true, 2_004: false, 7: true, 1_000: false, 1_006: false])
         #expect(screen.isWhole)
     }
 

@@ -14,6 +14,8 @@ struct KeyDecoderTests {
         ("\u{1B}[D", [.left]), ("\u{1B}OD", [.left]), ("\u{1B}[1;5C", [.wordRight]), ("\u{1B}[1;3D", [.wordLeft]),
         ("\u{1B}[1;2A", [.up]), ("\u{1B}[H", [.home]), ("\u{1B}OH", [.home]), ("\u{1B}[1~", [.home]),
         ("\u{1B}[7~", [.home]), ("\u{1B}[F", [.end]), ("\u{1B}OF", [.end]), ("\u{1B}[4~", [.end]),
+        ("\u{1B}[Z", [.backTab]), ("\u{1B}[<64;10;5M", [.wheelUp]),
+        ("\u{1B}[<65;10;5M", [.wheelDown]), ("\u{1B}[<68;1;1M", [.wheelUp]), ("\u{1B}[<0;10;20m", []),
         ("\u{1B}[3~", [.delete]), ("\u{1B}[5~", [.pageUp]), ("\u{1B}[6~", [.pageDown]),
         ("\u{1B}b", [.alt("b")]), ("\u{1B}\u{7F}", [.control("w")]),
         // Keys that mean nothing here are swallowed whole.

@@ -115,7 +115,7 @@ extension Chat {
                 #expect(screen.text.contains(["SIGTERM": "status 143", "SIGHUP": "status 129"][way] ?? "status 0"))
                 #expect(screen.text.contains("bob: hello"))
                 #expect(!screen.text.contains("connected over socketio ·"))
-                #expect(screen.modes == [25: true, 2_004: false, 7: true])
+                #expect(screen.modes == [25: true, 2_004: false, 7: true, 1_000: false, 1_006: false])
                 #expect(screen.isWhole)
                 try await bob.output.wait(forLine: "* ann left")
                 _ = try? await ann.wait(for: "the end", within: .seconds(30)) { _ in false }
@@ -133,7 +133,7 @@ extension Chat {
                 try await Seat.take(on: bench, arguments) { seat in
                     let screen = try await seat.wait(for: "status 1")
                     #expect(screen.text.contains("chat: "))
-                    #expect(screen.modes == [25: true, 2_004: false, 7: true])
+                    #expect(screen.modes == [25: true, 2_004: false, 7: true, 1_000: false, 1_006: false])
                     _ = try? await seat.wait(for: "the end", within: .seconds(30)) { _ in false }
                     let settings = try await seat.settings()
                     #expect(settings.before == settings.after)
@@ -229,7 +229,7 @@ extension Chat {
                 try bob.type(raw: "\u{1B}]0;title\u{7}\u{1B}[2J\u{1B}[?1049h\u{9B}5n\r\u{8}\u{E}shifted\n")
                 let screen = try await ann.wait(for: "shifted")
                 #expect(screen.unknown == [])
-                #expect(screen.modes == [25: true, 2_004: true, 7: false])
+                #expect(screen.modes == [25: true, 2_004: true, 7: false, 1_000: true, 1_006: true])
                 #expect(screen.text.contains("* connected over socketio"))
             }
         }

@@ -40,7 +40,13 @@ actor FakeFloor: ChatFloor {
 
     func nick(_ name: String) async throws(ChatRefusal) { try self.note("nick \(name)") }
 
-    func switchTransport(_ name: String) async throws(ChatRefusal) { try self.note("transport \(name)") }
+    func message(_ name: String, _ text: String) async throws(ChatRefusal) { try self.note("msg \(name) \(text)") }
+
+    func setTopic(_ topic: String) async throws(ChatRefusal) { try self.note("topic \(topic)") }
+
+    func switchTransport(_ name: String, url: String?) async throws(ChatRefusal) {
+        try self.note("transport \(name)\(url.map { " \($0)" } ?? "")")
+    }
 
     func goOffline() async throws(ChatRefusal) { try self.note("offline") }
 
@@ -97,6 +103,8 @@ actor FakeTerminal: Terminal {
         self.mode.yield("restore")
         self.mode.finish()
     }
+
+    nonisolated func suspend() { self.mode.yield("suspend") }
 
     func write(_ text: String) async {
         self.emulator.feed(text.utf8)

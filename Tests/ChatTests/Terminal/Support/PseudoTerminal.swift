@@ -114,6 +114,12 @@ final class PseudoTerminal: Sendable {
         }
     }
 
+    /// Ends the processes in the foreground.
+    func killForeground() {
+        let group = tcgetpgrp(self.master)
+        if group > 1 { _ = systemKill(-group, SIGKILL) }
+    }
+
     /// Waits for the process, and closes the terminal.
     func finish() {
         guard let process = self.process.withLock({ $0 }) else { return }

@@ -36,6 +36,30 @@ actor Seat {
         on bench: Bench, _ arguments: [String], columns: Int = 70, rows: Int = 16, environment: [String: String] = [:],
         redirection: String = "", _ scenario: (Seat) async throws -> Void
     ) async throws {
+        try await Self.take(
+            on: bench, command: [try Place.chat()] + arguments, columns: columns, rows: rows,
+            environment: environment, redirection: redirection, scenario)
+    }
+
+    /// Lets somebody sit down at a terminal with a shell, where `swift run chat` is the chat that was built.
+    static func shell(
+        on bench: Bench, columns: Int = 90, rows: Int = 24, _ scenario: (Seat) async throws -> Void
+    ) async throws {
+        let environment = ["PS1": "$ ", "ENV": "", "CHAT": try Place.chat()]
+        try await Self.take(
+            on: bench, command: ["/bin/sh", "-i"], columns: columns, rows: rows, environment: environment,
+            redirection: ""
+        ) { seat in
+            try await seat.wait(for: "$", row: 0)
+            try await seat.type("cd '\(bench.folder)'; swift() { shift 2; \"$CHAT\" \"$@\"; }; clear\r")
+            try await scenario(seat)
+        }
+    }
+
+    private static func take(
+        on bench: Bench, command: [String], columns: Int, rows: Int, environment: [String: String],
+        redirection: String, _ scenario: (Seat) async throws -> Void
+    ) async throws {
         let folder = "\(bench.folder)/seat-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let script = Self.script.replacing("\"$@\"", with: "\"$@\" \(redirection)")
@@ -43,14 +67,22 @@ actor Seat {
         variables["NO_COLOR"] = nil
         variables["TERM"] = "xterm-256color"
         variables["SEAT"] = folder
+        // Rows are compared as a whole, and nobody's own settings count.
+        variables["LINKSPAN_SERVICES_INTERFACE_TIMES"] = "false"
+        variables["XDG_CONFIG_HOME"] = folder
         let pseudoTerminal = try PseudoTerminal(columns: columns, rows: rows)
         let seat = Seat(pseudoTerminal, folder, columns, rows)
         try pseudoTerminal.run(
-            ["/bin/sh", "-c", script, "sh", try Place.chat()] + arguments,
+            ["/bin/sh", "-c", script, "sh"] + command,
             environment: variables.merging(environment) { $1 })
         await seat.read()
         let result: Result<Void, any Error>
         do { result = .success(try await scenario(seat)) } catch { result = .failure(error) }
+        // A shell has its jobs in groups of their own: what is in the foreground ends, then the shell that takes over.
+        for _ in 0..<50 where await !seat.isEnded {
+            pseudoTerminal.killForeground()
+            _ = try? await seat.wait(for: "the end", within: .milliseconds(200)) { _ in false }
+        }
         pseudoTerminal.kill(SIGKILL)
         try await seat.wait(forEnd: .seconds(30))
         try result.get()

@@ -13,6 +13,8 @@ struct TerminalEmulator: Sendable {
     private(set) var unknown: [String] = []
     /// How often colours and other attributes were asked for.
     private(set) var attributes = 0
+    /// How often the bell was rung.
+    private(set) var bells = 0
     /// Modes by their number, as they were set last.
     private(set) var modes: [Int: Bool] = [:]
     private(set) var cursor = (row: 0, column: 0)
@@ -81,6 +83,7 @@ struct TerminalEmulator: Sendable {
         case "\u{1B}": self.pending = "\u{1B}"
         case "\n": self.feedLine()
         case "\r": self.cursor.column = 0
+        case "\u{7}": self.bells += 1
         case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}": self.unknown.append("control \(scalar.value)")
         default: self.put(scalar)
         }
@@ -123,6 +126,7 @@ struct TerminalEmulator: Sendable {
         case (false, "H"):
             let (row, column) = (numbers.first ?? 1, numbers.dropFirst().first ?? 1)
             self.cursor = (min(max(row, 1), self.rows) - 1, min(max(column, 1), self.columns) - 1)
+        case (false, "C"): self.cursor.column = min(self.cursor.column + (numbers.first ?? 1), self.columns - 1)
         case (false, "K"): self.erase(self.cursor.row, from: self.cursor.column)
         case (false, "J"):
             self.erase(self.cursor.row, from: self.cursor.column)

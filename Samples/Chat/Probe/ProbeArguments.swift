@@ -1,0 +1,110 @@
+import Foundation
+import Linkspan
+
+/// The arguments of an event as they are typed: JSON values, binary, or plain text.
+struct ProbeArguments {
+    private var values: [String] = []
+    private var attachments: [ArraySlice<UInt8>] = []
+
+    init(_ text: Substring) throws(ProbeMistake) {
+        var rest = text.drop { $0.isWhitespace || $0 == "," }
+        while !rest.isEmpty {
+            rest = try self.take(rest).drop { $0.isWhitespace || $0 == "," }
+        }
+    }
+
+    /// The arguments as they are sent.
+    func payload() throws(ProbeMistake) -> Payload {
+        do throws(LinkspanError) {
+            let text = Array(self.values.joined(separator: ",").utf8)
+            return try Payload(checking: text[...], attachments: self.attachments)
+        } catch {
+            throw ProbeMistake("the arguments are not JSON: \(error.message)")
+        }
+    }
+
+    /// Takes the first argument of a text, and returns what follows it.
+    private mutating func take(_ text: Substring) throws(ProbeMistake) -> Substring {
+        let word = text.prefix { !$0.isWhitespace }
+        if let data = try Self.binary(word) {
+            self.values.append(#"{"_placeholder":true,"num":\#(self.attachments.count)}"#)
+            self.attachments.append(Array(data)[...])
+            return text[word.endIndex...]
+        }
+        if let first = text.first, "{[\"".contains(first) {
+            guard let end = Self.end(of: text) else {
+                throw ProbeMistake("a quote or a bracket is not closed: \(text.prefix(40))")
+            }
+            self.values.append(String(text[..<end]))
+            return text[end...]
+        }
+        if ["true", "false", "null"].contains(word) || Self.isNumber(word) {
+            self.values.append(String(word))
+            return text[word.endIndex...]
+        }
+        // Whatever else is there is one text, to the end of the line.
+        self.values.append(String(decoding: ((try? Payload(String(text))) ?? .empty).elements, as: UTF8.self))
+        return text[text.endIndex...]
+    }
+
+    /// The bytes that a word stands for; nil when it is another argument.
+    private static func binary(_ word: Substring) throws(ProbeMistake) -> Data? {
+        let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, case let value = String(parts[1]) else { return nil }
+        switch parts[0] {
+        case "hex":
+            guard let bytes = self.hex(value) else { throw ProbeMistake("'\(value)' is not hexadecimal") }
+            return bytes
+        case "base64":
+            guard let bytes = Data(base64Encoded: value) else { throw ProbeMistake("'\(value)' is not Base64") }
+            return bytes
+        case "file":
+            guard let bytes = FileManager.default.contents(atPath: value) else {
+                throw ProbeMistake("the file '\(value)' cannot be read")
+            }
+            return bytes
+        default: return nil
+        }
+    }
+
+    private static func hex(_ text: String) -> Data? {
+        let digits = text.map(\.hexDigitValue)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes = Data()
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = digits[index], let low = digits[index + 1] else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        return bytes
+    }
+
+    private static func isNumber(_ word: Substring) -> Bool {
+        let last = word.last == "," ? word.dropLast() : word
+        return last.first.map { $0 == "-" || $0.isNumber } == true && Double(last) != nil
+    }
+
+    /// The place behind a string, an object or an array.
+    private static func end(of text: Substring) -> Substring.Index? {
+        var (depth, isString, isEscaped) = (0, false, false)
+        for index in text.indices {
+            let character = text[index]
+            if isString {
+                if isEscaped {
+                    isEscaped = false
+                } else if character == "\\" {
+                    isEscaped = true
+                } else if character == "\"" {
+                    isString = false
+                }
+            } else if character == "\"" {
+                isString = true
+            } else if "{[".contains(character) {
+                depth += 1
+            } else if "}]".contains(character) {
+                depth -= 1
+            }
+            if depth == 0, !isString { return text.index(after: index) }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,34 @@
+/// A terminal somebody sits at.
+protocol Terminal: Sendable {
+    /// What comes from it, for one listener.
+    var inputs: AsyncStream<TerminalInput> { get }
+
+    /// Its size now.
+    func size() -> TerminalSize
+
+    /// Takes it over: every key comes at once and unseen.
+    func enter()
+
+    /// Gives it back as it was.
+    func restore()
+
+    /// Gives it back and stops the process, as Ctrl-Z does, and takes it over again once the process goes on.
+    func suspend()
+
+    /// Writes text with its sequences, and returns when the terminal has taken it.
+    func write(_ text: String) async
+}
+
+/// What comes from a terminal.
+enum TerminalInput: Hashable, Sendable {
+    case bytes([UInt8])
+    /// Nobody sits there any more.
+    case ended
+    case resized
+    /// The process goes on after it was stopped: others may have used the terminal meanwhile.
+    case resumed
+    /// Somebody wants the process to end.
+    case terminated(signal: Int32)
+    /// Something was written to standard error.
+    case stray(String)
+}

@@ -1,0 +1,114 @@
+/// Where somebody chats: what an interactive session asks for, and what it is told.
+///
+/// A session calls one request at a time, in the order of the commands. Requests that fail say why in a sentence. They
+/// end soon when their task is cancelled: leaving waits for them.
+protocol ChatFloor: Sendable {
+    /// What happens, for one listener; it ends when nothing can happen any more.
+    var events: AsyncStream<ChatFloorEvent> { get }
+
+    /// Says a line in the current room.
+    ///
+    /// The line comes back as an event at once, and again when it is confirmed or rejected. May wait while very many
+    /// are under way.
+    func say(_ text: String) async throws(ChatRefusal)
+
+    /// Joins a room, which becomes the current one.
+    func join(_ room: String) async throws(ChatRefusal)
+
+    /// Leaves a room.
+    ///
+    /// - Returns: the room that is the current one now, if there is one left.
+    func leave(_ room: String) async throws(ChatRefusal) -> String?
+
+    /// Says something to one person alone.
+    func message(_ name: String, _ text: String) async throws(ChatRefusal)
+
+    /// Gives the current room another topic; an empty one takes it away.
+    func setTopic(_ topic: String) async throws(ChatRefusal)
+
+    /// Who is in the current room.
+    func who() async throws(ChatRefusal) -> [String]
+
+    /// Tells the current room that we are typing.
+    func typing() async
+
+    /// Takes another name.
+    func nick(_ name: String) async throws(ChatRefusal)
+
+    /// Lets another adapter carry the session.
+    ///
+    /// Without a URL the server is the one that configuration names for the adapter, or else the present one.
+    func switchTransport(_ name: String, url: String?) async throws(ChatRefusal)
+
+    /// Disconnects until ``goOnline()``.
+    func goOffline() async throws(ChatRefusal)
+
+    /// Connects again.
+    func goOnline() async throws(ChatRefusal)
+
+    /// What the connection is doing and why, in some lines.
+    func explain() async -> String
+
+    /// What waits in the outbox, in some lines.
+    func outbox() async throws(ChatRefusal) -> String
+
+    /// Waits until every line is confirmed or rejected, or the time is up.
+    ///
+    /// - Returns: how many lines are still open.
+    func drain(within limit: Duration) async -> Int
+}
+
+/// Why something could not be done, in a sentence for the person who asked for it.
+struct ChatRefusal: Error, Hashable, Sendable {
+    var sentence: String
+}
+
+/// What happens on a floor.
+enum ChatFloorEvent: Sendable {
+    /// A line; the same `id` again tells what became of it.
+    case line(ChatFloorLine)
+    case joined(String, room: String)
+    case left(String, room: String)
+    case typing(String, room: String)
+    /// The topic of a room; empty when there is none any more.
+    case topic(String, room: String, by: String?)
+    /// Lines that were said while we were away and are gone; nil when their number is not known.
+    case missed(Int?)
+    /// Who is in a room, ourselves included.
+    case members([String], room: String)
+    /// What became of the connection; the sentence is nil when there is nothing to tell.
+    case connection(ShownStatus, sentence: String?)
+    /// What became of a line of an earlier visit, in a sentence.
+    case late(String)
+    /// How many lines are not confirmed yet.
+    case waiting(Int)
+    case roundTrip(Duration)
+}
+
+/// A line of a room.
+struct ChatFloorLine: Hashable, Sendable {
+    enum State: Hashable, Sendable {
+        case pending
+        case confirmed
+        case rejected(why: String)
+    }
+
+    /// Tells it from all other lines.
+    var id: String
+    var room: String
+    var from: String
+    var text: String
+    var isOwn: Bool
+    var state: State
+    /// Who alone hears it; nil for everybody in the room.
+    var recipient: String?
+}
+
+/// Where the connection stands, for a status line.
+enum ShownStatus: Hashable, Sendable {
+    case connecting
+    case connected(over: String)
+    case reconnecting(at: ContinuousClock.Instant)
+    case offline
+    case failed(String)
+}

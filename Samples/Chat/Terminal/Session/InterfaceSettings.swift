@@ -1,0 +1,39 @@
+import Linkspan
+import LinkspanLifecycle
+import LinkspanMessaging
+
+/// What somebody at a terminal prefers: the options of the service `interface`.
+struct InterfaceSettings: Hashable, Sendable {
+    /// Whether lines have the time in front.
+    var showsTimes = true
+    /// Whether the bell rings when somebody calls us by name or speaks to us alone.
+    var hasBell = true
+    /// Whether the wheel scrolls; then text is selected with Shift.
+    var hasMouse = true
+}
+
+/// The service `interface`, which holds the preferences of configuration.
+final class InterfaceService: LifecycleService {
+    let name: ServiceName = "interface"
+    let settings: InterfaceSettings
+
+    init(_ settings: InterfaceSettings) { self.settings = settings }
+}
+
+extension ServiceFactory {
+    /// The service `interface`: options `times`, `bell` and `mouse`.
+    static let interface = ServiceFactory(
+        "interface",
+        options: [
+            PluginOption("times", .flag, fallback: "true", "Whether lines have the time in front."),
+            PluginOption("bell", .flag, fallback: "true", "Whether the bell rings at a mention or a private message."),
+            PluginOption("mouse", .flag, fallback: "true", "Whether the wheel scrolls; Shift then selects text."),
+        ]
+    ) { values in
+        var settings = InterfaceSettings()
+        if let times: Bool = values["times"] { settings.showsTimes = times }
+        if let bell: Bool = values["bell"] { settings.hasBell = bell }
+        if let mouse: Bool = values["mouse"] { settings.hasMouse = mouse }
+        return InterfaceService(settings)
+    }
+}

@@ -1,0 +1,80 @@
+/// What a piece of text is for; ``Style`` knows how that looks.
+enum Role: Hashable, Sendable {
+    case plain
+    /// Somebody's name; the number tells people apart.
+    case person(Int)
+    /// Our own name.
+    case own
+    /// About the chat, not said in it.
+    case news
+    /// Said, and not confirmed yet.
+    case pending
+    case failure
+    /// In the space between the conversation and the input.
+    case hint
+    case rule
+    case good
+    case warning
+    case bad
+    case prompt
+    /// When a line came.
+    case time
+    case link
+    /// Our own name in what others say.
+    case mention
+    /// What is searched for.
+    case match
+}
+
+/// A piece of text with one look.
+struct Span: Hashable, Sendable {
+    var text: String
+    var role: Role
+
+    init(_ text: String, _ role: Role = .plain) {
+        self.text = text
+        self.role = role
+    }
+}
+
+extension [Span] {
+    /// The text alone.
+    var text: String { self.map(\.text).joined() }
+
+    /// The columns it takes.
+    var columns: Int { self.reduce(0) { $0 + DisplayWidth.columns(of: $1.text) } }
+
+    /// As much of it as there is room for; what is cut off ends in an ellipsis.
+    func fitted(to width: Int) -> [Span] {
+        guard self.columns > width else { return self }
+        var (fitted, left): ([Span], Int) = ([], width - 1)
+        for span in self where left >= 0 {
+            var text = ""
+            for character in span.text {
+                let columns = DisplayWidth.columns(of: character)
+                guard columns <= left else {
+                    fitted.append(Span(text + (width > 0 ? "…" : ""), span.role))
+                    return fitted
+                }
+                text.append(character)
+                left -= columns
+            }
+            fitted.append(Span(text, span.role))
+        }
+        return fitted
+    }
+
+    /// Breaks it into rows, between words where that can be.
+    ///
+    /// - Parameters:
+    ///   - width: the columns of a row.
+    ///   - indent: the blanks in front of each row but the first.
+    /// - Returns: the rows; there is at least one.
+    func wrapped(to width: Int, indent: Int) -> [[Span]] {
+        var wrap = TextWrap(width: width, indent: indent)
+        for span in self {
+            for character in span.text { wrap.add(character, span.role) }
+        }
+        return wrap.finish()
+    }
+}

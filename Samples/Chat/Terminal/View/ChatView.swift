@@ -1,0 +1,157 @@
+/// All that an interactive session knows: keys and events go in, requests and frames come out.
+struct ChatView: Sendable {
+    /// What a key asks the session for.
+    enum Request: Hashable, Sendable {
+        case input(ChatInput)
+        case typing
+        /// Leave, as soon as everything is confirmed.
+        case quit
+        /// Draw everything anew.
+        case redraw
+        /// Stop the process, until its shell lets it go on.
+        case suspend
+        /// Take the mouse, or give it back.
+        case mouse(Bool)
+    }
+
+    private(set) var name: String
+    private(set) var room: String?
+    var list = MessageList()
+    private(set) var status: StatusLine
+    var editor = LineEditor()
+    var search: MessageSearch?
+    /// When the others were told last that somebody types.
+    var lastTyping: ContinuousClock.Instant?
+    private let times: TimeStamps
+    private(set) var marks = TypingMarks()
+    /// Who is here, by room.
+    private var people: [String: [String]] = [:]
+    private var topics: [String: String] = [:]
+    /// Those who spoke, the latest first.
+    private var speakers: [String] = []
+    /// The rooms that were entered, the latest first.
+    private var rooms: [String]
+    private(set) var isLeaving = false
+    /// Whether somebody has called us since this was asked last.
+    private var isCalled = false
+
+    init(name: String, room: String, times: TimeStamps = .none) {
+        self.name = name
+        self.room = room
+        self.rooms = [room]
+        self.times = times
+        self.status = StatusLine(room: room)
+        self.list.room = room
+        self.list.name = name
+    }
+
+    /// Takes an event.
+    mutating func hear(_ event: ChatFloorEvent, now: ContinuousClock.Instant) {
+        switch event {
+        case .line(let line): self.hear(line, now: now)
+        case .joined(let name, let room): self.move(name, in: room, isHere: true, now: now)
+        case .left(let name, let room): self.move(name, in: room, isHere: false, now: now)
+        case .typing(let name, let room):
+            if room == self.room, name != self.name { self.marks.add(name, now: now) }
+        case .topic(let topic, let room, let name): self.learn(topic, of: room, by: name, now: now)
+        case .missed(let count):
+            self.tell(.news("\(count.map(String.init) ?? "an unknown number of") lines were missed"), now: now)
+        case .members(let names, let room): self.people[room] = names.sorted()
+        case .connection(let status, let sentence):
+            self.status.connection = status
+            if let sentence { self.tell(.news(sentence), now: now) }
+        case .late(let sentence): self.tell(.news(sentence), now: now)
+        case .waiting(let count): self.status.waiting = count
+        case .roundTrip(let duration): self.status.roundTrip = duration
+        }
+    }
+
+    /// Shows what a request has led to, or a line from elsewhere.
+    mutating func tell(_ content: MessageList.Content, now: ContinuousClock.Instant) {
+        self.list.add(content, time: self.times.stamp(now))
+    }
+
+    /// Another room is the current one.
+    mutating func enter(_ room: String?) {
+        self.room = room
+        self.status.room = room
+        self.status.topic = room.flatMap { self.topics[$0] }
+        self.list.room = room
+        self.marks.removeAll()
+        if let room { self.rooms = [room] + self.rooms.filter { $0 != room } }
+    }
+
+    /// We have another name.
+    mutating func rename(to name: String) {
+        self.people = self.people.mapValues { $0.map { $0 == self.name ? name : $0 }.sorted() }
+        self.name = name
+        self.list.name = name
+    }
+
+    /// The view is at the end of the conversation again.
+    mutating func follow() { self.list.follow() }
+
+    /// The session ends as soon as what is waiting is confirmed.
+    mutating func leave() { self.isLeaving = true }
+
+    /// Whether somebody has called us by name or spoken to us alone since the last call of this.
+    mutating func takeCall() -> Bool {
+        defer { self.isCalled = false }
+        return self.isCalled
+    }
+
+    /// What Tab may complete.
+    var words: Completion.Words {
+        let present = Set(self.people.values.joined()).union(self.speakers)
+        let known = self.speakers + present.subtracting(self.speakers).sorted()
+        return Completion.Words(
+            people: known.filter { $0 != self.name }, rooms: self.rooms,
+            transports: ["memory", "socketio", "websocket"])
+    }
+
+    /// The sentence for `/topic`.
+    var topicSentence: String {
+        guard let room = self.room else { return "you are not in a room" }
+        return self.topics[room].map { "topic of \(VisibleText.name(room)): \(VisibleText.of($0))" }
+            ?? "\(VisibleText.name(room)) has no topic; /topic TEXT sets one"
+    }
+
+    /// The people in the current room.
+    var present: [String] { self.room.flatMap { self.people[$0] } ?? [] }
+
+    private mutating func hear(_ line: ChatFloorLine, now: ContinuousClock.Instant) {
+        self.marks.remove(line.from)
+        if !line.isOwn {
+            self.speakers = [line.from] + self.speakers.filter { $0 != line.from }.prefix(199)
+            if line.recipient != nil || Highlight.mentions(self.name, in: line.text) { self.isCalled = true }
+        }
+        self.tell(.line(line), now: now)
+    }
+
+    private mutating func learn(
+        _ topic: String, of room: String, by name: String?, now: ContinuousClock.Instant
+    ) {
+        guard topic != self.topics[room] ?? "" else { return }
+        self.topics[room] = topic.isEmpty ? nil : topic
+        if room == self.room { self.status.topic = self.topics[room] }
+        let place = room == self.room ? "the topic" : "the topic of \(VisibleText.name(room))"
+        let actor = name.map { VisibleText.name($0) }
+        let sentence =
+            switch (actor, topic.isEmpty) {
+            case (let actor?, false): "\(actor) set \(place): \(VisibleText.of(topic))"
+            case (let actor?, true): "\(actor) removed \(place)"
+            case (nil, false): "\(place): \(VisibleText.of(topic))"
+            case (nil, true): "\(place) is gone"
+            }
+        self.tell(.news(sentence), now: now)
+    }
+
+    private mutating func move(_ name: String, in room: String, isHere: Bool, now: ContinuousClock.Instant) {
+        let place = room == self.room ? "" : " \(VisibleText.name(room))"
+        self.tell(.news("\(VisibleText.name(name)) \(isHere ? "joined" : "left")\(place)"), now: now)
+        if room == self.room { self.marks.remove(name) }
+        // Who came before is told by the first list.
+        guard let others = self.people[room]?.filter({ $0 != name }) else { return }
+        self.people[room] = isHere ? (others + [name]).sorted() : others
+    }
+}
