@@ -235,7 +235,11 @@ let samples: [Target] = [
             "chat_history.py", "local_backplane.py", "redis_backplane.py", "redis_history.py", "redis_presence.py",
             "socketio_front.py", "websocket_front.py", "record", "recording.svg",
         ],
-        packageAccess: false, swiftSettings: settings)
+        packageAccess: false, swiftSettings: settings),
+    // Programs as a new user writes them, with tests.
+    .target(
+        name: "Ports", dependencies: ["LinkspanKit", "LinkspanNetwork", "LinkspanRuntime"], path: "Samples/Ports",
+        exclude: ["README.md", "Service/service.yaml"], packageAccess: false, swiftSettings: settings),
 ]
 
 let benchmarks: [Target] = [
@@ -415,6 +419,10 @@ let tests: [Target] = [
         ],
         path: "Tests/ChatTests", exclude: ["echo.py", "listener.py"],
         swiftSettings: settings),
+    .testTarget(
+        name: "PortsTests",
+        dependencies: ["Ports", "LinkspanKit", "LinkspanDevServer", "LinkspanNetwork", "LinkspanTesting"],
+        path: "Tests/PortsTests", swiftSettings: settings),
     .testTarget(
         name: "InteropTests",
         dependencies: [

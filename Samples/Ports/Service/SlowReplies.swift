@@ -1,0 +1,34 @@
+import LinkspanKit
+
+/// A service with options: notes the requests whose replies took too long.
+actor SlowReplies: MessageObserving {
+    let name: ServiceName = "slowreplies"
+    private let limit: Duration
+    private let ignored: Set<String>
+    /// The events of those requests, the latest last.
+    private(set) var events: [String] = []
+
+    init(_ options: OptionValues) {
+        self.limit = options["limit"] ?? .seconds(1)
+        self.ignored = Set(options["ignore"] ?? [String]())
+    }
+
+    func on(_ event: Stamped<MessageEvent>, _ scope: ServiceScope) async throws {
+        guard case .acknowledged(let time) = event.event.kind, time >= self.limit else { return }
+        if !self.ignored.contains(event.event.event) { self.events.append(event.event.event) }
+    }
+
+    func health() async -> Health {
+        self.events.isEmpty ? .healthy : .degraded("\(self.events.count) slow replies")
+    }
+}
+
+extension ServiceFactory {
+    static let slowReplies = ServiceFactory(
+        "slowreplies",
+        options: [
+            PluginOption("limit", .seconds(0...60), fallback: "1", "The time from which on a reply is slow."),
+            PluginOption("ignore", .list, fallback: "none", "Events that may take their time."),
+        ]
+    ) { SlowReplies($0) }
+}
