@@ -16,12 +16,14 @@ WITH_SERVERS := ^(InteropTests|ChatTests|LinkspanPlatformTests|FuzzTests|Linkspa
 # What `make sanitize` looks for.
 SANITIZER := thread
 PACKAGES := libwebsockets-dev zlib1g-dev libsqlite3-dev python3 python3-venv openssl iproute2 redis-server
+# For the tests of the pages.
+BROWSER := chromium
 FOLDERS := Sources Plugins Samples Tests Fuzz Benchmarks Package.swift
 
 # The package's traits: both back ends of byte streams, so that the tests run over each. The demo is built as an app would be.
 export LINKSPAN_TRAITS ?= LWS,NIO
 
-.PHONY: help demo docs test test-all prerequisites venv sanitize conformance fuzz attacks exits kills power benchmark benchmark-compare mutations flakes lint format
+.PHONY: help demo docs test test-all prerequisites browser venv sanitize conformance fuzz attacks exits kills power benchmark benchmark-compare mutations flakes lint format
 
 help:  ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -37,7 +39,7 @@ demo: prerequisites  ## Builds the chat and runs its demo.
 	@echo "  swift run chat join --name ann --transport socketio  --url http://127.0.0.1:3000"
 	@echo "  swift run chat join --name bob --transport websocket --url ws://127.0.0.1:3000"
 
-test: prerequisites venv $(LEGACY)/.ready  ## Runs every test, those against real servers included.
+test: prerequisites browser venv $(LEGACY)/.ready  ## Runs every test, those against real servers included.
 	swift build --build-tests
 	Tests/all
 
@@ -121,6 +123,9 @@ format:  ## Formats the Swift code.
 
 prerequisites:
 	@.ci/prerequisites $(PACKAGES)
+
+browser:
+	@.ci/prerequisites $(BROWSER)
 
 venv: $(VENV)/.ready  ## Makes the Python virtual environment with the servers that tests and demos talk to.
 

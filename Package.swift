@@ -76,8 +76,8 @@ func sdk(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 ///
 /// Package access is off, so a first-party plug-in has no privilege that a third party lacks. It is on for the network
 /// transports and the server that is tested against them, which share the codecs of their wires, for the event loop under
-/// them, which shares the timers and threads of the runtime, and for the renewal of tokens, which is the core's own, offered
-/// as a service: what the core keeps to itself is `internal`, and out of reach of any plug-in.
+/// them, which shares the timers and threads of the runtime, for the renewal of tokens, which is the core's own, offered
+/// as a service, and for the inspector, which shows the inside of the SDK: what the core keeps to itself is `internal`, and out of reach of any plug-in.
 func plugin(
     _ kind: String, _ name: String, _ dependencies: [Target.Dependency], packageAccess: Bool = false
 ) -> Target {
@@ -113,6 +113,7 @@ let products: [Product] = [
     .library(name: "LinkspanPresence", targets: ["LinkspanPresence"]),
     .library(name: "LinkspanTokenRefresh", targets: ["LinkspanTokenRefresh"]),
     .library(name: "LinkspanJournal", targets: ["LinkspanJournal"]),
+    .library(name: "LinkspanInspector", targets: ["LinkspanInspector"]),
     .library(name: "LinkspanServiceLifecycle", targets: ["LinkspanServiceLifecycle"]),
     .library(name: "LinkspanCombine", targets: ["LinkspanCombine"]),
     .library(name: "LinkspanObservation", targets: ["LinkspanObservation"]),
@@ -175,6 +176,13 @@ let plugins: [Target] = [
     plugin(
         "Services", "LinkspanJournal", ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", deque]),
     plugin(
+        "Services", "LinkspanInspector",
+        [
+            "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanRuntime", "LinkspanJournal",
+            "LinkspanNetwork", "LinkspanWebSocketProtocol", "LinkspanBackEnds", deque,
+        ],
+        packageAccess: true),
+    plugin(
         "Bridges", "LinkspanServiceLifecycle",
         ["Linkspan", "LinkspanLifecycle", "LinkspanMessaging", serviceLifecycle]),
     plugin("Bridges", "LinkspanCombine", ["Linkspan", "LinkspanRuntime", deque, openCombine]),
@@ -225,8 +233,8 @@ let samples: [Target] = [
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
             "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanNetwork", "LinkspanLogging", "LinkspanOutbox", logging,
-            argumentParser,
+            "LinkspanSocketIO", "LinkspanDevServer", "LinkspanNetwork", "LinkspanLogging", "LinkspanOutbox",
+            "LinkspanInspector", logging, argumentParser,
         ],
         path: "Samples/Chat",
         exclude: [
@@ -252,7 +260,7 @@ let benchmarks: [Target] = [
         name: "workloads",
         dependencies: [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanInMemory", "LinkspanWebSocket",
-            "LinkspanSocketIO", "LinkspanNetwork", "LinkspanOutbox",
+            "LinkspanSocketIO", "LinkspanNetwork", "LinkspanOutbox", "LinkspanInspector",
             .product(name: "GRDBSQLite", package: "GRDB.swift"),
         ],
         path: "Benchmarks/Workloads", packageAccess: false, swiftSettings: settings),
@@ -395,7 +403,16 @@ let tests: [Target] = [
         [
             "LinkspanDevServer", "Linkspan", "LinkspanMessaging", "LinkspanInMemory", "LinkspanSocketIO",
             "LinkspanWebSocket", "LinkspanRuntime", "LinkspanBackEnds", "LinkspanTesting", "LinkspanWebSocketProtocol",
-            "LinkspanNetwork", "EventJournal", "TestedBackEnds",
+            "LinkspanNetwork", "EventJournal", "TestedBackEnds", "RawSockets",
+        ]),
+    // Connections of which each byte is a test's own.
+    .target(name: "RawSockets", dependencies: [], path: "Tests/RawSockets", swiftSettings: settings),
+    test(
+        "LinkspanInspector",
+        [
+            "LinkspanInspector", "LinkspanNetwork", "Linkspan", "LinkspanLifecycle", "LinkspanMessaging",
+            "LinkspanInMemory", "LinkspanConfiguration", "LinkspanDevServer", "LinkspanWebSocket", "LinkspanRuntime",
+            "ServiceFixtures", "RawSockets", "EventJournal",
         ]),
     test(
         "LinkspanSocketIO", ["LinkspanSocketIO", "Linkspan", "LinkspanNetwork", "LinkspanTesting"],
@@ -406,7 +423,7 @@ let tests: [Target] = [
             "Linkspan", "LinkspanLifecycle", "LinkspanMessaging", "LinkspanConfiguration", "LinkspanInMemory",
             "LinkspanSocketIO", "LinkspanNetwork",
             "LinkspanWebSocket", "LinkspanTesting", "LinkspanRuntime", "LinkspanLogging", "LinkspanMetrics",
-            "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh",
+            "LinkspanTracing", "LinkspanJournal", "LinkspanPresence", "LinkspanTokenRefresh", "LinkspanInspector",
             "LinkspanServiceLifecycle", "LinkspanCombine", "LinkspanObservation", "LinkspanDevServer", "LinkspanOutbox",
             "LinkspanKit", "LinkspanOutboxCrypto", "LinkspanPlatform", crypto, logging, openCombine, serviceLifecycle,
             .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -440,6 +457,7 @@ let tests: [Target] = [
 let fuzzing: [Target]
 let oracles: [Target.Dependency] = [
     "Linkspan", "LinkspanSocketIO", "LinkspanWebSocket", "LinkspanWebSocketProtocol", "LinkspanNetwork",
+    "LinkspanInspector",
 ]
 if Context.environment["LINKSPAN_FUZZ"] == nil {
     fuzzing = [
@@ -450,7 +468,7 @@ if Context.environment["LINKSPAN_FUZZ"] == nil {
     ]
 } else {
     let names = [
-        "cookies", "engineio-packet", "envelope", "json", "payload-coder", "polling-payload", "request",
+        "cookies", "engineio-packet", "envelope", "inspector", "json", "payload-coder", "polling-payload", "request",
         "socketio-decoder", "socketio-packet", "socketio-session", "websocket-frames", "websocket-handshake",
         "websocket-inflate",
     ]

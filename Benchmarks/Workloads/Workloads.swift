@@ -6,7 +6,7 @@ import LinkspanWebSocket
 /// Runs the project's standard workloads through the public API and prints what a message costs.
 ///
 /// `workloads [--server PATH] [NAME …]`: starts the echo server beside this program unless told where it is. The names are W1
-/// to W4, W6 to W8 and W10 to W13, `codable`, `stream`, `fanout`, `outbox`, and with a number `idle=`, `idle-raw=`, `idle-tls=`,
+/// to W4, W6 to W8 and W10 to W13, `codable`, `stream`, `fanout`, `inspector`, `outbox`, and with a number `idle=`, `idle-raw=`, `idle-tls=`,
 /// `idle-raw-tls=`, `backlog=`, `queue=`, `keys=` and `payload=`; see `Benchmarks/run`. The
 /// server's own CPU is printed too: where it nears the client's, the messages per second are the server's, not ours.
 @main
@@ -19,6 +19,7 @@ enum Workloads {
             serverPath = arguments[flag + 1]
             arguments.removeSubrange(flag...flag + 1)
         }
+        if let first = arguments.first, try await InspectorWorkload.runPage(first) { return }
         let wanted =
             arguments.isEmpty
             ? ["W1", "W2", "W3", "W4", "W7", "W8", "W11", "W12", "W13", "codable", "stream"] : arguments
@@ -43,6 +44,7 @@ enum Workloads {
                 try await CodableWorkload.runFlood(server: server)
             case "stream": try await CodableWorkload.runStream(server: server)
             case "outbox": try await OutboxWorkload.run()
+            case "inspector": try await InspectorWorkload.run(port: server.port, server: server)
             case "fanout": try await FanoutWorkload.run(port: server.port)
             default:
                 let isKnown = try await IdleWorkload.run(name, server: server)

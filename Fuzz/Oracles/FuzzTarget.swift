@@ -27,7 +27,8 @@ public struct FuzzTarget: Sendable, CustomStringConvertible {
 extension FuzzTarget {
     /// All of them.
     public static let all: [Self] = [
-        .cookies, .engineIOPacket, .envelope, .json, .payloadCoder, .pollingPayload, .request, .socketIODecoder,
+        .cookies, .engineIOPacket, .envelope, .inspector, .json, .payloadCoder, .pollingPayload, .request,
+        .socketIODecoder,
         .socketIOPacket, .socketIOSession, .webSocketFrames, .webSocketHandshake, .webSocketInflate,
     ]
 }

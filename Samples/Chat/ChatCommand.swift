@@ -7,7 +7,7 @@ struct ChatCommand: AsyncParsableCommand {
         commandName: "chat", abstract: "A chat for the terminal, on Linkspan.",
         subcommands: [
             DemoCommand.self, JoinCommand.self, ServeCommand.self, ProbeCommand.self, ConfigCommand.self,
-            OutboxCommand.self,
+            OutboxCommand.self, TopCommand.self,
         ])
 }
 

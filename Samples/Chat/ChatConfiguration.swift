@@ -4,6 +4,7 @@ import Linkspan
 import LinkspanMessaging
 import LinkspanConfiguration
 import LinkspanInMemory
+import LinkspanInspector
 import LinkspanLogging
 import LinkspanOutbox
 import LinkspanSocketIO
@@ -93,6 +94,7 @@ struct ChatConfiguration {
         catalog.add(.webSocket)
         catalog.add(self.outboxFactory)
         catalog.add(.logging(logger: logger))
+        catalog.add(.inspector)
         catalog.addFeatures(for: visitor, news)
         catalog.add(.interface)
         return catalog

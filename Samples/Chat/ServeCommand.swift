@@ -12,6 +12,8 @@ struct ServeCommand: AsyncParsableCommand {
             Keeps the history while it runs. Lines on standard input cause faults: drop, stall on, stall off, \
             kick NAME, refuse on, refuse off, restart SECONDS. Ends with SIGINT or SIGTERM.
 
+            Guests without a terminal open the server's address in a browser.
+
             Web pages of other sites are refused, and so are requests under a name that is not the server's.
             """)
 
@@ -47,6 +49,7 @@ struct ServeCommand: AsyncParsableCommand {
                 $0.allowedOrigins = Set(self.allowedOrigins)
                 $0.allowedHosts = Set(self.allowedHosts)
                 $0.introduction = .required(within: .seconds(10))
+                $0.pages = ["/": ChatPage.page]
             })
         do {
             try await server.start()

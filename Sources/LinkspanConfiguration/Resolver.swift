@@ -35,10 +35,14 @@ struct Resolver {
         var options = ConnectionOptions(self.options(of: "connection", ConnectionOptions.declared))
         options.store = self.makeOutbox()
         guard self.problems.isEmpty, let adapter, let endpoint, let transport, let order else { return nil }
+        var plan = MessagingPlan(
+            url: endpoint, transport: transport, options: options, planned: services.compactMap { $0 })
+        plan.settings = self.settings.map { setting in
+            InspectedSetting(path: setting.path, value: setting.value ?? "", origin: setting.origin)
+        }
+        plan.alternatives = self.alternatives(to: adapter, at: endpoint)
         return LoadedPlan(
-            plan: MessagingPlan(
-                url: endpoint, transport: transport, options: options, planned: services.compactMap { $0 }),
-            adapter: adapter, services: names, settings: self.settings, order: order, values: self.values,
+            plan: plan, adapter: adapter, services: names, settings: self.settings, order: order, values: self.values,
             keys: self.schema.keys)
     }
 }
@@ -196,6 +200,21 @@ extension Resolver {
         guard let factory = self.catalog.transports[name] else { return nil }
         return self.make("transport.\(name)", factory.options) { values throws(LinkspanError) in
             try factory.make(values)
+        }
+    }
+
+    /// The other transports that could carry the connection: to their own endpoints, or to the same host and path.
+    private func alternatives(to adapter: String, at endpoint: String) -> [TransportAlternative] {
+        guard let rest = endpoint.firstRange(of: "://").map({ endpoint[$0.upperBound...] }) else { return [] }
+        let isSecure = ["https", "wss"].contains { endpoint.hasPrefix("\($0)://") }
+        return self.catalog.transports.keys.sorted().filter { $0 != adapter }.compactMap { name in
+            guard let factory = self.catalog.transports[name] else { return nil }
+            let scheme = (isSecure ? ["https", "wss"] : ["http", "ws"]).first { factory.schemes.contains($0) }
+            let own = self.values["transport.\(name).url"].flatMap(Self.text)
+            guard let url = own ?? scheme.map({ "\($0)://\(rest)" }),
+                let transport = try? factory.make(self.options(of: "transport.\(name)", factory.options))
+            else { return nil }
+            return TransportAlternative(name: name, url: url, transport: transport)
         }
     }
 

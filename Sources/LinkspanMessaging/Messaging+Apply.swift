@@ -17,7 +17,7 @@ extension Messaging {
     ///   and whether the former plan is still in effect in full.
     public func apply(_ difference: PlanDifference) async throws(LinkspanError) {
         let (running, former) = try self.beginChange()
-        var transaction = PlanTransaction(running, of: self)
+        var transaction = PlanTransaction(running, of: self, for: difference.plan)
         do throws(LinkspanError) {
             let configuration = try Self.check(difference, former)
             try await Self.change(difference, by: &transaction)
@@ -28,6 +28,7 @@ extension Messaging {
             throw Self.explain(error, failures)
         }
         self.endChange(transaction.running)
+        self.show(difference.plan)
     }
 
     /// Changes the connection, if there is one, and those to come to what `next` says.

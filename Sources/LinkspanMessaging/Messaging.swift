@@ -54,6 +54,7 @@ public final class Messaging: Sendable {
         let services = ServiceRegistry(options: services)
         let manager = ConnectionManager(options: connections, services: services)
         var running = RunningServices()
+        let messaging: Messaging
         do {
             try services.register(ConnectionsService(manager: manager)).keep()
             for planned in plan.services {
@@ -61,11 +62,14 @@ public final class Messaging: Sendable {
                 registration.keep()
                 running.members[planned.name] = RunningServices.Member(planned: planned, registration: registration)
             }
+            messaging = Messaging(services: services, manager: manager, configuration: configuration, running: running)
+            // Before the start, so that a service sees the others start.
+            messaging.show(plan)
             try await services.start()
         } catch {
             throw LinkspanError(.invalidConfiguration, "the services cannot be started: \(error.message)", cause: error)
         }
-        return Messaging(services: services, manager: manager, configuration: configuration, running: running)
+        return messaging
     }
 
     /// The plan's connection: made and connected by the first call, shared by the others.
@@ -95,6 +99,15 @@ public final class Messaging: Sendable {
         let next = try plan.configuration
         try self.manager.move(self.configuration, to: next)
         self.state.withLock { $0.configuration = next }
+    }
+
+    /// Moves the plan's connection to another transport of the same server, with the same credentials and options.
+    func move(to next: TransportAlternative) throws(LinkspanError) {
+        let former = self.configuration
+        let configuration = try ConnectionBuilder(next.url).transport(next.transport).credentials(former.credentials)
+            .options { $0 = former.options }.build()
+        try self.manager.move(former, to: configuration)
+        self.state.withLock { $0.configuration = configuration }
     }
 
     /// Quiesces the services, disconnects the connections, and stops the services, in this order.

@@ -2,6 +2,7 @@ internal import Foundation
 internal import Linkspan
 internal import LinkspanConfiguration
 internal import LinkspanInMemory
+internal import LinkspanInspector
 internal import LinkspanJournal
 internal import LinkspanKit
 internal import LinkspanLifecycle
@@ -33,6 +34,7 @@ struct ArticleConfigurationTests {
         catalog.add(.logging())
         catalog.add(.metrics())
         catalog.add(.tracing())
+        catalog.add(.inspector)
         catalog.add(.journal)
         catalog.add(.presence)
         catalog.add(.tokenRefresh(TokenSource { _ in Credentials() }))

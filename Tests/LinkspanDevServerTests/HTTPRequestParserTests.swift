@@ -1,6 +1,5 @@
+internal import LinkspanNetwork
 internal import Testing
-
-@testable import LinkspanDevServer
 
 @Suite
 struct HTTPRequestParserTests {

@@ -5,6 +5,7 @@ internal import LinkspanDevServer
 internal import LinkspanInMemory
 internal import LinkspanSocketIO
 internal import TestedBackEnds
+internal import RawSockets
 internal import Testing
 
 /// Clients that break every rule: they are answered, put out, and do no harm.

@@ -5,6 +5,7 @@ internal import LinkspanNetwork
 internal import LinkspanRuntime
 internal import LinkspanSocketIO
 internal import TestedBackEnds
+internal import RawSockets
 internal import Testing
 
 @testable import LinkspanDevServer

@@ -27,7 +27,9 @@ struct ObserverTests {
             func queueChanged(depth: Int, limit: Int) { self.note("queue \(depth)") }
             func leaving(_ command: Command) { self.note("leaving \(command.event)") }
             func sent(_ command: Command) { self.note("sent \(command.event)") }
-            func received(_ event: String, bytes: Int) { self.note("received \(event) \(bytes)") }
+            func received(_ event: String, _ payload: borrowing Payload) {
+                self.note("received \(event) \(payload.byteCount)")
+            }
             func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
                 self.note("finished \(command.event)")
             }

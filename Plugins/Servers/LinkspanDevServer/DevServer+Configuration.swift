@@ -71,8 +71,26 @@ extension DevServer {
         /// reach the server under a name of its own (DNS rebinding). Numeric addresses are always allowed.
         public var allowedHosts: Set<String> = []
 
+        /// The pages for browsers, by their paths, such as `/`.
+        ///
+        /// Default none. They are given out under the rules for origins and hosts; a WebSocket may have the same path.
+        public var pages: [String: Page] = [:]
+
         /// The defaults named at the properties, changed by `configure`.
         public init(_ configure: (inout Self) -> Void = { _ in }) { configure(&self) }
+    }
+
+    /// A page for browsers.
+    public struct Page: Sendable, Hashable {
+        /// The document.
+        public var html: String
+        /// The page's `Content-Security-Policy`.
+        ///
+        /// By default it may load nothing from elsewhere and be shown in no frame.
+        public var policy = "default-src 'self' 'unsafe-inline' data: ws: wss:; frame-ancestors 'none'"
+
+        /// Makes a page of a whole HTML document.
+        public init(html: String) { self.html = html }
     }
 
     /// The carriers of a Socket.IO session.

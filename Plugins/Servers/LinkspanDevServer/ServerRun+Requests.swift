@@ -18,6 +18,8 @@ extension ServerRun {
             if let refusal = self.serveEngine(request, use, on: connection) { connection.respond(.refusal(refusal)) }
         } else if request.isUpgrade {
             EnvelopeConnection(request, run: self).begin(on: connection)
+        } else if request.method == "GET", let page = self.configuration.pages[request.path] {
+            connection.respond(.page(page))
         } else {
             connection.respond(.refusal(status: 404, "Socket.IO is at /socket.io/, WebSockets are at any other path"))
         }

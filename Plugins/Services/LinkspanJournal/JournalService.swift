@@ -107,6 +107,12 @@ public final class JournalService: LifecycleService {
     /// Counts of everything that has no entry.
     public var summary: Summary { self.state.withLock { $0.summary } }
 
+    /// Describes an event in one line, as the report does: without payloads, credentials and names of users.
+    ///
+    /// - Parameter event: an event of any family; of one that the journal does not know the name of the family is told.
+    /// - Returns: the line.
+    public static func line(for event: any LifecycleEvent) -> String { JournalText.line(event) }
+
     /// The journal as text, with the age of each entry in seconds.
     public var report: String {
         let now = self.now()

@@ -90,6 +90,7 @@ extension ConnectionCore {
             self.hasServerSpoken = true
             self.reply(id, payload)
         case .opened(let info):
+            if self.refusesNext { return self.refuseOnce(epoch: epoch) }
             let now = self.now
             self.run { $0.linkOpened(epoch: epoch, info, now: now) }
         case .changed(let info): if let measured = self.inbox.note(info) { self.probe?.measured(roundTrip: measured) }
@@ -102,7 +103,7 @@ extension ConnectionCore {
     }
 
     private func deliver(_ inbound: consuming InboundMessage) {
-        self.probe?.received(inbound.event, bytes: inbound.payload.byteCount)
+        self.probe?.received(inbound.event, inbound.payload)
         var replier: Replier?
         if let id = inbound.replyID, let link = self.link {
             replier = Replier(id: id, link: link, core: self)

@@ -64,6 +64,8 @@ final class ConnectionCore {
     /// Rows and outcomes that the store has not committed yet.
     private var storeWrites = 0
     var isTraced: Bool
+    /// Whether the next link is to end as if the server had refused the credentials; an inspector asks for that.
+    var refusesNext = false
     var effects: Deque<Effect> = []
     private var timer: (due: ContinuousClock.Instant, work: any ScheduledWork)?
     private var publishedLoad: ConnectionLoad

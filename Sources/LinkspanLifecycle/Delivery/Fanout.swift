@@ -275,6 +275,14 @@ extension Fanout {
 
     mutating func rename(_ id: ServiceID, to path: String) { self[id]?.path = path }
 
+    /// The mailbox of a receiver, for a service that shows it; nil when there is none.
+    func inspected(_ id: ServiceID) -> InspectedMailbox? {
+        self[id].map { mailbox in
+            InspectedMailbox(
+                waiting: mailbox.waiting, capacity: mailbox.capacity, delivered: mailbox.delivered, lost: mailbox.lost)
+        }
+    }
+
     /// The numbers of letters that a receiver got and lost.
     func counts(_ id: ServiceID) -> (delivered: Int, lost: Int, waiting: Int)? {
         self[id].map { ($0.delivered, $0.lost, $0.waiting) }

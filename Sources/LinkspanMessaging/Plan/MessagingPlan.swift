@@ -15,6 +15,10 @@ public struct MessagingPlan: Sendable {
     public var credentials: CredentialSource
     /// The services, in the order of their listing.
     public var services: [PlannedService]
+    /// Every value of the configuration that the plan was made from, for services that show them.
+    package var settings: [InspectedSetting] = []
+    /// The other transports of the catalog, for services that try them.
+    package var alternatives: [TransportAlternative] = []
 
     /// Makes a plan of services with their own settings.
     public init(

@@ -25,8 +25,11 @@ struct PlanTransaction {
     private let messaging: Messaging
     private(set) var running: RunningServices
     private var done: [Step] = []
+    /// The plan that is to be, for services that show it.
+    private let plan: MessagingPlan
 
-    init(_ running: RunningServices, of messaging: Messaging) {
+    init(_ running: RunningServices, of messaging: Messaging, for plan: MessagingPlan) {
+        self.plan = plan
         self.messaging = messaging
         self.running = running
     }
@@ -87,6 +90,7 @@ struct PlanTransaction {
         _ planned: PlannedService, mustBeReady: Bool
     ) async throws(LinkspanError) {
         try self.messaging.introduce(added: planned.service)
+        self.messaging.show(to: planned.service, self.plan)
         let registration: Registration
         do {
             registration = try self.messaging.services.register(planned.service, settings: planned.settings)

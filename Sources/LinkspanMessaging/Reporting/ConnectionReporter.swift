@@ -3,7 +3,7 @@ internal import LinkspanLifecycle
 internal import LinkspanRuntime
 
 /// Reports one connection to a service registry.
-final class ConnectionReporter: ConnectionProbe {
+final class ConnectionReporter: ConnectionMetering {
     private let scheduler: any Scheduler
     private let connections: EventEmitter<ConnectionEvent>
     private let messages: EventEmitter<MessageEvent>
@@ -15,6 +15,7 @@ final class ConnectionReporter: ConnectionProbe {
     /// The time at which the latest copy of each command without an outcome went out.
     private var departures: [Command.ID: ContinuousClock.Instant] = [:]
     private var queue = QueueDepth()
+    var meter = ConnectionMeter()
     private var depth = 0
     /// The number of failed attempts in a row to obtain credentials.
     private var failures = 0
@@ -109,13 +110,20 @@ extension ConnectionReporter {
         self.departures[command.id] = self.scheduler.now
     }
 
-    func sent(_ command: Command) { self.emit(command, .sent) }
+    func sent(_ command: Command) {
+        self.meter.sent(command) { self.scheduler.now }
+        self.emit(command, .sent)
+    }
 
-    func received(_ event: String, bytes: Int) {
-        self.messages.emit(MessageEvent(connection: self.connection.id, event: event, bytes: bytes, kind: .received))
+    func received(_ event: String, _ payload: borrowing Payload) {
+        self.meter.received(event, payload) { self.scheduler.now }
+        self.messages.emit(
+            MessageEvent(
+                connection: self.connection.id, event: event, bytes: payload.byteCount, kind: .received))
     }
 
     func finished(_ command: Command, _ outcome: Result<Payload, LinkspanError>) {
+        self.meter.finished(command, outcome) { self.scheduler.now }
         let departure = self.departures.isEmpty ? nil : self.departures.removeValue(forKey: command.id)
         guard self.messages.hasAudience else { return }
         switch outcome {

@@ -1,4 +1,5 @@
 internal import Linkspan
+internal import LinkspanNetwork
 
 /// Decides which web pages may talk to the server, and under which names it answers.
 ///

@@ -56,6 +56,8 @@ struct CommandBuffer {
 
     var count: Int { self.commands.count }
     var isEmpty: Bool { self.list.isEmpty }
+    /// The command that has waited longest.
+    var first: Command.ID? { self.commands.id(at: self.list.first) }
 
     /// Adds a command at the end.
     ///

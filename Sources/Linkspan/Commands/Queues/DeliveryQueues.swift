@@ -205,6 +205,11 @@ extension DeliveryQueues {
         (self.underWay, self.byteCount, self.restoredCount) = (0, 0, 0)
     }
 
+    /// The oldest of each ordering key, when there are few enough keys to look at each.
+    var heads: [Command.ID] {
+        self.count <= 4_096 ? self.lanes.all.compactMap { self.commands.id(at: $0.list.first) } : []
+    }
+
     /// Everything in the ordering keys, in the order in which it was made.
     var all: [(command: Command, isUnderWay: Bool, wasSent: Bool)] {
         var all: [(command: Command, isUnderWay: Bool, wasSent: Bool)] = []

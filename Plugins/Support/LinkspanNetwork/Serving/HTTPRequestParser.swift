@@ -2,16 +2,20 @@
 ///
 /// Bounded in everything, and strict where leniency is how requests are smuggled: lines end with CRLF, a body has one
 /// length in digits, and what has a transfer coding is refused. After an error the connection is to be closed.
-struct HTTPRequestParser: Sendable {
-    struct Limits: Sendable, Hashable {
+package struct HTTPRequestParser: Sendable {
+    /// The most that is taken.
+    package struct Limits: Sendable, Hashable {
         /// The most bytes of a request's head.
-        var headBytes = 16 * 1024
+        package var headBytes = 16 * 1024
         /// The most header fields.
-        var fields = 100
+        package var fields = 100
         /// The most bytes of a body.
-        var bodyBytes: Int
+        package var bodyBytes: Int
         /// The most bytes that are kept for requests which come before their turn.
-        var earlyBytes = 64 * 1024
+        package var earlyBytes = 64 * 1024
+
+        /// The limits named at the properties, and one for bodies.
+        package init(bodyBytes: Int) { self.bodyBytes = bodyBytes }
     }
 
     private enum State: Sendable {
@@ -26,22 +30,25 @@ struct HTTPRequestParser: Sendable {
     /// The position at which the search for the head's end goes on.
     private var searched = 0
 
-    init(limits: Limits) { self.limits = limits }
+    /// Makes a parser that waits for a request.
+    package init(limits: Limits) { self.limits = limits }
 
     /// Whether a request has begun and is not complete.
-    var isWithinRequest: Bool {
+    package var isWithinRequest: Bool {
         if case .body = self.state { return true }
         return !self.buffer.isEmpty
     }
 
     /// Whether more came before its turn than is kept.
-    var isFlooded: Bool { self.buffer.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes }
+    package var isFlooded: Bool {
+        self.buffer.count > self.limits.headBytes + self.limits.bodyBytes + self.limits.earlyBytes
+    }
 
     /// Takes received bytes.
-    mutating func receive(_ bytes: [UInt8]) { self.buffer.append(contentsOf: bytes) }
+    package mutating func receive(_ bytes: [UInt8]) { self.buffer.append(contentsOf: bytes) }
 
     /// The next request that is complete; nil when more bytes are needed.
-    mutating func next() throws(HTTPRequestError) -> HTTPRequest? {
+    package mutating func next() throws(HTTPRequestError) -> HTTPRequest? {
         if case .failed(let error) = self.state { throw error }
         do throws(HTTPRequestError) {
             if case .head = self.state { try self.readHead() }
@@ -53,7 +60,7 @@ struct HTTPRequestParser: Sendable {
     }
 
     /// Gives away what came behind the last request: the bytes of the protocol that it changed to.
-    mutating func takeRest() -> [UInt8] {
+    package mutating func takeRest() -> [UInt8] {
         let rest = self.buffer
         self.buffer = []
         self.searched = 0

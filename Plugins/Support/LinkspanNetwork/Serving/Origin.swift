@@ -1,12 +1,12 @@
 /// The origin of a web page: its scheme, host and port (RFC 6454).
-struct Origin: Sendable, Hashable {
+package struct Origin: Sendable, Hashable {
     private let scheme: String
     /// Nil for `null`, the origin of files and of sandboxed frames.
     private let authority: Authority?
     private let port: Int?
 
     /// Reads an `Origin` field or a configured origin; nil when it is none.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let parts = text.lowercased().split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         self.scheme = String(parts[0])
         guard text != "null" else {
@@ -21,12 +21,12 @@ struct Origin: Sendable, Hashable {
     }
 
     /// Whether the origin is a server on this machine; see ``Authority/isLoopback``.
-    var isLoopback: Bool { self.authority?.isLoopback ?? false }
+    package var isLoopback: Bool { self.authority?.isLoopback ?? false }
 
     /// Whether the page was loaded from the server that `host` names: their hosts and ports are equal.
     ///
     /// The scheme is not compared: in front of a server without TLS there may be a proxy that has it.
-    func isServed(by host: Authority) -> Bool {
+    package func isServed(by host: Authority) -> Bool {
         self.authority?.host == host.host && self.port == host.port ?? Self.defaultPort(self.scheme)
     }
 

@@ -6,15 +6,14 @@ internal import Glibc
 internal import Musl
 #endif
 
-internal import LinkspanNetwork
 internal import Testing
 
 /// A TCP connection of which each byte is the test's own; reads give up after 30 seconds.
-final class RawClient: Sendable {
+package final class RawClient: Sendable {
     private let descriptor: Int32
 
     /// Connects from an address of the loopback network.
-    init(port: Int, from source: String = "127.0.0.1") throws {
+    package init(port: Int, from source: String = "127.0.0.1") throws {
         #if canImport(Glibc)
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
@@ -45,7 +44,7 @@ final class RawClient: Sendable {
     deinit { close(self.descriptor) }
 
     /// Sends as much as the other side takes.
-    func write(_ bytes: [UInt8]) {
+    package func write(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { send(self.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -54,10 +53,10 @@ final class RawClient: Sendable {
         }
     }
 
-    func write(_ text: String) { self.write(Array(text.utf8)) }
+    package func write(_ text: String) { self.write(Array(text.utf8)) }
 
     /// The bytes up to the end of the connection, or nil when it does not end in time.
-    func readToEnd() -> [UInt8]? {
+    package func readToEnd() -> [UInt8]? {
         var bytes: [UInt8] = []
         while true {
             var chunk = [UInt8](repeating: 0, count: 4_096)
@@ -69,7 +68,7 @@ final class RawClient: Sendable {
     }
 
     /// The bytes up to a text, or what there was.
-    func read(until text: String) -> String {
+    package func read(until text: String) -> String {
         var bytes: [UInt8] = []
         while !String(decoding: bytes, as: UTF8.self).contains(text) {
             var byte: UInt8 = 0
@@ -80,7 +79,7 @@ final class RawClient: Sendable {
     }
 
     /// So many bytes; nil when the connection ends before, or they do not come in time.
-    func read(_ count: Int) -> [UInt8]? {
+    package func read(_ count: Int) -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < count {
             var chunk = [UInt8](repeating: 0, count: count - bytes.count)
@@ -92,7 +91,7 @@ final class RawClient: Sendable {
     }
 
     /// Sends a request on a connection of its own, and returns the status and the body of the answer.
-    static func exchange(
+    package static func exchange(
         port: Int, _ method: String, _ target: String, body: String = ""
     ) throws -> (status: Int, body: String) {
         let client = try RawClient(port: port)
@@ -102,20 +101,20 @@ final class RawClient: Sendable {
 
     /// Returns when the server has accepted the connection: what is sent next is read before what any later connection
     /// brings.
-    func settle() {
+    package func settle() {
         self.write("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
         _ = self.read(until: "any other path\n")
     }
 
     /// Sends a request that is the last of this connection.
-    func ask(_ method: String, _ target: String, body: String = "") {
+    package func ask(_ method: String, _ target: String, body: String = "") {
         self.write(
             "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
     /// The status and the body of the answer to the last request.
-    func answer() throws -> (status: Int, body: String) {
+    package func answer() throws -> (status: Int, body: String) {
         let text = String(decoding: try #require(self.readToEnd()), as: UTF8.self)
         let status = try #require(Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)))
         return (status, String(text.split(separator: "\r\n\r\n", maxSplits: 1).dropFirst().first ?? ""))

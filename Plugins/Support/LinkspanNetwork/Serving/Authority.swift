@@ -1,15 +1,15 @@
-internal import LinkspanNetwork
-
 /// The host and port of a `Host` field or of an origin.
-struct Authority: Sendable, Hashable {
+package struct Authority: Sendable, Hashable {
     /// In lower case, without brackets and without the dot that may end a name.
-    let host: String
-    let port: Int?
+    package let host: String
+    /// The port; nil when none is given.
+    package let port: Int?
 
-    init(host: String) { (self.host, self.port) = (host, nil) }
+    /// Takes a host without a port.
+    package init(host: String) { (self.host, self.port) = (host, nil) }
 
     /// Reads `host`, `host:port`, `[address]` or `[address]:port`; nil for anything else.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let text = text.lowercased()
         let end: String.Index
         if text.hasPrefix("[") {
@@ -39,10 +39,10 @@ struct Authority: Sendable, Hashable {
     }
 
     /// Whether the host is an address and not a name.
-    var isNumeric: Bool { NumericAddress.isIPv4(self.host) || NumericAddress.isIPv6(self.host) }
+    package var isNumeric: Bool { NumericAddress.isIPv4(self.host) || NumericAddress.isIPv6(self.host) }
 
     /// Whether the host is `127.0.0.0/8`, `::1`, `localhost` or a subdomain of `localhost` (RFC 6761 §6.3).
-    var isLoopback: Bool {
+    package var isLoopback: Bool {
         if NumericAddress.isIPv4(self.host) { return self.host.hasPrefix("127.") }
         return self.host == "::1" || self.host == "localhost" || self.host.hasSuffix(".localhost")
     }

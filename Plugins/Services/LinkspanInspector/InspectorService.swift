@@ -1,0 +1,193 @@
+internal import Linkspan
+internal import LinkspanJournal
+public import LinkspanLifecycle
+public import LinkspanMessaging
+internal import LinkspanNetwork
+
+#if canImport(Glibc)
+private import Glibc
+#elseif canImport(Musl)
+private import Musl
+#elseif canImport(Darwin)
+private import Darwin
+#endif
+
+/// A service that shows connections, queues, frames and services in a browser while the app runs.
+///
+/// It listens at the loopback address and prints a URL that works once:
+///
+/// ```yaml
+/// linkspan:
+///   services:
+///     enabled: [inspector]
+///     inspector:
+///       port: 0
+/// ```
+///
+/// Everything it shows is also at `/snapshot` as JSON and at `/metrics` as Prometheus text. Credentials and other secrets
+/// are never shown, and payloads only if ``Options/showsPayloads`` is on. It is a tool for development: leave it out of
+/// what users get.
+public final class InspectorService: LifecycleService {
+    /// The name in registries and configuration.
+    public let name: ServiceName = "inspector"
+    /// Behind other threads, since the service only observes.
+    public let urgency: Urgency = .utility
+    /// Among the first, so that it sees the others start.
+    public let placement = Placement(phase: .core, priority: 70)
+
+    private let run: InspectorRun
+
+    /// Options of the service.
+    public struct Options: Sendable, Hashable {
+        /// The port at `127.0.0.1`; 0, the default, for any that is free.
+        public var port: Int
+        /// Whether the page can provoke faults, such as a dropped link.
+        ///
+        /// Default false.
+        public var allowsFaults: Bool
+        /// Whether the beginnings of payloads are shown; values whose names sound like credentials are left out.
+        ///
+        /// Default false.
+        public var showsPayloads: Bool
+        /// A token that programs show in the field `Authorization: Bearer`; it stays valid while the service runs.
+        ///
+        /// Default nil.
+        public var token: String?
+
+        /// Makes options; the defaults are those named at the properties.
+        public init(
+            port: Int = 0, allowsFaults: Bool = false, showsPayloads: Bool = false, token: String? = nil
+        ) {
+            self.port = port
+            self.allowsFaults = allowsFaults
+            self.showsPayloads = showsPayloads
+            self.token = token
+        }
+    }
+
+    /// Makes the service.
+    ///
+    /// - Parameters:
+    ///   - options: the options.
+    ///   - announce: gets the URL that opens the page, and another one each time a URL has been used; by default it is
+    ///     printed to standard error.
+    public init(
+        options: Options = Options(), announce: @escaping @Sendable (String) -> Void = InspectorService.printURL
+    ) {
+        self.run = InspectorRun(options, announce: announce)
+    }
+
+    /// Prints a URL of the inspector to standard error.
+    public static func printURL(_ url: String) {
+        let line = Array("inspector: \(url)\n".utf8)
+        _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+    }
+
+    /// The URL that opens the page once; nil unless the service runs.
+    public var url: String? {
+        get async { await self.run.url }
+    }
+
+    /// Begins to listen.
+    public func start(_ scope: ServiceScope) async throws {
+        do throws(ByteStreamError) {
+            _ = try await self.run.start()
+        } catch {
+            throw LinkspanError(.invalidConfiguration, "the inspector cannot listen: \(error.message)", cause: error)
+        }
+    }
+
+    /// Closes the pages and the port.
+    public func stop(_ scope: ServiceScope) async { await self.run.stop() }
+}
+
+extension InspectorService: MessagingInspecting {
+    /// Takes what there is to look at.
+    package func inspect(_ subject: InspectionSubject) { self.run.inspect(subject) }
+}
+
+// MARK: - Events
+
+extension InspectorService: ConnectionObserving {
+    /// Records an event.
+    public func on(_ event: Stamped<ConnectionEvent>, _ scope: ServiceScope) async throws {
+        try await self.keep(event, scope)
+        // One for each heartbeat, which the chart shows.
+        if case .measured = event.event.kind { return }
+        self.run.record(event, connection: event.event.connection, kind: event.event.kind.name)
+    }
+}
+
+extension InspectorService: AuthenticationObserving {
+    /// Records an event.
+    public func on(_ event: Stamped<AuthenticationEvent>, _ scope: ServiceScope) async throws {
+        try await self.keep(event, scope)
+        self.run.record(event, connection: event.event.connection, kind: "authentication") { $0.note(event) }
+    }
+}
+
+extension InspectorService: BufferObserving {
+    /// Records an event.
+    public func on(_ event: Stamped<BufferEvent>, _ scope: ServiceScope) async throws {
+        try await self.keep(event, scope)
+        self.run.record(event, connection: event.event.connection, kind: "queue")
+    }
+}
+
+extension InspectorService: FaultObserving {
+    /// Records an event.
+    public func on(_ event: Stamped<FaultEvent>, _ scope: ServiceScope) async throws {
+        try await self.keep(event, scope)
+        self.run.record(event, kind: "fault") { $0.note(event.event) }
+    }
+}
+
+extension InspectorService: AppObserving, NetworkObserving, PressureObserving, RegistryObserving {
+    /// Records an event.
+    public func on(_ event: Stamped<AppEvent>, _ scope: ServiceScope) async throws {
+        try await self.keep(event, scope)
+        self.run.record(event, kind: "app")
+    }
+
+    /// Records an event.
+    public func on(_ event: Stamped<NetworkEvent>, _ scope: ServiceScope) async throws {
+        try await self.keep(event, scope)
+        self.run.record(event, kind: "network")
+    }
+
+    /// Records an event.
+    public func on(_ event: Stamped<PressureEvent>, _ scope: ServiceScope) async throws {
+        try await self.keep(event, scope)
+        self.run.record(event, kind: "pressure")
+    }
+
+    /// Records an event.
+    public func on(_ event: Stamped<RegistryEvent>, _ scope: ServiceScope) async throws {
+        try await self.keep(event, scope)
+        self.run.record(event, kind: "services")
+    }
+
+    /// Keeps an event for the report.
+    private func keep<Event: LifecycleEvent>(_ event: Stamped<Event>, _ scope: ServiceScope) async throws {
+        try await self.run.journal.on(
+            Stamped<any LifecycleEvent>(
+                event.event, seq: event.seq, time: event.time, cause: event.cause, replayed: event.replayed,
+                gap: event.gap), scope)
+    }
+}
+
+extension ConnectionEvent.Kind {
+    /// The name of the kind, for the colours of the time line.
+    fileprivate var name: String {
+        switch self {
+        case .created: "created"
+        case .connecting: "connecting"
+        case .connected(_, _, let isResumed, _): isResumed ? "resumed" : "connected"
+        case .disconnected(_, let code, _): code == "moved" ? "moved" : "disconnected"
+        case .reconnecting: "reconnecting"
+        case .measured: "measured"
+        case .released: "released"
+        @unknown default: "changed"
+        }
+    }
+}

@@ -1,0 +1,247 @@
+extension InspectorPage {
+    /// The tables, the details and what people press.
+    static let views = #"""
+
+        const clock = (t) => {
+          const date = new Date(Date.now() + (t - appNow()));
+          return date.toLocaleTimeString('en-GB') + `.${String(date.getMilliseconds()).padStart(3, '0')}`;
+        };
+        const span = (value) => value === undefined || value === null ? '–' : value >= 90000
+          ? `${Math.round(value / 60000)} min` : `${(value / 1000).toFixed(1)} s`;
+
+        function cells(row, list) {
+          while (row.cells.length < list.length) row.insertCell();
+          list.forEach(([text, kind], index) => {
+            const cell = row.cells[index];
+            if (cell.textContent !== text) cell.textContent = text;
+            if (kind && cell.className !== kind) cell.className = kind;
+          });
+        }
+
+        function renderFigures() {
+          const all = [...state.connections.values()];
+          const figures = [
+            ['Connections', `${count(all.filter((row) => row.state === 'connected').length)} of ${
+              count(all.length + (state.totals.hidden || 0))} up`],
+            ['Received', `${count(state.totals.received)}`], ['Received a second', count(state.rates.received)],
+            ['Sent', `${count(state.totals.sent)}`], ['Sent a second', count(state.rates.sent)],
+            ['Answered', count(state.totals.answered)], ['Failed', count(state.totals.failed)],
+            ['Memory', size(state.totals.memory || 0)],
+          ];
+          const list = $('figures');
+          if (list.children.length === 0) {
+            for (const [name] of figures) {
+              const pair = make('div');
+              pair.append(make('dt', name), make('dd'));
+              list.append(pair);
+            }
+          }
+          figures.forEach(([, value], index) => { list.children[index].lastChild.textContent = value; });
+        }
+
+        const ORDER = { disconnected: 0, reconnecting: 1, created: 2, connected: 3, released: 4 };
+        function renderConnections() {
+          const words = $('find-connection').value.toLowerCase();
+          const rows = [...state.connections.values()]
+            .filter((row) => !words
+              || `${row.id} ${row.endpoint} ${row.state} ${row.transport} ${row.carrier || ''}`.toLowerCase().includes(words))
+            .sort((one, two) => (ORDER[one.state] ?? 9) - (ORDER[two.state] ?? 9) || one.id - two.id);
+          $('connection-count').textContent = rows.length > 200 ? `first 200 of ${rows.length}` : `${rows.length}`;
+          const body = $('connection-rows');
+          rows.slice(0, 200).forEach((row, index) => {
+            const line = body.rows[index] || body.insertRow();
+            if (!line.querySelector('button')) {
+              const button = make('button', '', { type: 'button' });
+              button.addEventListener('click', () => {
+                state.isPicked = true;
+                choose(Number(line.dataset.id));
+              });
+              line.insertCell().append(button);
+              line.insertCell().append(make('span', '', { class: 'state' }));
+            }
+            line.dataset.id = row.id;
+            line.setAttribute('aria-selected', row.id === state.selected);
+            line.cells[0].firstChild.textContent = `#${row.id} ${row.endpoint}`;
+            const mark = line.cells[1].firstChild;
+            mark.dataset.state = row.state;
+            mark.textContent = row.state;
+            while (line.cells.length < 7) line.insertCell();
+            [[row.transport + (row.carrier && row.carrier !== row.transport ? `, ${row.carrier}` : ''), ''], [ms(row.roundTrip), 'n'],
+              [count(row.waiting), 'n'], [count(row.inFlight), 'n'], [count(row.sent + row.received), 'n']]
+              .forEach(([text, kind], place) => {
+                const cell = line.cells[place + 2];
+                if (cell.textContent !== text) cell.textContent = text;
+                cell.className = kind;
+              });
+          });
+          while (body.rows.length > Math.min(200, rows.length)) body.deleteRow(-1);
+        }
+
+        function renderDetail() {
+          const row = state.connections.get(state.selected);
+          $('h-detail').textContent = row ? `Connection ${row.id}` : 'Details';
+          $('faults').hidden = !state.hello.faults;
+          if (!row) {
+            $('why').textContent = 'Choose a connection.';
+            $('facts').replaceChildren();
+            return;
+          }
+          $('why').textContent = row.why;
+          const credentials = row.credentials;
+          const facts = [
+            ['State', `${row.state}, ${row.progress}`], ['Endpoint', row.endpoint],
+            ['Transport', row.transport], ['Carrier', row.carrier || '–'], ['Last error', row.error || 'none'],
+            ['Round trip', ms(row.roundTrip)], ['Holders', row.holders], ['Waiting', row.waiting],
+            ['In flight', row.inFlight], ['Oldest', row.oldest === undefined ? '–' : span(row.oldest)],
+            ['Outbox', row.outbox || 'none'], ['Reading', row.paused ? 'paused' : 'on'],
+            ['Sent', `${count(row.sent)}, ${size(row.sentBytes)}`],
+            ['Received', `${count(row.received)}, ${size(row.receivedBytes)}`],
+            ['Answered, failed', `${count(row.answered)}, ${count(row.failed)}`],
+            ['Credentials', credentials.revoked ? 'revoked' : credentials.age === undefined ? 'fixed or none'
+              : `${span(credentials.age + appNow() - row.received_at)} old`],
+            ['Next renewal', credentials.renewal === undefined ? 'none planned'
+              : `in ${span(credentials.renewal - appNow())}`],
+          ];
+          if (credentials.failure) facts.push(['Renewal failed', credentials.failure]);
+          const list = $('facts');
+          while (list.children.length > facts.length * 2) list.lastChild.remove();
+          facts.forEach(([name, value], index) => {
+            if (!list.children[index * 2]) list.append(make('dt'), make('dd'));
+            const [term, text] = [list.children[index * 2], list.children[index * 2 + 1]];
+            if (term.textContent !== name) term.textContent = name;
+            if (text.textContent !== String(value)) text.textContent = value;
+          });
+        }
+
+        function renderCountdown() {
+          const row = state.connections.get(state.selected);
+          const isWaiting = row && row.nextAttempt !== undefined;
+          $('countdown').hidden = !isWaiting;
+          if (isWaiting) {
+            $('countdown').textContent =
+              `Attempt ${row.attempt} in ${(Math.max(0, row.nextAttempt - appNow()) / 1000).toFixed(1)} s`;
+          }
+        }
+
+        const LISTS = {
+          frames: () => {
+            const [words, kind] = [$('find').value.toLowerCase(), $('direction').value];
+            return state.frames.filter((frame) => (!kind || frame.kind === kind)
+              && (!$('only').checked || frame.connection === state.selected)
+              && (!words || `${frame.event} ${frame.kind} ${frame.code || ''}`.toLowerCase().includes(words)))
+              .slice(-200).reverse().map((frame) => [[clock(frame.t), ''],
+                [{ sent: '→ sent', received: '← received', answered: '← answered', failed: '✕ failed' }[frame.kind],
+                  frame.kind === 'failed' ? 'bad' : ''],
+                [frame.event + (frame.code ? ` (${frame.code})` : '') + (frame.payload ? `  ${frame.payload}` : ''), 'w'],
+                [count(frame.bytes), 'n'], [frame.roundTrip === undefined ? '' : ms(frame.roundTrip), 'n'],
+                [`#${frame.connection}`, '']]);
+          },
+          events: () => filtered(state.events.filter((event) => !$('only').checked || event.connection === state.selected)
+            .slice(-2048).reverse(), (event) => `${event.kind} ${event.text}`).slice(0, 300)
+            .map((event) => [[clock(event.t), ''], [event.kind, ''], [event.text, 'w']]),
+          services: () => filtered([...state.services.values()].sort((one, two) => one.path < two.path ? -1 : 1),
+            (row) => `${row.path} ${row.phase} ${row.state}`).slice(0, 300)
+            .map((row) => [[row.path, 'w'], [row.phase, ''], [row.state, row.state === 'ready' ? '' : 'bad'],
+              [`${row.waiting} of ${row.capacity}`, 'n'], [count(row.delivered), 'n'],
+              [count(row.lost), row.lost ? 'n bad' : 'n'], [count(row.slow), row.slow ? 'n bad' : 'n'],
+              [count(row.faults), row.faults ? 'n bad' : 'n']]),
+          settings: () => filtered(state.settings, (row) => `${row.path} ${row.value} ${row.origin}`)
+            .map((row) => [[row.path, 'w'], [row.value, 'w'], [row.origin, 'w']]),
+        };
+
+        function filtered(list, words) {
+          const wanted = $('find').value.toLowerCase();
+          return wanted ? list.filter((item) => words(item).toLowerCase().includes(wanted)) : list;
+        }
+
+        function renderList() {
+          const rows = LISTS[state.tab]();
+          const body = $(`p-${state.tab}`).querySelector('tbody');
+          rows.forEach((row, index) => cells(body.rows[index] || body.insertRow(), row));
+          while (body.rows.length > rows.length) body.deleteRow(-1);
+          for (const id of ['direction-of']) $(id).hidden = state.tab !== 'frames';
+          $('only-of').hidden = state.tab !== 'frames' && state.tab !== 'events';
+          const crossed = (state.totals.sent || 0) + (state.totals.received || 0) + (state.totals.answered || 0);
+          $('sampled').textContent = state.tab === 'frames'
+            ? `${count(state.totals.sampled)} frames sampled; totals are exact (${count(crossed)})` : '';
+        }
+
+        function renderMoves() {
+          const names = state.transports.join();
+          if ($('moves').dataset.names === names) return;
+          $('moves').dataset.names = names;
+          $('moves').replaceChildren(...state.transports.map((name) => {
+            const button = make('button', `Move to ${name}`, { type: 'button', 'data-move': name });
+            button.addEventListener('click', () => send({ do: 'move', transport: name }));
+            return button;
+          }));
+        }
+
+        function render() {
+          if (state.frozen || !dirty || state.offset === null) return;
+          dirty = false;
+          for (const part of [renderFigures, renderConnections, renderDetail, renderList, renderCharts, renderTimeline,
+            renderMoves]) part();
+        }
+        setInterval(() => { if (!document.hidden) requestAnimationFrame(render); }, 250);
+        setInterval(() => { if (!state.frozen) renderCountdown(); }, 100);
+
+        // MARK: What people press
+
+        for (const button of document.querySelectorAll('[data-do]')) {
+          button.addEventListener('click', () => send({ do: button.dataset.do, connection: state.selected }));
+        }
+        for (const button of document.querySelectorAll('[data-span]')) {
+          button.addEventListener('click', () => {
+            state.span = Number(button.dataset.span);
+            for (const other of document.querySelectorAll('[data-span]')) {
+              other.setAttribute('aria-pressed', other === button);
+            }
+            dirty = true;
+          });
+        }
+        const tabs = [...document.querySelectorAll('[role=tab]')];
+        function showTab(tab) {
+          state.tab = tab.id.slice(2);
+          for (const other of tabs) {
+            other.setAttribute('aria-selected', other === tab);
+            other.tabIndex = other === tab ? 0 : -1;
+            $(other.getAttribute('aria-controls')).hidden = other !== tab;
+          }
+          dirty = true;
+        }
+        tabs.forEach((tab, index) => {
+          tab.addEventListener('click', () => showTab(tab));
+          tab.addEventListener('keydown', (event) => {
+            const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+            if (!step) return;
+            const next = tabs[(index + step + tabs.length) % tabs.length];
+            next.focus();
+            showTab(next);
+          });
+        });
+        for (const id of ['find', 'find-connection', 'direction', 'only']) {
+          $(id).addEventListener('input', () => { dirty = true; });
+        }
+        $('freeze').addEventListener('click', () => {
+          state.frozen = !state.frozen;
+          $('freeze').setAttribute('aria-pressed', state.frozen);
+          dirty = true;
+        });
+        $('report').addEventListener('click', async () => {
+          const answer = await fetch('/report', { headers: { Authorization: `Bearer ${key}` } });
+          if (!answer.ok) return tell('The report could not be read.', true);
+          const link = make('a', null, { href: URL.createObjectURL(await answer.blob()),
+            download: 'linkspan-report.txt' });
+          link.click();
+          URL.revokeObjectURL(link.href);
+        });
+        document.addEventListener('keydown', (event) => {
+          if (event.key !== '/' || /input|select/i.test(document.activeElement.tagName)) return;
+          event.preventDefault();
+          $('find').focus();
+        });
+        open();
+
+        """#
+}

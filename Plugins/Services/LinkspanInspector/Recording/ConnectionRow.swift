@@ -1,0 +1,78 @@
+internal import Linkspan
+internal import LinkspanMessaging
+
+/// The facts about one connection, as the inspector shows them; times are instants, so that they age by themselves.
+struct ConnectionRow: Sendable, Equatable {
+    /// The credentials of a connection: their age and their next renewal, and nothing of their content.
+    struct CredentialFacts: Sendable, Equatable {
+        /// The time at which they were obtained.
+        var obtained: ContinuousClock.Instant?
+        /// The time at which they expire.
+        var expiry: ContinuousClock.Instant?
+        /// The time of their next renewal.
+        var nextRenewal: ContinuousClock.Instant?
+        /// The latest failure to obtain them, since they last were obtained.
+        var failure: String?
+        /// Whether the server no longer accepts the user.
+        var isRevoked = false
+    }
+
+    let id: UInt64
+    var endpoint = ""
+    var transport = ""
+    var carrier: String?
+    var state = "created"
+    var progress = "idle"
+    /// The attempt that is under way or next.
+    var attempt: Int?
+    var nextAttempt: ContinuousClock.Instant?
+    var lastError: String?
+    var isReadingPaused = false
+    var holders = 0
+    var waiting = 0
+    var inFlight = 0
+    /// The time at which the oldest command without an outcome was made, at the latest.
+    var oldest: ContinuousClock.Instant?
+    /// The store's summary of its contents.
+    var outbox: String?
+    var roundTrip: Duration?
+    var counts = ConnectionMeter.Counts()
+    var credentials = CredentialFacts()
+    /// The time that the connection's executor took to answer.
+    var turn = Duration.zero
+    /// The words of `explain`, which age with each look.
+    var explanation = ""
+
+    init(id: UInt64) { self.id = id }
+
+    /// Whether another look has found more than what ages.
+    func differs(from other: Self) -> Bool {
+        var (one, two) = (self, other)
+        (one.explanation, two.explanation) = ("", "")
+        (one.turn, two.turn) = (.zero, .zero)
+        return one != two
+    }
+
+    /// Takes over what a snapshot says.
+    mutating func note(_ status: ConnectionStatus, explanation: String, holders: Int) {
+        self.endpoint = status.url.description
+        self.state = "\(status.state)"
+        self.holders = holders
+        self.carrier = status.link?.facts["carrier"].map { ForeignText.line($0, limit: 64) }
+        self.roundTrip = status.link?.roundTrip
+        self.waiting = status.waitingCommands
+        self.outbox = status.store.map { ForeignText.line($0, limit: 500) }
+        self.lastError = status.lastError.map { ForeignText.line($0.code.rawValue, limit: 64) }
+        self.explanation = ForeignText.line(explanation, limit: 1_000)
+        (self.attempt, self.nextAttempt) = (nil, nil)
+        switch status.progress {
+        case .idle: self.progress = "idle"
+        case .obtainingCredentials(let attempt): (self.progress, self.attempt) = ("credentials", attempt)
+        case .opening(let attempt): (self.progress, self.attempt) = ("opening", attempt)
+        case .open: self.progress = "open"
+        case .suspended: self.progress = "suspended"
+        case .waiting(let until, let attempt):
+            (self.progress, self.attempt, self.nextAttempt) = ("waiting", attempt, until)
+        }
+    }
+}

@@ -1,0 +1,291 @@
+internal import DequeModule
+internal import Linkspan
+internal import LinkspanLifecycle
+internal import LinkspanMessaging
+
+/// The knowledge of the inspector, as a value: looks, events and samples go in, bounded batches come out.
+///
+/// It has no clock and calls nobody. Whatever comes in, it keeps at most what ``Limits`` names.
+struct InspectorRecorder: Sendable {
+    /// The most that is kept, and the most that one batch has.
+    struct Limits: Sendable {
+        /// Connections that are shown; further ones are only counted.
+        var connections = 4_096
+        /// Services that are shown.
+        var services = 1_024
+        /// Latest events of the time line.
+        var events = 2_048
+        /// Latest sampled frames.
+        var frames = 512
+        /// Points of the charts, one for each second: an hour.
+        var points = 3_600
+        /// Rows of connections and services, events, frames and points in one batch.
+        var batch = 200
+    }
+
+    /// An event of the time line.
+    struct Event: Sendable {
+        var number: UInt64
+        var time: ContinuousClock.Instant
+        /// The connection that it is about.
+        var connection: UInt64?
+        /// The kind, for the colours of the time line.
+        var kind: String
+        var text: String
+    }
+
+    /// A message of the sample.
+    struct Frame: Sendable {
+        var number: UInt64
+        var connection: UInt64
+        var frame: ConnectionMeter.Frame
+    }
+
+    /// The sums of one second.
+    struct Point: Sendable, Equatable {
+        var number: UInt64 = 0
+        var time: ContinuousClock.Instant
+        var connections = 0
+        var connected = 0
+        /// The longest round trip; nil when nothing is connected, which is a gap in the chart.
+        var roundTrip: Duration?
+        var sent: UInt64 = 0
+        var received: UInt64 = 0
+        var bytes: UInt64 = 0
+        var waiting = 0
+        var inFlight = 0
+        var oldest: Duration = .zero
+        var turn: Duration = .zero
+        var memory = 0
+    }
+
+    /// A row with the number of its latest change.
+    struct Versioned<Row: Sendable>: Sendable {
+        var row: Row
+        var version: UInt64
+        /// The time at which it was last handed to the pages because of its age alone.
+        var renewed: ContinuousClock.Instant
+    }
+
+    let limits: Limits
+    /// The start of the recording.
+    let epoch: ContinuousClock.Instant
+    private(set) var connections: [UInt64: Versioned<ConnectionRow>] = [:]
+    private(set) var services: [String: Versioned<ServiceRow>] = [:]
+    private(set) var settings: [InspectedSetting] = []
+    private(set) var settingsVersion: UInt64 = 0
+    private(set) var transports: [String] = []
+    private(set) var events: Deque<Event> = []
+    private(set) var frames: Deque<Frame> = []
+    private(set) var points: Deque<Point> = []
+    /// The messages of connections that are gone.
+    private(set) var gone = ConnectionMeter.Counts()
+    /// The connections that are not shown for want of room.
+    private(set) var hidden = 0
+    private(set) var memory = 0
+    /// Numbers for changes, events, frames and points.
+    private var last: UInt64 = 0
+    /// Sampled messages, of all that there were.
+    private(set) var sampled: UInt64 = 0
+    private var pending: Point
+    private var totalsAtPoint = ConnectionMeter.Counts()
+    private var faults: [String: Int] = [:]
+    private var slow: [String: Int] = [:]
+    /// Numbers of commands with the time at which they were new, the oldest first.
+    private var marks: Deque<(mark: Command.ID, time: ContinuousClock.Instant)> = []
+
+    /// A row is handed out again after this time, since its words age.
+    private static let renewal = Duration.seconds(5)
+
+    init(limits: Limits = Limits(), now: ContinuousClock.Instant) {
+        self.limits = limits
+        self.epoch = now
+        self.pending = Point(time: now)
+    }
+
+    private mutating func number() -> UInt64 {
+        self.last += 1
+        return self.last
+    }
+
+    /// The messages of all connections, exactly.
+    var totals: ConnectionMeter.Counts { self.connections.values.reduce(into: self.gone) { $0.add($1.row.counts) } }
+
+    /// The rows of the connections, by number.
+    var connectionRows: [ConnectionRow] { self.connections.values.map(\.row).sorted { $0.id < $1.id } }
+
+    /// The rows of the services, by path.
+    var serviceRows: [ServiceRow] { self.services.values.map(\.row).sorted { $0.service.path < $1.service.path } }
+}
+
+// MARK: - Connections
+
+extension InspectorRecorder {
+    /// Forgets the connections that are not among the present ones, whose number is `count`.
+    mutating func keep(_ present: Set<UInt64>, of count: Int) {
+        for (id, entry) in self.connections where !present.contains(id) {
+            self.gone.add(entry.row.counts)
+            self.connections[id] = nil
+        }
+        self.hidden = max(0, count - self.limits.connections)
+    }
+
+    /// Takes a look at a connection.
+    mutating func note(
+        _ id: UInt64, _ status: ConnectionStatus, explanation: String, holders: Int, now: ContinuousClock.Instant
+    ) {
+        self.change(id, now: now) { $0.note(status, explanation: explanation, holders: holders) }
+    }
+
+    /// Takes what the connection's executor said.
+    mutating func note(
+        _ id: UInt64, _ reading: ConnectionReading, _ counts: ConnectionMeter.Counts?,
+        _ frames: [ConnectionMeter.Frame], now: ContinuousClock.Instant
+    ) {
+        guard self.connections[id] != nil else { return }
+        let oldest = reading.oldest.map { self.time(of: $0, now: now) }
+        self.change(id, now: now) { row in
+            row.transport = reading.transport
+            row.inFlight = reading.inFlight
+            row.isReadingPaused = reading.isReadingPaused
+            row.credentials.nextRenewal = reading.nextRenewal
+            row.turn = reading.turn
+            // The time of one command is only narrowed down, so that its age does not jump.
+            row.oldest = oldest.map { min($0, row.oldest ?? $0) }
+            if let counts { row.counts = counts }
+        }
+        self.pending.turn = max(self.pending.turn, reading.turn)
+        for frame in frames {
+            if self.frames.count == self.limits.frames { self.frames.removeFirst() }
+            self.frames.append(Frame(number: self.number(), connection: id, frame: frame))
+            self.sampled += 1
+        }
+    }
+
+    /// Takes a step in the life of credentials.
+    mutating func note(_ event: Stamped<AuthenticationEvent>) {
+        guard let id = event.event.connection, self.connections[id] != nil else { return }
+        self.change(id, now: event.time) { row in
+            switch event.event.kind {
+            case .obtained(let validFor), .refreshed(let validFor, _):
+                row.credentials = ConnectionRow.CredentialFacts(
+                    obtained: event.time, expiry: validFor.map { event.time + $0 },
+                    nextRenewal: row.credentials.nextRenewal)
+            case .refreshFailed(_, let reason, _):
+                row.credentials.failure = ForeignText.line(reason, limit: 200)
+            case .revoked: row.credentials.isRevoked = true
+            @unknown default: ()
+            }
+        }
+    }
+
+    private mutating func change(_ id: UInt64, now: ContinuousClock.Instant, _ body: (inout ConnectionRow) -> Void) {
+        var entry = self.connections[id] ?? Versioned(row: ConnectionRow(id: id), version: 0, renewed: now)
+        guard entry.version > 0 || self.connections.count < self.limits.connections else { return }
+        let before = entry.row
+        body(&entry.row)
+        if entry.version == 0 || entry.row.differs(from: before) || entry.renewed.duration(to: now) >= Self.renewal {
+            (entry.version, entry.renewed) = (self.number(), now)
+        }
+        self.connections[id] = entry
+    }
+
+    /// The time at which a command was made, at the latest.
+    private func time(of command: Command.ID, now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        var (low, high) = (0, self.marks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if command.isBefore(self.marks[middle].mark) { high = middle } else { low = middle + 1 }
+        }
+        return low < self.marks.count ? self.marks[low].time : now
+    }
+}
+
+// MARK: - Services, configuration and events
+
+extension InspectorRecorder {
+    mutating func note(_ services: [InspectedService], now: ContinuousClock.Instant) {
+        let shown = services.prefix(self.limits.services)
+        let paths = Set(shown.map(\.path))
+        for path in self.services.keys where !paths.contains(path) { self.services[path] = nil }
+        for service in shown {
+            let row = ServiceRow(
+                service: service, faults: self.faults[service.path] ?? 0, slow: self.slow[service.path] ?? 0)
+            guard self.services[service.path]?.row != row else { continue }
+            self.services[service.path] = Versioned(row: row, version: self.number(), renewed: now)
+        }
+    }
+
+    mutating func note(_ settings: [InspectedSetting], transports: [String]) {
+        (self.settings, self.transports) = (settings, transports)
+        self.settingsVersion = self.number()
+    }
+
+    /// Counts a fault of a service.
+    mutating func note(_ fault: FaultEvent) {
+        guard self.faults.count < self.limits.services || self.faults[fault.path] != nil else { return }
+        self.faults[fault.path, default: 0] += 1
+        if fault.code == .limitHit { self.slow[fault.path, default: 0] += 1 }
+    }
+
+    /// Adds an event to the time line.
+    mutating func note(_ text: String, kind: String, connection: UInt64? = nil, at time: ContinuousClock.Instant) {
+        if self.events.count == self.limits.events { self.events.removeFirst() }
+        self.events.append(
+            Event(number: self.number(), time: time, connection: connection, kind: kind, text: text))
+    }
+}
+
+// MARK: - Charts
+
+extension InspectorRecorder {
+    /// Closes the second that has passed: adds a point to the charts.
+    mutating func closePoint(memory: Int, mark: Command.ID, now: ContinuousClock.Instant) {
+        self.memory = memory
+        self.marks.append((mark, now))
+        if self.marks.count > self.limits.points { self.marks.removeFirst() }
+        let totals = self.totals
+        var point = self.pending
+        (point.number, point.time, point.memory) = (self.number(), now, memory)
+        point.sent = totals.sent &- self.totalsAtPoint.sent
+        point.received = totals.received &- self.totalsAtPoint.received
+        point.bytes = totals.bytes &- self.totalsAtPoint.bytes
+        point.connections = self.connections.count + self.hidden
+        for entry in self.connections.values {
+            let row = entry.row
+            if row.state == "connected" {
+                point.connected += 1
+                if let roundTrip = row.roundTrip { point.roundTrip = max(point.roundTrip ?? .zero, roundTrip) }
+            }
+            point.waiting += row.waiting
+            point.inFlight += row.inFlight
+            if let oldest = row.oldest { point.oldest = max(point.oldest, oldest.duration(to: now)) }
+        }
+        self.totalsAtPoint = totals
+        if self.points.count == self.limits.points { self.points.removeFirst() }
+        self.points.append(point)
+        self.pending = Point(time: now)
+    }
+}
+
+extension ConnectionMeter.Counts {
+    /// The bytes in both directions.
+    var bytes: UInt64 { self.sentBytes &+ self.receivedBytes }
+
+    mutating func add(_ other: Self) {
+        self.sent &+= other.sent
+        self.sentBytes &+= other.sentBytes
+        self.received &+= other.received
+        self.receivedBytes &+= other.receivedBytes
+        self.answered &+= other.answered
+        self.failed &+= other.failed
+    }
+}
+
+/// A service with what went wrong in it.
+struct ServiceRow: Sendable, Equatable {
+    var service: InspectedService
+    var faults: Int
+    /// Calls that took longer than the service's budget.
+    var slow: Int
+}

@@ -1,0 +1,172 @@
+internal import LinkspanNetwork
+
+/// Decides who may see the inspector: requests go in, decisions come out.
+///
+/// Three checks, each of which is enough to stop a page of another site: the `Host` field names this server and no other
+/// name for its address (DNS rebinding), `Origin` and `Sec-Fetch-Site`, if there are any, are the server's own, and a
+/// secret is shown that only somebody who reads the app's output knows. Its URL works once and makes a session, whose key
+/// the page keeps in its tab; the cookie that comes with it opens the empty page alone, because a browser shows cookies to
+/// the servers of all ports.
+struct InspectorAccess: Sendable {
+    /// The answer to a request.
+    enum Decision: Sendable, Hashable {
+        /// The page; with the session's key when one has just begun.
+        case page(key: String?, cookie: String)
+        case snapshot
+        case metrics
+        case report
+        /// The live feed; with the session's key when one has just begun.
+        case feed(key: String?, subprotocol: String?)
+        case refused(status: Int, String)
+
+        /// Whether the answer has what was recorded.
+        var showsRecording: Bool {
+            switch self {
+            case .snapshot, .metrics, .report, .feed: true
+            case .page, .refused: false
+            }
+        }
+    }
+
+    /// The name of the WebSocket's protocol.
+    static let subprotocol = "linkspan-inspector"
+    /// The most sessions; the oldest makes room.
+    static let maximumSessions = 16
+
+    private let port: Int
+    private let standing: String?
+    private let makeKey: @Sendable () -> String
+    private(set) var invitation: String
+    /// Counts the invitations; a change means that another URL is to be printed.
+    private(set) var invitations = 1
+    private var sessions: [String] = []
+    private var cookies: [String] = []
+
+    /// Makes the rules.
+    ///
+    /// - Parameters:
+    ///   - port: the port that the server has.
+    ///   - standing: a token for programs, which stays valid; nil for none.
+    ///   - makeKey: makes a secret that cannot be guessed.
+    init(port: Int, standing: String?, makeKey: @escaping @Sendable () -> String = Self.randomKey) {
+        self.port = port
+        self.standing = standing
+        self.makeKey = makeKey
+        self.invitation = makeKey()
+    }
+
+    /// 192 random bits in hexadecimal digits.
+    static func randomKey() -> String {
+        (0..<3).map { _ in
+            let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    /// The cookie's name, which tells servers of several ports apart.
+    private var cookieName: String { "linkspan-inspector-\(self.port)" }
+
+    /// Decides about a request.
+    mutating func decide(_ request: HTTPRequest) -> Decision {
+        if let refusal = self.checkOrigin(of: request) { return refusal }
+        guard request.method == "GET" else { return .refused(status: 405, "only GET is answered") }
+        guard request.body.isEmpty else { return .refused(status: 400, "a request has no body here") }
+        switch request.path {
+        case "/": return self.page(request)
+        case "/snapshot": return self.isAdmitted(request) ? .snapshot : Self.forbidden
+        case "/metrics": return self.isAdmitted(request) ? .metrics : Self.forbidden
+        case "/report": return self.isAdmitted(request) ? .report : Self.forbidden
+        case "/feed": return self.feed(request)
+        // The same answer as for a page that exists: it tells nobody anything.
+        default: return Self.forbidden
+        }
+    }
+
+    private static let forbidden = Decision.refused(
+        status: 403, "open the URL that the inspector has printed; it works once")
+
+    private func checkOrigin(of request: HTTPRequest) -> Decision? {
+        let hosts = request.values("host")
+        guard hosts.count == 1, let host = Authority(hosts[0]), host.port == self.port,
+            host.host == "127.0.0.1" || host.host == "localhost"
+        else { return .refused(status: 403, "the inspector is not reached under this name") }
+        let origins = request.values("origin")
+        guard origins.isEmpty || origins.count == 1 && origins[0].lowercased() == "http://\(hosts[0].lowercased())"
+        else { return .refused(status: 403, "pages of other origins are not answered") }
+        guard request.values("sec-fetch-site").allSatisfy({ $0 == "same-origin" || $0 == "none" }) else {
+            return .refused(status: 403, "requests from other sites are not answered")
+        }
+        return nil
+    }
+
+    private mutating func page(_ request: HTTPRequest) -> Decision {
+        if let key = self.redeem(request) {
+            let cookie = self.makeKey()
+            self.cookies.append(cookie)
+            if self.cookies.count > Self.maximumSessions { self.cookies.removeFirst() }
+            return .page(key: key, cookie: "\(self.cookieName)=\(cookie); Path=/; HttpOnly; SameSite=Strict")
+        }
+        let pairs: [Substring] = request.values("cookie").flatMap { $0.split(separator: ";").map(\.trimmed) }
+        let isKnown = pairs.contains { pair in
+            guard pair.hasPrefix("\(self.cookieName)=") else { return false }
+            let value = pair.dropFirst(self.cookieName.count + 1)
+            return self.cookies.contains { Self.areEqual($0, value) }
+        }
+        return isKnown ? .page(key: nil, cookie: "") : Self.forbidden
+    }
+
+    private mutating func feed(_ request: HTTPRequest) -> Decision {
+        guard request.isUpgrade else {
+            return self.isAdmitted(request) ? .refused(status: 426, "the feed is a WebSocket") : Self.forbidden
+        }
+        let offered: [Substring] = request.values("sec-websocket-protocol")
+            .flatMap { $0.split(separator: ",").map(\.trimmed) }
+        let subprotocol = offered.contains { $0 == Self.subprotocol } ? Self.subprotocol : nil
+        let shown = offered.filter { $0.hasPrefix("session.") }.map { $0.dropFirst(8) }
+        if shown.contains(where: { self.isKey($0) }) { return .feed(key: nil, subprotocol: subprotocol) }
+        if let key = self.redeem(request) { return .feed(key: key, subprotocol: subprotocol) }
+        return self.isAdmitted(request) ? .feed(key: nil, subprotocol: subprotocol) : Self.forbidden
+    }
+
+    /// Whether a program shows the key of a session, the standing token, or the printed one, which is used up by that.
+    private mutating func isAdmitted(_ request: HTTPRequest) -> Bool {
+        for value in request.values("authorization") {
+            let words = value.split(separator: " ")
+            guard words.count == 2, words[0].lowercased() == "bearer" else { continue }
+            if self.isKey(words[1]) { return true }
+        }
+        return self.redeem(request) != nil
+    }
+
+    private func isKey(_ shown: Substring) -> Bool {
+        let isStanding = self.standing.map { Self.areEqual($0, shown) } ?? false
+        return self.sessions.contains { Self.areEqual($0, shown) } || isStanding
+    }
+
+    /// Makes a session for a request that shows the printed token, and another invitation.
+    private mutating func redeem(_ request: HTTPRequest) -> String? {
+        let shown = request.query.filter { $0.name == "token" }
+        guard shown.count == 1, Self.areEqual(self.invitation, shown[0].value[...]) else { return nil }
+        self.invitation = self.makeKey()
+        self.invitations += 1
+        let key = self.makeKey()
+        self.sessions.append(key)
+        if self.sessions.count > Self.maximumSessions { self.sessions.removeFirst() }
+        return key
+    }
+
+    /// Compares in a time that tells nothing of where the texts differ.
+    static func areEqual(_ secret: String, _ shown: Substring) -> Bool {
+        let (one, two) = (Array(secret.utf8), Array(shown.utf8))
+        guard one.count == two.count, !one.isEmpty else { return false }
+        return zip(one, two).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        var text = self.drop { $0 == " " || $0 == "\t" }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,232 @@
+extension ChatPage {
+    /// The client of the raw-WebSocket protocol, in about two hundred lines.
+    static let script = #"""
+
+        'use strict';
+        const $ = (id) => document.getElementById(id);
+        const KEPT = 1000;
+        let me = null;
+        let room = null;
+        let socket = null;
+        let isIn = false;
+        let attempt = 0;
+        let timer = null;
+        let lastID = 0;
+        // The last line of the room that this page has; 0 asks for what the server keeps.
+        let seen = 0;
+        const answers = new Map();
+        // Lines without a confirmation, by key; they are sent again after a return, under the same key.
+        const pending = new Map();
+        const shown = new Set();
+        const people = new Set();
+        const typists = new Map();
+
+        function status(state, text) {
+          $('status').dataset.state = state;
+          $('status').textContent = text;
+        }
+
+        function line(author, text, kind) {
+          const list = $('messages');
+          const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 60;
+          const item = document.createElement('li');
+          if (author) {
+            const name = document.createElement('b');
+            name.textContent = author;
+            item.append(name);
+          }
+          item.append(text);
+          if (kind) item.className = kind;
+          $('lines').append(item);
+          while ($('lines').children.length > KEPT) $('lines').firstChild.remove();
+          if (isAtEnd) list.scrollTop = list.scrollHeight;
+          return item;
+        }
+
+        // MARK: The wire
+
+        function request(event, data, answer) {
+          lastID += 1;
+          answers.set(lastID, answer);
+          socket.send(JSON.stringify({ event, data: [data], id: lastID }));
+        }
+
+        function open() {
+          clearTimeout(timer);
+          status('down', attempt ? 'connecting again …' : 'connecting …');
+          answers.clear();
+          socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/`);
+          socket.onopen = () => {
+            socket.send(JSON.stringify({ auth: { name: me, rooms: [room], seen: { [room]: seen } } }));
+            // The server tells where the room stands as soon as it has let this page in.
+          };
+          socket.onmessage = (message) => receive(JSON.parse(message.data));
+          socket.onclose = closed;
+        }
+
+        function closed(event) {
+          const wasIn = isIn;
+          isIn = false;
+          if (event.code === 4401) return leave(event.reason || 'The server refused the name.');
+          if (event.code === 4403) return leave(event.reason || 'The server closed the connection.');
+          if (wasIn) attempt = 0;
+          attempt += 1;
+          const wait = Math.min(10000, 250 * 2 ** Math.min(attempt, 6)) * (0.75 + Math.random() / 2);
+          const until = Date.now() + wait;
+          const tick = () => {
+            const left = until - Date.now();
+            if (left <= 0) return open();
+            status('down', `connection lost; trying again in ${(left / 1000).toFixed(1)} s`);
+            timer = setTimeout(tick, Math.min(100, left));
+          };
+          tick();
+        }
+
+        function leave(reason) {
+          $('refusal').textContent = reason;
+          $('entry').hidden = false;
+          $('chat').hidden = true;
+          status('out', 'not connected');
+        }
+
+        function receive(envelope) {
+          const payload = (envelope.data || [])[0] || {};
+          if (envelope.ack !== undefined) {
+            const answer = answers.get(envelope.ack);
+            answers.delete(envelope.ack);
+            if (answer) answer(payload);
+            return;
+          }
+          if (payload.room !== room) return;
+          const handler = HANDLERS[envelope.event];
+          if (handler) handler(payload);
+        }
+
+        const HANDLERS = {
+          room: ({ seq }) => {
+            seen = seq;
+            if (isIn) return;
+            isIn = true;
+            $('entry').hidden = true;
+            $('chat').hidden = false;
+            status('in', `connected as ${me}`);
+            request('who', { room }, (answer) => {
+              if (!answer.ok) return;
+              people.clear();
+              for (const name of answer.members) people.add(name);
+              showPeople();
+            });
+            for (const [id, entry] of pending) transmit(id, entry);
+            if (document.activeElement === document.body || attempt === 0) $('text').focus();
+            attempt = 0;
+          },
+          message: ({ from, text, id, seq }) => {
+            seen = Math.max(seen, seq);
+            typists.delete(from);
+            showTypists();
+            const key = `${from}\n${id}`;
+            if (shown.has(key)) return settle(id, from);
+            shown.add(key);
+            if (from === me && pending.has(id)) return settle(id, from);
+            line(from, text, from === me ? 'own' : '');
+          },
+          gap: ({ lines }) => line(null, lines === null
+            ? 'The server has lost its history; lines may be missing here.' : `${lines} lines are lost.`, 'note'),
+          joined: ({ name }) => {
+            people.add(name);
+            showPeople();
+            line(null, `${name} has joined`, 'note');
+          },
+          left: ({ name }) => {
+            people.delete(name);
+            typists.delete(name);
+            showPeople();
+            showTypists();
+            line(null, `${name} has left`, 'note');
+          },
+          typing: ({ name }) => {
+            typists.set(name, Date.now() + 3000);
+            showTypists();
+            setTimeout(showTypists, 3100);
+          },
+        };
+
+        // MARK: Saying
+
+        function say(text) {
+          const id = `${crypto.getRandomValues(new Uint32Array(2)).join('-')}-${Date.now()}`;
+          const entry = { text, item: line(me, text, 'own waiting') };
+          pending.set(id, entry);
+          shown.add(`${me}\n${id}`);
+          if (isIn) transmit(id, entry);
+        }
+
+        function transmit(id, entry) {
+          request('say', { room, text: entry.text, id }, (answer) => {
+            if (answer.ok) {
+              seen = Math.max(seen, answer.seq);
+              return settle(id, me);
+            }
+            pending.delete(id);
+            entry.item.className = 'own failed';
+            entry.item.title = answer.error ? answer.error.message : '';
+          });
+        }
+
+        function settle(id, from) {
+          const entry = from === me ? pending.get(id) : undefined;
+          if (!entry) return;
+          pending.delete(id);
+          entry.item.className = 'own';
+        }
+
+        // MARK: Who is there
+
+        function showPeople() {
+          $('people').replaceChildren(...[...people].sort().map((name) => {
+            const item = document.createElement('li');
+            item.textContent = name;
+            return item;
+          }));
+        }
+
+        function showTypists() {
+          for (const [name, until] of typists) if (until <= Date.now()) typists.delete(name);
+          const names = [...typists.keys()];
+          $('typing').textContent = names.length === 0 ? ''
+            : `${names.slice(0, 3).join(', ')} ${names.length === 1 ? 'is' : 'are'} typing …`;
+        }
+
+        let typed = 0;
+        $('text').addEventListener('input', () => {
+          if (!isIn || Date.now() - typed < 2000 || !$('text').value) return;
+          typed = Date.now();
+          socket.send(JSON.stringify({ event: 'typing', data: [{ room }] }));
+        });
+
+        $('say').addEventListener('submit', (event) => {
+          event.preventDefault();
+          const text = $('text').value;
+          if (text.trim()) say(text);
+          $('text').value = '';
+          typed = 0;
+        });
+
+        $('entry').addEventListener('submit', (event) => {
+          event.preventDefault();
+          const [name, place] = [$('name').value.trim(), $('room').value.trim()];
+          if (name !== me || place !== room) {
+            seen = 0;
+            shown.clear();
+            pending.clear();
+            $('lines').replaceChildren();
+          }
+          [me, room, attempt] = [name, place, 0];
+          $('refusal').textContent = '';
+          $('room-name').textContent = room;
+          document.title = `${room} – Linkspan chat`;
+          open();
+        });
+
+        """#
+}

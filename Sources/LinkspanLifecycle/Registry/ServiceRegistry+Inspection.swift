@@ -1,0 +1,43 @@
+/// A service as one that shows services to developers sees it.
+package struct InspectedService: Sendable, Hashable {
+    /// The path in the outermost registry.
+    package var path: String
+    /// The phase; nil for the phase of the enclosing registry.
+    package var phase: Int?
+    /// The rank among services of the same phase.
+    package var priority: Int
+    /// The state.
+    package var state: ServiceState
+    /// The place of its registration: `code`, or a place in the configuration.
+    package var origin: String
+    /// Its mailbox.
+    package var mailbox = InspectedMailbox()
+}
+
+/// The mailbox of a service.
+package struct InspectedMailbox: Sendable, Hashable {
+    /// The number of events that wait.
+    package var waiting = 0
+    /// The most events that may wait.
+    package var capacity = 0
+    /// The number of events that the service was given.
+    package var delivered = 0
+    /// The number of events that were dropped because too many waited.
+    package var lost = 0
+}
+
+extension ServiceRegistry {
+    /// The services of the outermost registry, by path.
+    package var inspected: [InspectedService] {
+        let core = self.core.home
+        let members = core.machine { machine in
+            machine.members.map { id, member in (id, member.path, member.entry, member.state) }
+        }
+        let mailboxes = core.fanout { fanout in members.map { fanout.inspected($0.0) } }
+        return zip(members, mailboxes).map { member, mailbox in
+            InspectedService(
+                path: member.1, phase: member.2.placement.phase?.rawValue, priority: member.2.placement.priority,
+                state: member.3, origin: member.2.origin, mailbox: mailbox ?? InspectedMailbox())
+        }.sorted { $0.path < $1.path }
+    }
+}

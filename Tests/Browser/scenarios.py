@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""Drives the inspector's page and the chat's page in a real browser.
+
+    Tests/Browser/scenarios.py --chat PROGRAM [--shots FOLDER] [inspector | chat | foreign] …
+
+Starts the servers and terminals that it needs with the chat program, and prints one line for each scenario that went well.
+"""
+import argparse
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+from chromium import Browser, Failure, until
+
+
+class Program:
+    """A process with the lines that it has written."""
+
+    running = []
+
+    def __init__(self, *command, **environment):
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("LINKSPAN_")}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=inherited | environment)
+        self.lines = []
+        Program.running.append(self)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def type(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def wait(self, pattern, seconds=60):
+        """The first line in which a pattern is found."""
+        try:
+            return until(pattern, lambda: next(filter(None, (re.search(pattern, line) for line in self.lines)), None), seconds)
+        except Failure:
+            raise Failure(f"no line with {pattern} among {self.lines}")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    @classmethod
+    def end(cls):
+        for program in cls.running:
+            if program.process.poll() is None:
+                program.process.kill()
+                program.process.wait()
+        cls.running = []
+
+
+class Stage:
+    """A chat server, and what joins it."""
+
+    def __init__(self, chat, shots):
+        self.chat, self.shots = chat, shots
+        self.port = 0
+        self.serve()
+
+    def serve(self):
+        self.server = Program(self.chat, "serve", "--port", str(self.port))
+        self.port = int(self.server.wait(r"serving .* on [\d.]+:(\d+)")[1])
+
+    def join(self, name, **environment):
+        program = Program(
+            self.chat, "join", "--name", name, "--transport", "websocket", "--url", f"ws://127.0.0.1:{self.port}",
+            **environment)
+        program.wait(r"^\* connected over websocket")
+        return program
+
+    def inspected(self, name, faults="true"):
+        program = self.join(
+            name, LINKSPAN_SERVICES_ADD="inspector", LINKSPAN_SERVICES_INSPECTOR_FAULTS=faults)
+        return program, program.wait(r"inspector: (http://127\.0\.0\.1:\d+/\?token=\w+)")[1]
+
+    def shoot(self, page, name):
+        if not self.shots:
+            return
+        pathlib.Path(self.shots).mkdir(parents=True, exist_ok=True)
+        for dark in (False, True):
+            page.scheme(dark)
+            page.shoot(pathlib.Path(self.shots, f"{name}-{'dark' if dark else 'light'}.png"))
+        page.scheme(False)
+
+
+def check(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+CONNECTED = "!!document.querySelector('#connection-rows .state[data-state=connected]')"
+
+
+def inspector(stage, browser):
+    """An outage of the demo is seen with its reason, countdown, gap and return."""
+    ann, url = stage.inspected("ann")
+    page = browser.page(width=1400, height=1500)
+    page.open(url)
+    page.wait(CONNECTED)
+    check("token" not in page.run("location.href"), "the address still has the token")
+    check(page.run("document.documentElement.outerHTML.length") < 400_000, "the page grows")
+
+    for number in range(20):
+        ann.type(f"line {number}")
+    page.wait("state.totals.sent >= 20")
+    page.wait("document.querySelectorAll('#p-frames tbody tr').length > 0")
+    frames = page.text("#p-frames")
+    check("say" in frames, f"no frame of a line among {frames}")
+    check("line 7" not in frames, "a payload is shown")
+
+    # Two points of the chart with a connection, before there is none.
+    page.wait("state.points.filter((point) => point.connected).length > 2")
+    stage.server.type("restart 4")
+    page.wait("!!document.querySelector('#connection-rows .state[data-state=reconnecting]')")
+    page.wait(r"/^Attempt \d+ in \d+\.\d s$/.test(document.getElementById('countdown').innerText)")
+    page.wait("document.getElementById('why').innerText.includes('The reason:')")
+    page.wait("Number(document.querySelector('#chart-round-trip svg').dataset.gaps) > 0")
+    page.wait("/reconnecting/.test(document.getElementById('timeline').getAttribute('aria-label'))")
+    page.wait(CONNECTED)
+    page.wait("document.getElementById('countdown').hidden")
+    page.wait("/: connected/.test(document.getElementById('timeline').getAttribute('aria-label'))")
+    page.wait("Number(document.querySelector('#chart-round-trip svg').dataset.gaps) > 0")
+
+    faults(stage, page, ann)
+    lists(page)
+    stage.shoot(page, "inspector")
+    check(page.names() == [], f"controls without a name: {page.names()}")
+    report = page.run("fetch('/report', { headers: { Authorization: `Bearer ${key}` } }).then((answer) => answer.text())")
+    check("entries" in report and "State: connected" in report, f"the report is {report[:200]}")
+    page.open(page.run("location.href"))
+    page.wait(CONNECTED)
+    check(page.errors == [], f"errors on the console: {page.errors}")
+
+
+def faults(stage, page, ann):
+    """The fault switches do what they say."""
+    page.wait("!document.getElementById('faults').hidden")
+    page.click("[data-do=drop]")
+    page.wait("state.events.some((event) => event.text.includes('the inspector dropped the link'))")
+    page.wait(CONNECTED)
+    page.click("[data-do=pathLost]")
+    page.wait("state.connections.get(state.selected).error === 'pathLost'")
+    page.click("[data-do=pathBack]")
+    page.wait(CONNECTED)
+    page.wait("!!document.querySelector('[data-move=socketio]')")
+    page.click("[data-move=socketio]")
+    page.wait("state.connections.get(state.selected).transport === 'socketio'")
+    page.wait(CONNECTED)
+    ann.type("over another transport")
+    page.wait("state.connections.get(state.selected).waiting === 0")
+
+
+def lists(page):
+    """Tabs are reached by keyboard; filters leave what they name."""
+    page.run("document.getElementById('t-frames').focus()")
+    page.press("ArrowRight")
+    page.wait("document.activeElement.id === 't-events' && !document.getElementById('p-events').hidden")
+    page.type("#find", "reconnecting", enter=False)
+    page.wait("[...document.querySelectorAll('#p-events tbody tr')].every((row) => row.innerText.includes('reconnecting'))")
+    page.run("document.getElementById('find').value = ''")
+    page.click("#t-services")
+    page.wait("document.getElementById('p-services').innerText.includes('services.inspector')")
+    page.click("#t-settings")
+    page.wait("document.getElementById('p-settings').innerText.includes('LINKSPAN_SERVICES_ADD')"
+              " || document.getElementById('p-settings').innerText.includes('linkspan.transport')")
+    page.click("#t-frames")
+
+
+def foreign(stage, browser):
+    """Pages of other origins, other host names and used tokens get nothing."""
+    _, url = stage.inspected("ann", faults="false")
+    port = re.search(r":(\d+)/", url)[1]
+    page = browser.page()
+    # The chat's page is of another origin: the same address, another port.
+    page.open(f"http://127.0.0.1:{stage.port}/")
+    for path in ("/", "/snapshot", "/metrics", "/report", f"/?{url.split('?')[1]}"):
+        for mode in ("cors", "no-cors"):
+            got = page.run(
+                f"fetch('http://127.0.0.1:{port}{path}', {{ mode: '{mode}' }}).then((a) => a.text(), () => '')")
+            check(got == "", f"another origin reads {path}: {got[:80]}")
+    got = page.run(
+        f"new Promise((done) => {{ const s = new WebSocket('ws://127.0.0.1:{port}/feed');"
+        " s.onopen = () => done('open'); s.onerror = () => done('refused'); })")
+    check(got == "refused", f"another origin opens the feed: {got}")
+    page.open(f"http://rebound.localhost:{port}/?{url.split('?')[1]}")
+    check("Linkspan inspector" not in page.run("document.title"), "another host name shows the page")
+    page.open(url)
+    page.wait(CONNECTED)
+    check(page.run("document.getElementById('faults').hidden"), "faults are offered that are not allowed")
+    other = browser.page()
+    other.open(url)
+    # The browser has the cookie, which opens the empty page.
+    other.wait("document.getElementById('feed').innerText.includes('Open the URL')")
+    check(other.run("state.connections.size") == 0, "the token works twice")
+
+
+def chat(stage, browser):
+    """A page and a terminal meet in one room, and both survive a restart of the server."""
+    ann = stage.join("ann")
+    ann.type("before the guest came")
+    page = browser.page(width=1000, height=680)
+    page.open(f"http://127.0.0.1:{stage.port}/")
+    page.type("#name", "web")
+    page.wait("document.getElementById('status').dataset.state === 'in'")
+    page.wait("document.getElementById('lines').innerText.includes('before the guest came')")
+    page.wait("document.getElementById('people').innerText.includes('ann')")
+    ann.wait("web")
+
+    ann.type("hello, page")
+    page.wait("document.getElementById('lines').innerText.includes('hello, page')")
+    page.run("document.getElementById('text').value = ''")
+    page.type("#text", "hello, terminal")
+    ann.wait("hello, terminal")
+    page.wait("!document.querySelector('#lines .waiting')")
+
+    other = browser.page()
+    other.open(f"http://127.0.0.1:{stage.port}/")
+    other.type("#name", "eve")
+    page.wait("document.getElementById('people').innerText.includes('eve')")
+    other.type("#text", "…", enter=False)
+    page.wait("document.getElementById('typing').innerText.includes('eve is typing')")
+    stage.shoot(page, "chat")
+
+    # The process goes on, and has the history.
+    stage.server.type("restart 2")
+    page.wait("document.getElementById('status').innerText.includes('trying again')")
+    page.type("#text", "said during the outage")
+    page.wait("!!document.querySelector('#lines .waiting')")
+    page.wait("document.getElementById('status').dataset.state === 'in'")
+    page.wait("!document.querySelector('#lines .waiting')")
+    ann.wait("said during the outage")
+    count = page.run("document.getElementById('lines').innerText.split('hello, page').length - 1")
+    check(count == 1, f"a line is shown {count} times")
+
+    # The process is killed, and another one has no history.
+    stage.server.kill()
+    page.wait("document.getElementById('status').dataset.state === 'down'")
+    stage.serve()
+    page.wait("document.getElementById('status').dataset.state === 'in'", 60)
+    # What is said before somebody is back in a room without a history is not repeated.
+    ann.wait("lines were missed")
+    page.type("#text", "after the crash")
+    ann.wait("after the crash")
+    check(page.names() == [], f"controls without a name: {page.names()}")
+    lost = [error for error in page.errors if "ERR_CONNECTION" not in error and "WebSocket" not in error]
+    check(lost == [], f"errors on the console: {lost}")
+
+    refused = browser.page()
+    refused.open(f"http://127.0.0.1:{stage.port}/")
+    stage.server.type("refuse on")
+    refused.type("#name", "mallory")
+    refused.wait("document.getElementById('refusal').innerText !== ''")
+
+
+SCENARIOS = {"inspector": inspector, "foreign": foreign, "chat": chat}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--chat", required=True, help="the chat program")
+    parser.add_argument("--shots", help="a folder for screenshots")
+    parser.add_argument("scenarios", nargs="*")
+    arguments = parser.parse_args()
+    # The process that has started this may go away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    status = 0
+    for name in arguments.scenarios or SCENARIOS:
+        try:
+            with Browser() as browser:
+                SCENARIOS[name](Stage(arguments.chat, arguments.shots), browser)
+            print(f"browser: {name}: {SCENARIOS[name].__doc__}", flush=True)
+        except Failure as failure:
+            print(f"error: {name}: {failure}", flush=True)
+            status = 1
+        finally:
+            Program.end()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

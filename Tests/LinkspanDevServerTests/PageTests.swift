@@ -1,0 +1,49 @@
+internal import LinkspanDevServer
+internal import RawSockets
+internal import Testing
+
+/// The pages that the server gives to browsers.
+@Suite(.timeLimit(.minutes(2)))
+struct PageTests {
+    private static let configuration = DevServer.Configuration {
+        $0.pages = ["/": DevServer.Page(html: "<p>hello</p>")]
+    }
+
+    private func head(_ bench: Bench, _ target: String, _ fields: String = "") throws -> String {
+        let client = try RawClient(port: bench.server.port)
+        client.write(
+            "GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(bench.server.port)\r\n\(fields)Connection: close\r\n\r\n")
+        return String(decoding: try #require(client.readToEnd()), as: UTF8.self)
+    }
+
+    @Test
+    func `a page is given out at its path, with its policy`() async throws {
+        try await Bench.run(configuration: Self.configuration) { bench in
+            let answer = try self.head(bench, "/")
+            #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(answer.contains("Content-Type: text/html; charset=utf-8\r\n"))
+            #expect(answer.contains("Content-Security-Policy: default-src 'self'"))
+            #expect(answer.hasSuffix("<p>hello</p>"))
+            #expect(try self.head(bench, "/other").hasPrefix("HTTP/1.1 404 "))
+        }
+    }
+
+    @Test
+    func `a page is refused to other origins and under other names`() async throws {
+        try await Bench.run(configuration: Self.configuration) { bench in
+            #expect(try self.head(bench, "/", "Origin: https://evil.example\r\n").hasPrefix("HTTP/1.1 403 "))
+            #expect(try self.head(bench, "/", "Sec-Fetch-Site: cross-site\r\n").hasPrefix("HTTP/1.1 403 "))
+            let client = try RawClient(port: bench.server.port)
+            client.write("GET / HTTP/1.1\r\nHost: rebound.example\r\nConnection: close\r\n\r\n")
+            #expect(String(decoding: try #require(client.readToEnd()), as: UTF8.self).hasPrefix("HTTP/1.1 403 "))
+        }
+    }
+
+    @Test
+    func `a WebSocket at the path of a page is a WebSocket`() async throws {
+        try await Bench.run(configuration: Self.configuration) { bench in
+            let socket = try RawWebSocket(port: bench.server.port, "/")
+            #expect(socket.isOpen)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+internal import LinkspanNetwork
+internal import Testing
+
+@testable internal import LinkspanInspector
+
+@Suite
+struct AccessTests {
+    private static func access(standing: String? = nil) -> InspectorAccess {
+        InspectorAccess(port: 8123, standing: standing)
+    }
+
+    private static func request(_ target: String, _ fields: [String] = [], host: String = "127.0.0.1:8123") throws
+        -> HTTPRequest
+    {
+        var parser = HTTPRequestParser(limits: .init(bodyBytes: 0))
+        let lines = ["GET \(target) HTTP/1.1", "Host: \(host)"] + fields + ["", ""]
+        parser.receive(Array(lines.joined(separator: "\r\n").utf8))
+        return try #require(try parser.next())
+    }
+
+    private static func isRefused(_ decision: InspectorAccess.Decision) -> Bool {
+        if case .refused(let status, _) = decision { status == 403 } else { false }
+    }
+
+    @Test func `the printed URL opens the page once`() throws {
+        var access = Self.access()
+        let target = "/?token=\(access.invitation)"
+        guard case .page(let key?, _) = access.decide(try Self.request(target)) else {
+            Issue.record("no page")
+            return
+        }
+        #expect(Self.isRefused(access.decide(try Self.request(target))))
+        #expect(access.invitations == 2)
+        #expect(
+            access.decide(try Self.request("/snapshot", ["Authorization: Bearer \(key)"])) == .snapshot)
+        #expect(access.invitations == 2)
+    }
+
+    @Test(arguments: ["/", "/snapshot", "/metrics", "/report", "/feed", "/other", "/?token=", "/snapshot?token=x"])
+    func `nothing is answered without the token`(target: String) throws {
+        var access = Self.access()
+        let fields = target == "/feed" ? ["Upgrade: websocket", "Connection: Upgrade"] : []
+        #expect(Self.isRefused(access.decide(try Self.request(target, fields))))
+    }
+
+    @Test func `the cookie opens the empty page and nothing else`() throws {
+        var access = Self.access()
+        guard case .page(_, let cookie) = access.decide(try Self.request("/?token=\(access.invitation)")) else {
+            Issue.record("no page")
+            return
+        }
+        let field = "Cookie: other=1; \(cookie.prefix { $0 != ";" })"
+        #expect(access.decide(try Self.request("/", [field])) == .page(key: nil, cookie: ""))
+        #expect(Self.isRefused(access.decide(try Self.request("/snapshot", [field]))))
+        let upgrade = ["Upgrade: websocket", "Connection: Upgrade"]
+        #expect(Self.isRefused(access.decide(try Self.request("/feed", [field] + upgrade))))
+    }
+
+    @Test(arguments: [
+        "example.org", "example.org:8123", "127.0.0.1", "127.0.0.1:80", "127.0.0.2:8123", "rebound.localhost:8123",
+        "[::1]:8123", "0.0.0.0:8123",
+    ])
+    func `another host name is refused even with the token, which stays good`(host: String) throws {
+        var access = Self.access()
+        let target = "/?token=\(access.invitation)"
+        #expect(Self.isRefused(access.decide(try Self.request(target, host: host))))
+        guard case .page = access.decide(try Self.request(target)) else {
+            Issue.record("no page")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        "Origin: http://evil.example", "Origin: http://127.0.0.1:9999", "Origin: https://127.0.0.1:8123",
+        "Origin: null", "Origin: http://localhost:8123", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site",
+    ])
+    func `another origin is refused even with the key of a session`(field: String) throws {
+        var access = Self.access(standing: "standing-token-1")
+        for target in ["/", "/snapshot", "/metrics", "/feed"] {
+            let fields = [field, "Authorization: Bearer standing-token-1", "Upgrade: websocket", "Connection: Upgrade"]
+            #expect(Self.isRefused(access.decide(try Self.request(target, fields))))
+        }
+    }
+
+    @Test func `the page's own requests are answered`() throws {
+        var access = Self.access()
+        guard case .page(let key?, _) = access.decide(try Self.request("/?token=\(access.invitation)")) else {
+            Issue.record("no page")
+            return
+        }
+        let own = ["Origin: http://127.0.0.1:8123", "Sec-Fetch-Site: same-origin"]
+        #expect(access.decide(try Self.request("/report", own + ["Authorization: Bearer \(key)"])) == .report)
+        let upgrade = ["Upgrade: websocket", "Connection: Upgrade"]
+        let offer = "Sec-WebSocket-Protocol: linkspan-inspector, session.\(key)"
+        #expect(
+            access.decide(try Self.request("/feed", own + upgrade + [offer]))
+                == .feed(key: nil, subprotocol: "linkspan-inspector"))
+    }
+
+    @Test func `a standing token stays good for programs`() throws {
+        var access = Self.access(standing: "standing-token-1")
+        for _ in 0..<3 {
+            #expect(
+                access.decide(try Self.request("/metrics", ["Authorization: Bearer standing-token-1"])) == .metrics)
+        }
+        #expect(Self.isRefused(access.decide(try Self.request("/metrics", ["Authorization: Bearer standing-token-2"]))))
+        #expect(Self.isRefused(access.decide(try Self.request("/?token=standing-token-1"))))
+    }
+
+    @Test func `the seventeenth session ends the first`() throws {
+        var access = Self.access()
+        var keys: [String] = []
+        for _ in 0..<17 {
+            if case .page(let key?, _) = access.decide(try Self.request("/?token=\(access.invitation)")) {
+                keys.append(key)
+            }
+        }
+        #expect(keys.count == 17)
+        #expect(Self.isRefused(access.decide(try Self.request("/snapshot", ["Authorization: Bearer \(keys[0])"]))))
+        #expect(access.decide(try Self.request("/snapshot", ["Authorization: Bearer \(keys[16])"])) == .snapshot)
+    }
+}

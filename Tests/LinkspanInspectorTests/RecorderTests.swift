@@ -1,0 +1,200 @@
+internal import Testing
+
+@testable internal import Linkspan
+@testable internal import LinkspanInspector
+@testable internal import LinkspanLifecycle
+@testable internal import LinkspanMessaging
+
+@Suite
+struct RecorderTests {
+    private let start = ContinuousClock.now
+
+    private func status(
+        _ state: ConnectionState = .connected, _ progress: ConnectionProgress = .open
+    ) throws -> ConnectionStatus {
+        ConnectionStatus(url: try ConnectionURL("ws://example/"), state: state, progress: progress)
+    }
+
+    private func recorder(
+        connections ids: ClosedRange<UInt64>, limits: InspectorRecorder.Limits = .init()
+    ) throws -> InspectorRecorder {
+        var recorder = InspectorRecorder(limits: limits, now: self.start)
+        for id in ids { recorder.note(id, try self.status(), explanation: "up", holders: 1, now: self.start) }
+        return recorder
+    }
+
+    private func reading(oldest: Command.ID? = nil) -> ConnectionReading {
+        ConnectionReading(
+            transport: "websocket", inFlight: 0, oldest: oldest, nextRenewal: nil, isReadingPaused: false, turn: .zero)
+    }
+
+    private func frame(_ event: String) -> ConnectionMeter.Frame {
+        ConnectionMeter.Frame(kind: .received, event: event, bytes: 10, time: self.start, excerpt: [])
+    }
+
+    @Test func `a batch has what changed since the last one, and nothing twice`() throws {
+        var recorder = try self.recorder(connections: 1...3)
+        var cursor = PageCursor()
+        #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.id) == [1, 2, 3])
+        #expect(recorder.batch(for: &cursor, now: self.start).isEmpty)
+        recorder.note(2, try self.status(.reconnecting), explanation: "down", holders: 1, now: self.start)
+        #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.state) == ["reconnecting"])
+    }
+
+    @Test func `another page begins with everything`() throws {
+        let recorder = try self.recorder(connections: 1...3)
+        var (one, two) = (PageCursor(), PageCursor())
+        _ = recorder.batch(for: &one, now: self.start)
+        #expect(recorder.batch(for: &two, now: self.start).connections.count == 3)
+    }
+
+    @Test func `a batch is bounded, and rows that change all the time keep no other waiting`() throws {
+        var limits = InspectorRecorder.Limits()
+        limits.batch = 10
+        var recorder = try self.recorder(connections: 1...45, limits: limits)
+        var cursor = PageCursor()
+        var seen: Set<UInt64> = []
+        for round in 0..<5 {
+            let batch = recorder.batch(for: &cursor, now: self.start)
+            #expect(batch.connections.count <= 10)
+            seen.formUnion(batch.connections.map(\.id))
+            for id in UInt64(1)...45 {
+                recorder.note(id, try self.status(), explanation: "up", holders: round + 2, now: self.start)
+            }
+        }
+        #expect(seen == Set(1...45))
+    }
+
+    @Test func `the chosen connection comes with each batch`() throws {
+        let recorder = try self.recorder(connections: 1...3)
+        var cursor = PageCursor()
+        cursor.selected = 2
+        _ = recorder.batch(for: &cursor, now: self.start)
+        #expect(recorder.batch(for: &cursor, now: self.start).connections.map(\.id) == [2])
+    }
+
+    @Test func `a connection that is gone is told once, and its messages stay in the totals`() throws {
+        var recorder = try self.recorder(connections: 1...2)
+        var counts = ConnectionMeter.Counts()
+        counts.received = 7
+        recorder.note(1, self.reading(), counts, [], now: self.start)
+        var cursor = PageCursor()
+        _ = recorder.batch(for: &cursor, now: self.start)
+        recorder.keep([2], of: 1)
+        let batch = recorder.batch(for: &cursor, now: self.start)
+        #expect(batch.gone == [1])
+        #expect(batch.totals.received == 7)
+        #expect(recorder.batch(for: &cursor, now: self.start).gone.isEmpty)
+    }
+
+    @Test func `connections beyond the limit are counted and not shown`() throws {
+        var limits = InspectorRecorder.Limits()
+        limits.connections = 5
+        var recorder = try self.recorder(connections: 1...8, limits: limits)
+        recorder.keep(Set(1...8), of: 8)
+        #expect(recorder.connectionRows.count == 5)
+        #expect(recorder.everything(now: self.start).hidden == 3)
+    }
+
+    @Test func `events, frames and points are bounded, and the oldest go`() throws {
+        var limits = InspectorRecorder.Limits()
+        (limits.events, limits.frames, limits.points) = (10, 10, 10)
+        var recorder = try self.recorder(connections: 1...1, limits: limits)
+        for number in 0..<100 {
+            recorder.note("event \(number)", kind: "app", at: self.start)
+            recorder.note(1, self.reading(), nil, [self.frame("f\(number)")], now: self.start)
+            recorder.closePoint(memory: number, mark: .mark, now: self.start + .seconds(number))
+        }
+        let all = recorder.everything(now: self.start)
+        #expect(all.events.map(\.text) == (90..<100).map { "event \($0)" })
+        #expect(all.frames.map(\.frame.event) == (90..<100).map { "f\($0)" })
+        #expect(all.points.map(\.memory) == Array(90..<100))
+        #expect(all.sampled == 100)
+    }
+
+    @Test func `a point of the chart has the messages of its second, and a gap where nothing is connected`() throws {
+        var recorder = try self.recorder(connections: 1...1)
+        var counts = ConnectionMeter.Counts()
+        (counts.sent, counts.sentBytes) = (10, 1_000)
+        var up = try self.status()
+        var link = LinkInfo()
+        link.roundTrip = .milliseconds(12)
+        up.link = link
+        recorder.note(1, up, explanation: "", holders: 1, now: self.start)
+        recorder.note(1, self.reading(), counts, [], now: self.start)
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start)
+        counts.sent = 25
+        recorder.note(1, self.reading(), counts, [], now: self.start)
+        recorder.note(1, try self.status(.reconnecting), explanation: "", holders: 1, now: self.start)
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
+        let points = recorder.everything(now: self.start).points
+        #expect(points.map(\.sent) == [10, 15])
+        #expect(points.map(\.roundTrip) == [.milliseconds(12), nil])
+        #expect(points.map(\.connected) == [1, 0])
+    }
+
+    @Test func `the age of the oldest command comes from the time of its number`() throws {
+        var recorder = try self.recorder(connections: 1...1)
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start)
+        let command = Command.ID.mark
+        recorder.closePoint(memory: 0, mark: .mark, now: self.start + .seconds(1))
+        recorder.note(1, self.reading(oldest: command), nil, [], now: self.start + .seconds(60))
+        let row = try #require(recorder.connectionRows.first)
+        #expect(row.oldest == self.start + .seconds(1))
+    }
+
+    @Test func `credentials have an age and a renewal, and no content`() throws {
+        var recorder = try self.recorder(connections: 1...1)
+        let event = AuthenticationEvent(connection: 1, kind: .obtained(validFor: .seconds(600)))
+        recorder.note(Stamped(event, seq: 1, time: self.start))
+        var reading = self.reading()
+        reading.nextRenewal = self.start + .seconds(480)
+        recorder.note(1, reading, nil, [], now: self.start)
+        let facts = try #require(recorder.connectionRows.first).credentials
+        #expect(facts.obtained == self.start)
+        #expect(facts.expiry == self.start + .seconds(600))
+        #expect(facts.nextRenewal == self.start + .seconds(480))
+    }
+
+    @Test func `slow calls and faults are counted by service`() throws {
+        var recorder = try self.recorder(connections: 1...1)
+        recorder.note(FaultEvent(path: "services.slow", code: .limitHit, message: "late"))
+        recorder.note(FaultEvent(path: "services.slow", code: .handlerFailed, message: "threw"))
+        let service = InspectedService(
+            path: "services.slow", phase: 0, priority: 0, state: .ready, origin: "code", mailbox: InspectedMailbox())
+        recorder.note([service], now: self.start)
+        let row = try #require(recorder.serviceRows.first)
+        #expect(row.slow == 1)
+        #expect(row.faults == 2)
+    }
+
+    @Test func `1,000 connections and 100 services are answered within 100 ms a batch, in at most 16 MiB`() throws {
+        var recorder = try self.recorder(connections: 1...1_000)
+        let before = ProcessMemory.resident
+        var cursor = PageCursor()
+        for second in 0..<30 {
+            let now = self.start + .seconds(second)
+            for id in UInt64(1)...1_000 {
+                recorder.note(id, try self.status(), explanation: "The connection is up.", holders: second, now: now)
+                recorder.note(id, self.reading(), nil, [self.frame("message")], now: now)
+                recorder.note(
+                    "connection \(id) connected attempt=\(second)", kind: "connected", connection: id, at: now)
+            }
+            recorder.note(
+                (0..<100).map { number in
+                    InspectedService(
+                        path: "services.s\(number)", phase: 0, priority: 0, state: .ready, origin: "code",
+                        mailbox: InspectedMailbox(waiting: second))
+                }, now: now)
+            recorder.closePoint(memory: 1, mark: .mark, now: now)
+            let began = ContinuousClock.now
+            var json = JSONText()
+            let batch = recorder.batch(for: &cursor, now: now)
+            json.object { batch.write(to: &$0, excerpts: false) }
+            let time = began.duration(to: .now)
+            #expect(time < .milliseconds(100), "\(time) for a batch of \(json.bytes.count) bytes")
+            #expect(json.bytes.count < 256 * 1024)
+        }
+        #expect(ProcessMemory.resident - before < 16 << 20)
+    }
+}
