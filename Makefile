@@ -58,11 +58,11 @@ sanitize: prerequisites venv $(LEGACY)/.ready  ## Runs the tests under a sanitiz
 	swift test --skip-build --sanitize=$(SANITIZER) --scratch-path .build-$(SANITIZER) --no-parallel \
 		--filter '$(WITH_SERVERS)'
 
-conformance: prerequisites  ## Runs the Autobahn suite; LONG=1 adds its slow cases.
+conformance: prerequisites  ## Runs the Autobahn suite over both back ends; LONG=1 adds its slow cases, NETWORK=nio is one.
 	@.ci/prerequisites gcc
 	Tests/Conformance/setup $(SUITE)
 	swift build -c release --product conformance-client
-	Tests/Conformance/run.py --folder $(SUITE) $(if $(LONG),--long) \
+	Tests/Conformance/run.py --folder $(SUITE) $(if $(LONG),--long) $(addprefix --network ,$(NETWORK)) \
 		--client "$$(swift build -c release --show-bin-path)/conformance-client"
 
 fuzz: prerequisites  ## Fuzzes TARGET (all unless given) for SECONDS (60 unless given).

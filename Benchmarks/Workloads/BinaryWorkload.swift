@@ -6,13 +6,13 @@ import LinkspanWebSocket
 /// W4: binary `echo` of 64 KiB over Socket.IO, 4 under way; W8: 1 MiB over a raw WebSocket, one after the other.
 enum BinaryWorkload {
     static func runSocketIO(server: EchoServer) async throws {
-        let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(.socketIO).connect()
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(Network.socketIO).connect()
         defer { connection.release() }
         try await Self.run("W4", connection, "echo", size: 64 << 10, count: 5_000, width: 4, server: server)
     }
 
     static func runRaw(server: EchoServer) async throws {
-        let transport = WebSocketTransport(.init { $0.codec = .binary })
+        let transport = Network.raw
         let connection = try ConnectionBuilder("ws://127.0.0.1:\(server.port)/raw").transport(transport).connect()
         defer { connection.release() }
         try await Self.run("W8", connection, "binary", size: 1 << 20, count: 500, width: 1, server: server)
@@ -20,7 +20,7 @@ enum BinaryWorkload {
 
     /// `payload=N`: raw echoes of N bytes.
     static func run(payload size: Int, server: EchoServer) async throws {
-        let transport = WebSocketTransport(.init { $0.codec = .binary })
+        let transport = Network.raw
         let connection = try ConnectionBuilder("ws://127.0.0.1:\(server.port)/raw?n=\(size)").transport(transport)
             .connect()
         defer { connection.release() }

@@ -20,7 +20,7 @@ enum CodableWorkload {
 
     static func runEcho(server: EchoServer) async throws {
         let count = 200_000
-        let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(.socketIO).connect()
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(Network.socketIO).connect()
         defer { connection.release() }
         let note = Note(id: 7, text: String(repeating: "x", count: 64))
         let window = Window { try? connection.send("echo", note) }
@@ -36,7 +36,7 @@ enum CodableWorkload {
     }
 
     static func runFlood(server: EchoServer) async throws {
-        let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(.socketIO).connect()
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(Network.socketIO).connect()
         defer { connection.release() }
         let sum = Mutex((count: 0, expected: 0, done: CheckedContinuation<Void, Never>?.none))
         try connection.on("item", as: Item.self) { item in
@@ -60,7 +60,7 @@ enum CodableWorkload {
     /// The messages as a sequence in the main actor's task.
     @MainActor
     static func runStream(server: EchoServer) async throws {
-        let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(.socketIO).connect()
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(Network.socketIO).connect()
         defer { connection.release() }
         let count = 200_000
         let text = String(repeating: "x", count: 64)

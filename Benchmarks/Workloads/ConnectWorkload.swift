@@ -11,7 +11,7 @@ enum ConnectWorkload {
         for number in 0..<201 {
             let start = ContinuousClock.now
             let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)/?n=\(number)")
-                .transport(.socketIO).connect()
+                .transport(Network.socketIO).connect()
             for await change in connection.stateChanges where change.to == .connected { break }
             let time = start.duration(to: .now)
             connection.release()
@@ -29,7 +29,8 @@ enum ConnectWorkload {
         var times: [Duration] = []
         for _ in 0..<5 {
             let server = try EchoServer(path: path)
-            let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(.socketIO).connect()
+            let connection = try ConnectionBuilder("http://127.0.0.1:\(server.port)").transport(Network.socketIO)
+                .connect()
             var changes = connection.stateChanges.makeAsyncIterator()
             while let change = await changes.next(), change.to != .connected {}
             let (port, start) = (server.port, ContinuousClock.now)

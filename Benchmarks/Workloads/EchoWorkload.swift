@@ -15,7 +15,7 @@ enum EchoWorkload {
     ) async throws {
         let count = 200_000
         let text = String(repeating: "x", count: 64)
-        let connection = try ConnectionBuilder("http://127.0.0.1:\(port)").transport(.socketIO).connect()
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(port)").transport(Network.socketIO).connect()
         defer { connection.release() }
         let window = Window { try? connection.send("echo", text) }
         try connection.on("echo") { message in

@@ -33,11 +33,13 @@ enum IdleWorkload {
         let socketIO = SocketIOTransport(
             .init {
                 $0.tls = tls
+                $0.network = Network.current
                 $0.isMultiplexed = false
             })
         let raw = WebSocketTransport(
             .init {
                 $0.tls = tls
+                $0.network = Network.current
                 $0.codec = .binary
             })
         let http = isSecure ? "https" : "http"

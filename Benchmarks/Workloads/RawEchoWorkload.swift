@@ -7,7 +7,7 @@ enum RawEchoWorkload {
     static func run(port: Int, server: EchoServer) async throws {
         let count = 500_000
         let payload = try Payload(Data(repeating: 7, count: 64))
-        let transport = WebSocketTransport(.init { $0.codec = .binary })
+        let transport = Network.raw
         let connection = try ConnectionBuilder("ws://127.0.0.1:\(port)/raw").transport(transport).connect()
         defer { connection.release() }
         let window = Window { try? connection.perform(Command(.send, event: "binary", payload: payload)) }

@@ -10,7 +10,7 @@ enum RequestWorkload {
     private static let text = String(repeating: "x", count: 64)
 
     static func run(port: Int, server: EchoServer) async throws {
-        let connection = try ConnectionBuilder("http://127.0.0.1:\(port)").transport(.socketIO).connect()
+        let connection = try ConnectionBuilder("http://127.0.0.1:\(port)").transport(Network.socketIO).connect()
         defer { connection.release() }
         for (count, isMeasured) in [(Self.count / 20, false), (Self.count, true)] {
             let measurement = Measurement(server: server)

@@ -1,11 +1,12 @@
 import Foundation
 import Linkspan
+import LinkspanNetwork
 import LinkspanSocketIO
 import LinkspanWebSocket
 
 /// Runs the project's standard workloads through the public API and prints what a message costs.
 ///
-/// `workloads [--server PATH] [NAME …]`: starts the echo server beside this program unless told where it is. The names are W1
+/// `workloads [--server PATH] [--network NAME] [NAME …]`: starts the echo server beside this program unless told where it is. The names are W1
 /// to W4, W6 to W8 and W10 to W13, `codable`, `stream`, `fanout`, `inspector`, `outbox`, and with a number `idle=`, `idle-raw=`, `idle-tls=`,
 /// `idle-raw-tls=`, `backlog=`, `queue=`, `keys=` and `payload=`; see `Benchmarks/run`. The
 /// server's own CPU is printed too: where it nears the client's, the messages per second are the server's, not ours.
@@ -20,6 +21,12 @@ enum Workloads {
             arguments.removeSubrange(flag...flag + 1)
         }
         if let first = arguments.first, try await InspectorWorkload.runPage(first) { return }
+        var network = NetworkBackEnd.standard
+        if let flag = arguments.firstIndex(of: "--network"), flag + 1 < arguments.count {
+            network = NetworkBackEnd(rawValue: arguments[flag + 1])
+            if let absence = network.absence { return print(absence) }
+            arguments.removeSubrange(flag...flag + 1)
+        }
         let wanted =
             arguments.isEmpty
             ? ["W1", "W2", "W3", "W4", "W7", "W8", "W11", "W12", "W13", "codable", "stream"] : arguments
@@ -27,29 +34,35 @@ enum Workloads {
         defer { server.stop() }
         print(Measurement.heading)
         for name in wanted {
-            switch name {
-            case "W1": try await EchoWorkload.run(port: server.port, server: server)
-            case "W2": try await RequestWorkload.run(port: server.port, server: server)
-            case "W3": try await FloodWorkload.run(port: server.port, server: server)
-            case "W7": try await RawEchoWorkload.run(port: server.port, server: server)
-            case "W4": try await BinaryWorkload.runSocketIO(server: server)
-            case "W6": try await ConnectWorkload.runConnect(server: server)
-            case "W8": try await BinaryWorkload.runRaw(server: server)
-            case "W10": try await ConnectWorkload.runRestart(path: serverPath)
-            case "W11": try await BacklogWorkload.run(count: 100_000, server: server)
-            case "W12": try await ObserverWorkload.run(server: server)
-            case "W13": try await MemoryWorkload.run()
-            case "codable":
-                try await CodableWorkload.runEcho(server: server)
-                try await CodableWorkload.runFlood(server: server)
-            case "stream": try await CodableWorkload.runStream(server: server)
-            case "outbox": try await OutboxWorkload.run()
-            case "inspector": try await InspectorWorkload.run(port: server.port, server: server)
-            case "fanout": try await FanoutWorkload.run(port: server.port)
-            default:
-                let isKnown = try await IdleWorkload.run(name, server: server)
-                if !isKnown { try await Self.runScaled(name, server: server) }
+            try await Network.$current.withValue(network) {
+                try await Self.run(name, server: server, path: serverPath)
             }
+        }
+    }
+
+    private static func run(_ name: String, server: EchoServer, path: String) async throws {
+        switch name {
+        case "W1": try await EchoWorkload.run(port: server.port, server: server)
+        case "W2": try await RequestWorkload.run(port: server.port, server: server)
+        case "W3": try await FloodWorkload.run(port: server.port, server: server)
+        case "W7": try await RawEchoWorkload.run(port: server.port, server: server)
+        case "W4": try await BinaryWorkload.runSocketIO(server: server)
+        case "W6": try await ConnectWorkload.runConnect(server: server)
+        case "W8": try await BinaryWorkload.runRaw(server: server)
+        case "W10": try await ConnectWorkload.runRestart(path: path)
+        case "W11": try await BacklogWorkload.run(count: 100_000, server: server)
+        case "W12": try await ObserverWorkload.run(server: server)
+        case "W13": try await MemoryWorkload.run()
+        case "codable":
+            try await CodableWorkload.runEcho(server: server)
+            try await CodableWorkload.runFlood(server: server)
+        case "stream": try await CodableWorkload.runStream(server: server)
+        case "outbox": try await OutboxWorkload.run()
+        case "inspector": try await InspectorWorkload.run(port: server.port, server: server)
+        case "fanout": try await FanoutWorkload.run(port: server.port)
+        default:
+            let isKnown = try await IdleWorkload.run(name, server: server)
+            if !isKnown { try await Self.runScaled(name, server: server) }
         }
     }
 
@@ -64,5 +77,22 @@ enum Workloads {
         case "payload": try await BinaryWorkload.run(payload: size, server: server)
         default: print("there is no workload \(name)")
         }
+    }
+}
+
+/// The library that carries the bytes of the workload that is running.
+enum Network {
+    @TaskLocal static var current = NetworkBackEnd.standard
+
+    /// Socket.IO over it.
+    static var socketIO: SocketIOTransport { SocketIOTransport(.init { $0.network = Self.current }) }
+
+    /// Binary messages of raw WebSockets over it.
+    static var raw: WebSocketTransport {
+        WebSocketTransport(
+            .init {
+                $0.codec = .binary
+                $0.network = Self.current
+            })
     }
 }

@@ -20,6 +20,8 @@ FRAMING = [f"{section}.*" for section in (1, 2, 3, 4, 5, 6, 7, 10)]
 # The last numbers of the compression cases that take a second or two; the others take minutes.
 QUICK = (1, 2, 3, 4, 5, 6, 11)
 PASSED = {"OK", "INFORMATIONAL"}
+# The back ends of byte streams.
+NETWORKS = ("libwebsockets", "nio")
 Results = dict[str, dict[str, object]]
 
 
@@ -41,19 +43,21 @@ class Part:
     # Whether it runs alone: the suite gives these cases a second each, which a busy machine may not keep.
     is_alone: bool = True
     is_secure: bool = False
+    # The library under the client's bytes.
+    network: str = "libwebsockets"
     results: Results = field(default_factory=dict)
 
 
-def parts(*, is_long: bool) -> list[Part]:
-    """What there is to run."""
+def parts(*, is_long: bool, network: str) -> list[Part]:
+    """What there is to run over a back end."""
     found = [
-        Part("framing", FRAMING, 247, parallel=8),
-        Part("framing over TLS", FRAMING, 247, parallel=8, is_secure=True),
-        Part("sizes", ["9.*"], 54),
+        Part("framing", FRAMING, 247, parallel=8, network=network),
+        Part("framing over TLS", FRAMING, 247, parallel=8, is_secure=True, network=network),
+        Part("sizes", ["9.*"], 54, network=network),
     ]
     for section in (12, 13):
         cases = compression(section, is_long=is_long)
-        found.append(Part(f"compression {section}", cases, len(cases), is_alone=False))
+        found.append(Part(f"compression {section}", cases, len(cases), is_alone=False, network=network))
     return found
 
 
@@ -67,10 +71,10 @@ class Suite:
 
     def run(self, part: Part) -> None:
         """Runs a part and reads what the suite thinks of it."""
-        work = self._folder / "work" / part.name.replace(" ", "-")
+        work = self._folder / "work" / part.network / part.name.replace(" ", "-")
         work.mkdir(parents=True, exist_ok=True)
         spec = {"outdir": str(work / "reports"), "cases": part.cases, "exclude-cases": [], "exclude-agent-cases": {}}
-        arguments = ["--parallel", str(part.parallel), "--agent", "linkspan"]
+        arguments = ["--parallel", str(part.parallel), "--agent", "linkspan", "--network", part.network]
         if part.is_secure:
             spec["cert"], spec["key"] = self._certificate(work)
             arguments += ["--ca", spec["cert"]]
@@ -122,7 +126,7 @@ def is_clean(result: dict[str, object]) -> bool:
 def table(done: list[Part]) -> bool:
     """Prints a line for each section; returns whether all is well."""
     columns = ("OK", "INFORMATIONAL", "NON-STRICT", "FAILED")
-    print(f"\n{'section':<24}" + "".join(f"{name:>15}" for name in (*columns, "unclean close")))
+    print(f"\n{done[0].network if done else '':<24}" + "".join(f"{name:>15}" for name in (*columns, "unclean close")))
     sums = [0] * (len(columns) + 1)
     for part in done:
         sections = sorted({int(case.split(".")[0]) for case in part.results})
@@ -153,9 +157,19 @@ def main() -> None:
     parser.add_argument("--client", type=pathlib.Path, required=True, help="the client's executable")
     parser.add_argument("--long", action="store_true", help="run the slow compression cases, too")
     parser.add_argument("--only", metavar="PART", help="run only the parts whose names begin so")
+    parser.add_argument(
+        "--network", action="append", choices=NETWORKS, help="the back end; may be repeated, each unless given")
     options = parser.parse_args()
     suite = Suite(options.folder.resolve(), options.client.resolve())
-    chosen = [part for part in parts(is_long=options.long) if part.name.startswith(options.only or "")]
+    is_well = True
+    for network in options.network or NETWORKS:
+        found = parts(is_long=options.long, network=network)
+        is_well = judge(suite, [part for part in found if part.name.startswith(options.only or "")]) and is_well
+    sys.exit(0 if is_well else 1)
+
+
+def judge(suite: Suite, chosen: list[Part]) -> bool:
+    """Runs the parts and prints their table; returns whether all is well."""
     start = time.monotonic()
     # The server is one thread, and busy with compressing: two of them take half the time on two cores.
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
@@ -164,8 +178,8 @@ def main() -> None:
                 suite.run(part)
         list(pool.map(suite.run, [part for part in chosen if not part.is_alone]))
     is_well = table(chosen)
-    print(f"{sum(len(part.results) for part in chosen)} cases in {time.monotonic() - start:.0f} s")
-    sys.exit(0 if is_well else 1)
+    print(f"{sum(len(part.results) for part in chosen)} cases in {time.monotonic() - start:.0f} s", flush=True)
+    return is_well
 
 
 if __name__ == "__main__":
