@@ -125,7 +125,8 @@ def inspector(stage, browser):
     page.wait(r"/^Attempt \d+ in \d+\.\d s$/.test(document.getElementById('countdown').innerText)")
     page.wait("document.getElementById('why').innerText.includes('The reason:')")
     page.wait("Number(document.querySelector('#chart-round-trip svg').dataset.gaps) > 0")
-    page.wait("/reconnecting/.test(document.getElementById('timeline').getAttribute('aria-label'))")
+    page.wait("state.events.some((event) => event.kind === 'reconnecting')")
+    page.wait("!!document.querySelector('#timeline .s-reconnecting')")
     page.wait(CONNECTED)
     page.wait("document.getElementById('countdown').hidden")
     page.wait("/: connected/.test(document.getElementById('timeline').getAttribute('aria-label'))")
@@ -288,4 +289,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    sys.stdout.flush()
+    # At once: the thread that watches the input of a test's child may hold it.
+    os._exit(status)
