@@ -45,7 +45,8 @@ public struct ConditionalContent<First, Second>: Primitive {}
 public struct ModifierContent<Modifier>: Primitive {}
 
 // State
-@propertyWrapper public struct Binding<Value> {
+@propertyWrapper @dynamicMemberLookup public struct Binding<Value> {
+    public subscript<Subject>(dynamicMember path: WritableKeyPath<Value, Subject>) -> Binding<Subject> { fatalError() }
     public var wrappedValue: Value {
         get { fatalError() }
         nonmutating set {}

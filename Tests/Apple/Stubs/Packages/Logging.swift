@@ -28,3 +28,10 @@ public struct Logger: Sendable {
     public func warning(_ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil) {}
     public func error(_ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil) {}
 }
+public protocol LogHandler: Sendable {}
+public struct StreamLogHandler: LogHandler {
+    public static func standardError(label: String) -> StreamLogHandler { StreamLogHandler() }
+}
+extension Logger {
+    public init(label: String, factory: (String) -> any LogHandler) { self.init(label: label) }
+}

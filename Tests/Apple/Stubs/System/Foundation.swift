@@ -231,3 +231,11 @@ open class JSONSerialization: NSObject {
     open class func isValidJSONObject(_ value: Any) -> Bool { false }
     open class func data(withJSONObject value: Any) throws -> Data { Data() }
 }
+open class FileHandle: NSObject, @unchecked Sendable {
+    public class var standardOutput: FileHandle { fatalError() }
+    public class var standardError: FileHandle { fatalError() }
+    @available(macOS 10.15.4, iOS 13.4, watchOS 6.2, tvOS 13.4, *)
+    open func write<Bytes: DataProtocol>(contentsOf data: Bytes) throws {}
+}
+public protocol DataProtocol: RandomAccessCollection where Element == UInt8 {}
+extension Data: DataProtocol {}

@@ -315,6 +315,7 @@ int poll(struct pollfd *_Nullable, unsigned int, int);
 
 struct rusage { struct timeval ru_utime; struct timeval ru_stime; long ru_maxrss; };
 int getrusage(int, struct rusage *);
+#define RUSAGE_SELF 0
 
 #pragma clang assume_nonnull end
 #endif

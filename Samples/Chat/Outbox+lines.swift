@@ -1,0 +1,18 @@
+import Linkspan
+import LinkspanOutbox
+
+extension OutboxFigures {
+    /// Whether nothing waits, neither for the server nor to be confirmed.
+    var isEmpty: Bool { self.waiting == 0 && self.outcomes == 0 }
+}
+
+extension OutboxEntry {
+    /// The row in one line: key, what became of it, account, age, event and size; no contents.
+    var line: String {
+        let state = self.fate.map { "\($0)" } ?? "waiting"
+        let account = self.delivery.account.map { VisibleText.name($0) } ?? "nobody"
+        let seconds = self.age.components.seconds
+        return "\(self.delivery.key) \(state) \(account) \(seconds)s \(self.delivery.event) "
+            + "\(self.delivery.payload.byteCount)B"
+    }
+}
