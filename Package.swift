@@ -119,6 +119,7 @@ let products: [Product] = [
     .library(name: "LinkspanObservation", targets: ["LinkspanObservation"]),
     .library(name: "LinkspanOutbox", targets: ["LinkspanOutbox"]),
     .library(name: "LinkspanOutboxCrypto", targets: ["LinkspanOutboxCrypto"]),
+    .library(name: "LinkspanEncryption", targets: ["LinkspanEncryption"]),
     // What TLS, proxies and compression are configured with, and what another back end implements.
     .library(name: "LinkspanNetwork", targets: ["LinkspanNetwork", "LinkspanWebSocketProtocol"]),
     // For apps that run sockets on loops of their own.
@@ -190,6 +191,7 @@ let plugins: [Target] = [
     plugin(
         "Stores", "LinkspanOutbox", ["Linkspan", "LinkspanMessaging", "LinkspanRuntime", logging, metrics, grdb]),
     plugin("Stores", "LinkspanOutboxCrypto", ["LinkspanOutbox", crypto]),
+    plugin("Interceptors", "LinkspanEncryption", ["Linkspan", crypto]),
     .systemLibrary(
         name: "CLibwebsockets", path: "Plugins/Support/CLibwebsockets", pkgConfig: "libwebsockets",
         providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets"])]),
@@ -377,6 +379,7 @@ let tests: [Target] = [
             "LinkspanTesting", "LinkspanMessaging", "LinkspanConfiguration", logging, grdb,
             .product(name: "GRDBSQLite", package: "GRDB.swift"),
         ]),
+    test("LinkspanEncryption", ["LinkspanEncryption", "Linkspan", "LinkspanInMemory", "LinkspanTesting", crypto]),
     test("LinkspanOutboxCrypto", ["LinkspanOutboxCrypto", "LinkspanOutbox", "Linkspan", "LinkspanRuntime", crypto]),
     test(
         "LinkspanOutboxKill",

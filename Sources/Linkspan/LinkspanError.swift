@@ -88,6 +88,8 @@ extension LinkspanError.Code {
     public static let loggedOut = Self(rawValue: "loggedOut")
     /// A delivery could not be stored and was refused, or no delivery has the requested key.
     public static let notKept = Self(rawValue: "notKept")
+    /// An ``Interceptor`` dropped the message; the error's message has its reason.
+    public static let dropped = Self(rawValue: "dropped")
     /// The message is larger than the limit.
     public static let messageTooLarge = Self(rawValue: "messageTooLarge")
 

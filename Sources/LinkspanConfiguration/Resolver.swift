@@ -30,6 +30,7 @@ struct Resolver {
         let endpoint = adapter.flatMap { self.endpoint(of: $0) }
         let names = self.serviceNames()
         let transport = adapter.flatMap { self.makeTransport($0) }
+        if let adapter, let endpoint { self.checkEndpoints(after: endpoint, adapter) }
         let services = names.map { self.makeService($0, all: names) }
         let order = self.order(of: services.compactMap { $0 })
         var options = ConnectionOptions(self.options(of: "connection", ConnectionOptions.declared))
@@ -113,6 +114,9 @@ extension Resolver {
 
     private func shown(_ value: RawValue, _ path: String, _ option: PluginOption) -> String {
         guard !option.isSecret else { return "(secret)" }
+        if path == "connection.endpoints", case .list(let urls) = value {
+            return RawValue.list(urls.map { (try? ConnectionURL($0).description) ?? "(unreadable)" }).text
+        }
         guard path.hasSuffix(".url") else { return Wording.shown(value.text) }
         // What is no URL could be anything, also something with a password in it.
         guard let url = try? ConnectionURL(value.text) else { return "(unreadable)" }
@@ -179,6 +183,30 @@ extension Resolver {
         } catch {
             self.report(.wrongValue, path, "expected \(shape); \(error.message)")
             return nil
+        }
+    }
+
+    /// Checks the further endpoints as the connection will.
+    private mutating func checkEndpoints(after first: String, _ adapter: String) {
+        let path = "connection.endpoints"
+        guard case .list(let texts) = self.values[path], let first = try? ConnectionURL(first) else { return }
+        let schemes = self.catalog.transports[adapter]?.schemes ?? []
+        for (index, text) in texts.enumerated() {
+            do {
+                let url = try ConnectionURL(text)
+                if !schemes.contains(url.scheme) {
+                    let known = schemes.sorted().map { "\($0)://" }.joined(separator: " or ")
+                    self.report(
+                        .wrongValue, path, element: index,
+                        "expected a URL beginning with \(known) for transport '\(adapter)', found \"\(url)\"")
+                } else if first.isSecure, !url.isSecure {
+                    self.report(
+                        .wrongValue, path, element: index,
+                        "\"\(url)\" would give up the encryption of the first endpoint")
+                }
+            } catch {
+                self.report(.wrongValue, path, element: index, error.message)
+            }
         }
     }
 

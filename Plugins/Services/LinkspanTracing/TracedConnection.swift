@@ -12,7 +12,7 @@ public import Tracing
 /// Spans are called `linkspan send`, `linkspan request` and `linkspan deliver`, are of the kind `client`, and last from
 /// the call to the outcome: until the transport has taken a `send`, until the reply has come otherwise. Their
 /// attributes are those of ``TracingService``; a failure has the error's code. Nothing about the trace is sent to the
-/// server.
+/// server; a ``TracingInterceptor`` sends it along.
 public final class TracedConnection: Connection {
     private let base: any Connection
     private let tracer: any Tracer

@@ -194,7 +194,10 @@ extension Command {
     public var event: String { self.message.event }
 
     /// The arguments.
-    public var payload: Payload { self.message.payload }
+    public var payload: Payload {
+        get { self.message.payload }
+        set { self.message.payload = newValue }
+    }
 
     /// The time limit for the whole command, counted from its creation; nil for no limit.
     public var timeout: Duration? {
@@ -261,7 +264,10 @@ extension Command {
     var isRestored: Bool { self.box?.rest.isRestored ?? false }
 
     /// Called exactly once with the outcome, on the connection's executor.
-    var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? { self.box?.rest.completion }
+    var completion: (@Sendable (Result<Payload, LinkspanError>) -> Void)? {
+        get { self.box?.rest.completion }
+        set { self.rest.completion = newValue }
+    }
 
     /// Whether it is a send without a time limit, whose outcome nobody asks for.
     var isPlain: Bool { self.form == .send && self.box == nil }

@@ -111,6 +111,9 @@ struct CommandStateMachine: ~Copyable {
         }
     }
 
+    /// Whether replies are awaited.
+    var hasRequests: Bool { !self.awaited.isEmpty }
+
     /// Whether the connection has been released.
     var isEnded: Bool { if case .ended = self.phase { true } else { false } }
 

@@ -88,6 +88,7 @@ public struct ConnectionBuilder: Sendable {
                 _ = try credentials.endpoint(insteadOf: url, over: self.transport)
             }
             try self.options.validate()
+            try self.options.endpoints.validate(after: url, over: self.transport)
             let configuration = ConnectionConfiguration(
                 url: url, transport: self.transport, options: self.options, credentials: self.source,
                 resumption: self.resumption)

@@ -46,7 +46,7 @@ extension ConnectionCore {
 
     /// Gives a command to the link as it is; false when the link did not take it, and it goes the usual way.
     private func pass(_ command: borrowing Command) -> Bool {
-        guard self.probe == nil else { return false }
+        guard self.probe == nil, self.chain == nil else { return false }
         self.isCallingLink = true
         defer { self.isCallingLink = false }
         switch self.ownedLink {
@@ -85,10 +85,22 @@ extension ConnectionCore {
         guard let link = self.link else {
             return self.commands.takeBack(outgoing, now: self.now, effects: &self.effects)
         }
-        let acceptance = self.calling {
-            self.probe?.leaving(outgoing.command)
-            return if let message = outgoing.delivery { link.send(message) } else {
-                link.send(outgoing.command.message)
+        let acceptance: SendAcceptance
+        if let chain = self.chain {
+            switch self.intercept(outgoing, chain) {
+            case .success(let message):
+                acceptance = self.calling {
+                    self.probe?.leaving(outgoing.command)
+                    return link.send(message)
+                }
+            case .failure(let error): acceptance = .rejected(error)
+            }
+        } else {
+            acceptance = self.calling {
+                self.probe?.leaving(outgoing.command)
+                return if let message = outgoing.delivery { link.send(message) } else {
+                    link.send(outgoing.command.message)
+                }
             }
         }
         switch acceptance {
@@ -141,6 +153,17 @@ extension ConnectionCore {
 
 extension ConnectionCore {
     func reply(_ id: UInt64, _ payload: Payload) {
+        var payload = payload
+        if let chain = self.chain, let event = self.commands.awaited[id]?.event {
+            switch self.intercept(replyFor: event, payload, chain) {
+            case .success(let intercepted): payload = intercepted
+            case .failure(let error):
+                if let command = self.commands.takeAwaited(id, effects: &self.effects) {
+                    self.finish(command, .failure(error))
+                }
+                return
+            }
+        }
         guard let outcome = self.commands.outcome(ofReply: payload, to: id, effects: &self.effects) else { return }
         guard let command = self.commands.takeAwaited(id, effects: &self.effects) else {
             return self.inbox.withState { $0.lateReplies = self.commands.lateReplies }

@@ -24,7 +24,7 @@ extension ConnectionCore {
     var published: ConnectionInbox.Published {
         ConnectionInbox.Published(
             state: self.machine.state, progress: self.machine.progress, lastError: self.machine.lastError,
-            failure: self.machine.failure, refusals: self.machine.refusals)
+            failure: self.machine.failure, refusals: self.machine.refusals, place: self.machine.place)
     }
 
     private func carryOut(_ action: ConnectionStateMachine.Action) {
@@ -41,6 +41,7 @@ extension ConnectionCore {
             self.attemptCredentials = Credentials()
         case .endLink(_, let politely):
             self.stopWaitingForCredentials()
+            self.endRace()
             if let link = self.link.take() {
                 self.endingLinks += 1
                 self.effects.append(.endLink(link, politely: politely))
@@ -178,12 +179,17 @@ extension ConnectionCore {
 
     private func adopt(_ next: Destination) {
         let timing = ConnectionStateMachine.Timing(next.options, attemptSpacing: self.environment.attempts.spacing)
-        self.machine.adopt(timing, next.options.retry, canRenewCredentials: next.source.isRenewable)
+        self.machine.adopt(
+            timing, next.options.retry, canRenewCredentials: next.source.isRenewable,
+            endpoints: next.rotation(self.environment.random))
         self.commands.adopt(next.options)
         self.destination = next
         self.isTraced = next.options.trace > 0
         self.slowListeners.limit = next.options.slowListener
         self.inbox.adopt(next)
+        // The endpoint in use may have another place in the list.
+        self.machineDeadline = self.machine.deadline
+        self.inbox.publish(self.published)
         self.beginProbing()
     }
 }
@@ -222,14 +228,19 @@ extension ConnectionCore {
         guard self.epoch == epoch else { return }
         self.probe?.attempting(attempt)
         let request = LinkRequest(
-            url: credentials.url ?? self.destination.url, credentials: credentials, attempt: attempt,
+            url: credentials.url ?? self.machine.endpoint ?? self.destination.url, credentials: credentials,
+            attempt: attempt,
             deadline: self.destination.options.openDeadline, resumption: self.resumption,
             identity: self.destination.identity)
+        (self.isReadingPaused, self.hasServerSpoken) = (false, false)
+        if credentials.url == nil, let (candidates, urls) = self.machine.candidates, candidates.count > 1 {
+            return self.race(epoch: epoch, candidates, request, urls: urls)
+        }
+        self.noteEndpoint(request.url)
         let adapter = LinkAdapter(core: self, epoch: epoch)
         let link = self.destination.transport.makeLink(request, receiver: adapter)
         self.link = link
         self.latestLink = link
-        (self.isReadingPaused, self.hasServerSpoken) = (false, false)
         self.calling { link.open() }
     }
 

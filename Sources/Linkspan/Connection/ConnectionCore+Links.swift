@@ -4,13 +4,16 @@ internal import Logging
 /// Stands between a link and its connection, so that a former link's events are recognised.
 final class LinkAdapter: LinkReceiver {
     private let epoch: UInt64
+    /// The endpoint, of a link that races with others.
+    private let candidate: Int?
     private let executor: any JobExecutor
     private let inbox: ConnectionInbox
     private let core: CoreReference
     private let scheduler: any Scheduler
 
-    init(core: ConnectionCore, epoch: UInt64) {
+    init(core: ConnectionCore, epoch: UInt64, candidate: Int? = nil) {
         self.epoch = epoch
+        self.candidate = candidate
         self.executor = core.executor
         self.inbox = core.inbox
         self.core = core.reference
@@ -27,10 +30,17 @@ final class LinkAdapter: LinkReceiver {
             var events: [LinkEvent] = []
             while let event = next() { events.append(event) }
             return inbox.post(
-                { [events] core in
+                { [events, candidate] core in
                     var iterator = events.makeIterator()
-                    core.receive(epoch: epoch, at: core.now) { iterator.next() }
+                    if let candidate {
+                        core.receive(epoch: epoch, from: candidate, at: core.now) { iterator.next() }
+                    } else {
+                        core.receive(epoch: epoch, at: core.now) { iterator.next() }
+                    }
                 }, to: core)
+        }
+        if let candidate = self.candidate {
+            return core.onExecutor.makeTurn(items) { $0.receive(epoch: epoch, from: candidate, at: now, next) }
         }
         core.onExecutor.makeTurn(items) { $0.receive(epoch: epoch, at: now, next) }
     }
@@ -103,10 +113,14 @@ extension ConnectionCore {
     }
 
     private func deliver(_ inbound: consuming InboundMessage) {
+        if let chain = self.chain {
+            guard let intercepted = self.intercept(inbound, chain) else { return }
+            inbound = intercepted
+        }
         self.probe?.received(inbound.event, inbound.payload)
         var replier: Replier?
         if let id = inbound.replyID, let link = self.link {
-            replier = Replier(id: id, link: link, core: self)
+            replier = Replier(id: id, of: self.chain == nil ? nil : inbound.event, link: link, core: self)
         }
         self.router.route(Message(inbound, replier: replier))
     }

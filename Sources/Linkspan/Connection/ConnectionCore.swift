@@ -19,6 +19,8 @@ final class ConnectionCore {
     let environment: ConnectionEnvironment
     let greeting: Greeting?
     let store: (any DeliveryStore)?
+    /// The interceptors; nil when there are none.
+    let chain: InterceptorChain?
     private(set) var executor: any JobExecutor
     var destination: Destination
     let probe: (any ConnectionProbe)?
@@ -46,6 +48,12 @@ final class ConnectionCore {
     @exclusivity(unchecked) private(set) var ownedLink: OwnedLink?
     /// The latest link, which knows how the next one resumes its session.
     var latestLink: (any Link)?
+    /// The URL of the latest link.
+    var lastEndpoint: ConnectionURL?
+    /// The links of an attempt at several endpoints.
+    var race: EndpointRace?
+    /// The attempt at several endpoints whose link is used, and the endpoint it came from.
+    var raceWinner: (epoch: UInt64, candidate: Int)?
     /// The credentials of the attempt that is under way.
     var attemptCredentials = Credentials()
     var credentialWait: CredentialWait?
@@ -91,6 +99,7 @@ final class ConnectionCore {
         self.environment = configuration.environment
         self.greeting = configuration.destination.options.greeting
         self.store = configuration.destination.options.store
+        self.chain = InterceptorChain(configuration.destination.options.interceptors)
         self.executor = configuration.destination.transport.executor
         self.destination = configuration.destination
         self.credentials = ConnectionCredentials(configuration.destination)
@@ -340,11 +349,14 @@ extension ConnectionCore {
 
     private func timerFired() {
         let (now, random) = (self.now, self.environment.random())
-        let stage = self.link?.openingStage
+        let stage = (self.link ?? self.race?.links.first?.value)?.openingStage
+        let isUp = self.machine.state == .connected
         self.run { machine in
+            if self.commands.hasRequests, machine.mayPutOffReturn(now: now) { machine.putOffReturn(now: now) }
             if machine.needsAdmission(now: now) { machine.admit(at: self.environment.attempts.reserve(now: now)) }
             return machine.timerFired(now: now, random: random, openingStage: stage)
         }
+        if isUp, self.machine.state != .connected { self.environment.attempts.spend(now: now) }
         self.commands.expire(now: now, effects: &self.effects)
     }
 }

@@ -25,6 +25,8 @@ final class ConnectionInbox: Sendable {
         /// The reason why there is no link until the app asks for one; nil while it is up to the connection.
         var failure: LinkspanError?
         var refusals = 0
+        /// The place among several endpoints.
+        var place: EndpointRotation.Place?
     }
 
     /// Commands that may be on their way to the executor while the link takes what it gets.
@@ -68,6 +70,7 @@ final class ConnectionInbox: Sendable {
         fileprivate(set) var lastHeard: ContinuousClock.Instant?
         fileprivate var formerlyHeard: ContinuousClock.Instant?
         var lateReplies: UInt64 = 0
+        var droppedMessages = 0
 
         /// The state and progress to show: the one intended while a call is on its way.
         var shown: Published { self.intended ?? self.published }

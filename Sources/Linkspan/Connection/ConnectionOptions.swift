@@ -1,7 +1,7 @@
 /// The behaviour of a connection, independent of its transport.
 ///
 /// Two holders of one pooled connection must agree on all of it. Values are compared by content; a ``RetryPolicy`` made
-/// of a closure, a ``Greeting`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
+/// of a closure, a ``Greeting``, an ``Interceptor`` and a ``DeliveryStore`` by instance, so keep and pass on the one you made.
 public struct ConnectionOptions: Sendable {
     /// Limits for the commands that wait while the connection is down.
     ///
@@ -23,6 +23,14 @@ public struct ConnectionOptions: Sendable {
     ///
     /// Default nil: in memory alone.
     public var store: (any DeliveryStore)?
+    /// The chain that messages pass, the first next to the app and the last next to the wire.
+    ///
+    /// Default empty: nothing. It cannot change while the connection exists.
+    public var interceptors: [any Interceptor] = []
+    /// Further endpoints of the same service, for attempts after one has failed.
+    ///
+    /// Default none: the connection's URL alone.
+    public var endpoints = Endpoints()
     /// The policy that decides about further attempts and their delays.
     ///
     /// Default ``RetryPolicy/standard``.
@@ -83,6 +91,9 @@ public struct ConnectionOptions: Sendable {
             "flush": "\(self.flush.commands)/\(self.flush.bytes)/\(self.flush.pause)",
             "greeting": self.greeting?.comparison ?? "none",
             "store": self.store.map(Self.describe) ?? "none",
+            "interceptors": self.interceptors.isEmpty
+                ? "none" : self.interceptors.map { "\($0.name) \(Self.instance($0))" }.joined(separator: ", "),
+            "endpoints": self.endpoints.described,
             "retry": self.retry.description,
             "replyTimeout": "\(self.replyTimeout)",
             "openDeadline": "\(self.openDeadline)",
@@ -97,7 +108,11 @@ public struct ConnectionOptions: Sendable {
 
     /// Distinguishes stores that live at the same time, as the pool makes sure.
     private static func describe(_ store: any DeliveryStore) -> String {
-        "\(type(of: store)) \(String(UInt(bitPattern: ObjectIdentifier(store)), radix: 16))"
+        "\(type(of: store)) \(Self.instance(store))"
+    }
+
+    private static func instance(_ object: AnyObject) -> String {
+        String(UInt(bitPattern: ObjectIdentifier(object)), radix: 16)
     }
 
     /// Whether deliveries stay when the connection has failed for good.
@@ -105,6 +120,7 @@ public struct ConnectionOptions: Sendable {
 
     /// Refuses values that cannot work.
     func validate() throws(LinkspanError) {
+        try self.endpoints.validate()
         let limits = [self.buffer.commands, self.buffer.bytes, self.deliveries.commands, self.deliveries.bytes]
         guard limits.allSatisfy({ $0 > 0 }) else {
             throw LinkspanError(.invalidConfiguration, "the limits of buffer and deliveries must be above zero")

@@ -25,7 +25,7 @@ struct ConnectionStateMachine: Sendable {
         var attemptSpacing: Duration
     }
 
-    private enum Phase {
+    enum Phase {
         case created(Attempt?)
         case connected(epoch: UInt64, since: ContinuousClock.Instant)
         case disconnected(isGivenUp: Bool)
@@ -35,13 +35,13 @@ struct ConnectionStateMachine: Sendable {
         case released
     }
 
-    private struct Wait {
+    struct Wait {
         var until: ContinuousClock.Instant
         /// Whether the attempt has been admitted; see ``admit(at:)``.
         var isAdmitted = false
     }
 
-    private struct Attempt {
+    struct Attempt {
         enum Step { case credentials, opening }
         var epoch: UInt64
         var step: Step
@@ -51,12 +51,16 @@ struct ConnectionStateMachine: Sendable {
     private var timing: Timing
     private var retry: RetryPolicy
     private var canRenew: Bool
-    private var phase: Phase = .created(nil)
+    /// The endpoints to choose from; nil for the connection's own URL alone.
+    var endpoints: EndpointRotation?
+    /// The earliest moment at which the way back to the first endpoint begins, when that was put off.
+    var returnNotBefore: ContinuousClock.Instant?
+    var phase: Phase = .created(nil)
     private var lastEpoch: UInt64 = 0
     private var changes: UInt64 = 0
-    private var failures = 0
-    private var attempts = 0
-    private var outageStart: ContinuousClock.Instant?
+    var failures = 0
+    var attempts = 0
+    var outageStart: ContinuousClock.Instant?
     private var wasEverAttempted = false
     private(set) var wasEverConnected = false
     /// Whether the first link goes on with a session of an earlier process, or would if the server could.
@@ -72,7 +76,10 @@ struct ConnectionStateMachine: Sendable {
     private var lastFlap: ContinuousClock.Instant?
     private(set) var lastError: LinkspanError?
 
-    init(timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool) {
+    init(
+        timing: Timing, retry: RetryPolicy, canRenewCredentials: Bool, endpoints: EndpointRotation? = nil
+    ) {
+        self.endpoints = endpoints
         self.timing = timing
         self.retry = retry
         self.canRenew = canRenewCredentials
@@ -123,7 +130,8 @@ extension ConnectionStateMachine {
         case .created(let attempt): attempt?.deadline
         case .attempting(let attempt): attempt.deadline
         case .waiting(let wait): wait.until
-        case .connected, .disconnected, .suspended, .released: nil
+        case .connected(_, let since): self.returnDeadline(since: since)
+        case .disconnected, .suspended, .released: nil
         }
     }
 
@@ -153,6 +161,7 @@ extension ConnectionStateMachine {
             self.refusals = 0
             self.patience = nil
             self.outageStart = now
+            self.endpoints?.startOver()
             let change = self.change(from: .disconnected, to: .reconnecting, .requested, now: now, nextAttempt: now)
             return self.beginAttempt(now: now, announcing: change)
         case .created, .connected, .waiting, .attempting, .released:
@@ -218,7 +227,9 @@ extension ConnectionStateMachine {
                 }
             return [.endLink(epoch: attempt.epoch, politely: false)]
                 + self.attemptFailed(error, now: now, random: random)
-        case .created, .connected, .disconnected, .suspended, .released:
+        case .connected(let epoch, _):
+            return self.returnToFirst(epoch, now: now)
+        case .created, .disconnected, .suspended, .released:
             return []
         }
     }
@@ -255,6 +266,8 @@ extension ConnectionStateMachine {
         self.phase = .connected(epoch: epoch, since: now)
         self.lastError = nil
         self.patience = nil
+        self.endpoints?.connected()
+        self.returnNotBefore = nil
         defer { self.attempts = 0 }
         var change = self.change(from: from, to: .connected, .established(info), now: now)
         if self.wasEverConnected || self.followsSession {
@@ -293,8 +306,9 @@ extension ConnectionStateMachine {
             return self.attemptFailed(error, now: now, random: random)
         }
         self.noteLoss(since: since, now: now)
-        self.lastFlap = hasSpoken && since.duration(to: now) < self.timing.healthyAfter ? now : nil
-        return self.afterFailure(error, from: .connected, now: now, random: random)
+        let wasHealthy = since.duration(to: now) >= self.timing.healthyAfter
+        self.lastFlap = hasSpoken && !wasHealthy ? now : nil
+        return self.afterFailure(error, from: .connected, wasHealthy: wasHealthy, now: now, random: random)
     }
 
     private mutating func noteLoss(since: ContinuousClock.Instant, now: ContinuousClock.Instant) {
@@ -315,7 +329,7 @@ extension ConnectionStateMachine {
         Attempt(epoch: epoch, step: .opening, deadline: now + self.timing.openDeadline)
     }
 
-    private mutating func beginAttempt(now: ContinuousClock.Instant, announcing change: StateChange?) -> [Action] {
+    mutating func beginAttempt(now: ContinuousClock.Instant, announcing change: StateChange?) -> [Action] {
         self.lastEpoch += 1
         self.attempts += 1
         self.lastAttempt = now
@@ -341,13 +355,17 @@ extension ConnectionStateMachine {
     }
 
     /// The link ended or could not be opened: goes to `disconnected`, and on to `reconnecting` when that can help.
+    ///
+    /// A link that was healthy is tried for again where it was; see ``Endpoints``.
     private mutating func afterFailure(
-        _ error: LinkspanError, from: ConnectionState, now: ContinuousClock.Instant, random: Double
+        _ error: LinkspanError, from: ConnectionState, wasHealthy: Bool = false, now: ContinuousClock.Instant,
+        random: Double
     ) -> [Action] {
         self.lastError = error
+        let outlook = wasHealthy ? nil : self.endpoints?.fail(error)
         // While the path is away, failures say nothing about the server.
         self.failures = self.patience == nil ? self.failures + 1 : 1
-        guard let delay = self.delay(after: error, now: now, random: random) else {
+        guard let delay = self.delay(after: error, outlook, now: now, random: random) else {
             self.phase = .disconnected(isGivenUp: true)
             return [.announce(self.change(from: from, to: .disconnected, .failed(error), now: now))]
         }
@@ -366,7 +384,7 @@ extension ConnectionStateMachine {
     }
 
     private mutating func delay(
-        after error: LinkspanError, now: ContinuousClock.Instant, random: Double
+        after error: LinkspanError, _ outlook: EndpointRotation.Outlook?, now: ContinuousClock.Instant, random: Double
     ) -> Duration? {
         if error.code == .credentialsRefused {
             self.mustRenew = true
@@ -375,9 +393,14 @@ extension ConnectionStateMachine {
             if self.refusals == 1 { return .milliseconds(250) * random }
         }
         let outage = self.outageStart?.duration(to: now) ?? .zero
-        let question = RetryQuestion(
+        var question = RetryQuestion(
             error: error, failures: self.failures, outage: outage, isFlapping: self.isFlapping(error, now: now),
             random: random)
+        if let endpoints = self.endpoints { question.rounds = outlook == .another ? 1 : max(1, endpoints.rounds) }
+        if outlook == .another || outlook == .roundOver && error.isPermanent {
+            // What one endpoint says does not hold for another.
+            question.error = LinkspanError(.connectionLost, error.message, cause: error)
+        }
         return self.retry.delay(for: question).map { max(.zero, $0) }
     }
 
@@ -397,7 +420,7 @@ extension ConnectionStateMachine {
         return ending + unused + [.announce(change)]
     }
 
-    private mutating func change(
+    mutating func change(
         from: ConnectionState, to: ConnectionState, _ reason: StateChange.Reason, now: ContinuousClock.Instant,
         nextAttempt: ContinuousClock.Instant? = nil
     ) -> StateChange {
@@ -505,7 +528,10 @@ extension ConnectionStateMachine {
 
 extension ConnectionStateMachine {
     /// Applies other times and rules.
-    mutating func adopt(_ timing: Timing, _ retry: RetryPolicy, canRenewCredentials: Bool) {
+    mutating func adopt(
+        _ timing: Timing, _ retry: RetryPolicy, canRenewCredentials: Bool, endpoints: EndpointRotation? = nil
+    ) {
+        self.adopt(endpoints)
         self.timing = timing
         self.retry = retry
         self.canRenew = canRenewCredentials
@@ -554,5 +580,6 @@ extension ConnectionStateMachine {
         self.lastFlap = nil
         self.outageStart = now
         self.lastError = nil
+        self.endpoints?.startOver()
     }
 }

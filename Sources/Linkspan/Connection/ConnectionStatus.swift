@@ -25,11 +25,19 @@ public struct ConnectionStatus: Sendable {
     /// The number of times the server has refused a provider's credentials since it last accepted some; after the
     /// second time they are not renewed any more.
     package var refusals = 0
+    /// The number of messages that interceptors have dropped, in both directions.
+    public var droppedMessages = 0
     /// The newest changes of state, the oldest first; at most 32.
     public var history: [StateChange] = []
     /// The time of this snapshot.
     package var time = ContinuousClock.now
     var trace = FrameTrace(capacity: 0)
+    /// The place among several endpoints.
+    var place: EndpointRotation.Place?
+
+    /// The endpoint of the link, of the attempt that goes on or of the next one: ``url``, or one of
+    /// ``ConnectionOptions/endpoints``.
+    public var endpoint: ConnectionURL { self.place?.url ?? self.url }
 
     /// The newest frames, the oldest first; at most ``ConnectionOptions/trace``.
     package var frames: [TracedFrame] { self.trace.frames }
@@ -46,7 +54,7 @@ public struct ConnectionStatus: Sendable {
 
     /// One sentence on what is, one on why, one on what happens next.
     var sentences: [String] {
-        [self.whatIs, self.liveness, self.why, self.whatNext, self.store].compactMap { $0 }
+        [self.whatIs, self.choice, self.liveness, self.why, self.whatNext, self.store].compactMap { $0 }
     }
 
     private var whatIs: String {
@@ -59,6 +67,20 @@ public struct ConnectionStatus: Sendable {
         case .disconnected: "The connection to \(self.url) is down and is not retried."
         case .reconnecting: "The connection to \(self.url) is down and is being restored."
         case .released: "The connection to \(self.url) was released and cannot be used again."
+        }
+    }
+
+    /// The endpoint in use, of a connection with several.
+    private var choice: String? {
+        guard let place = self.place, self.state != .released else { return nil }
+        let verb = self.state == .connected ? "It uses" : "The next attempt goes to"
+        let which = "\(verb) endpoint \(place.number) of \(place.count), \(place.url) (\(place.policy))"
+        switch self.state {
+        case .connected:
+            guard let returns = place.returns else { return "\(which)." }
+            return "\(which), and returns to \(place.first) in \(Self.seconds(self.time.duration(to: returns)))."
+        case .created, .disconnected, .reconnecting, .released:
+            return place.policy == .latency ? "An attempt tries all of \(place.count) endpoints at once." : "\(which)."
         }
     }
 
@@ -87,7 +109,7 @@ public struct ConnectionStatus: Sendable {
     }
 
     private var whatNext: String? {
-        let sentences = [self.next, self.queue].compactMap { $0 }
+        let sentences = [self.next, self.queue, self.drops].compactMap { $0 }
         return self.state == .released || sentences.isEmpty ? nil : sentences.joined(separator: " ")
     }
 
@@ -115,6 +137,11 @@ public struct ConnectionStatus: Sendable {
     private var queue: String? {
         guard self.waitingCommands > 0 else { return nil }
         return "\(self.waitingCommands) \(self.waitingCommands == 1 ? "command waits" : "commands wait")."
+    }
+
+    private var drops: String? {
+        guard self.droppedMessages > 0 else { return nil }
+        return "Interceptors dropped \(self.droppedMessages) \(self.droppedMessages == 1 ? "message" : "messages")."
     }
 
     private static func seconds(_ duration: Duration) -> String {

@@ -8,6 +8,7 @@ final class PooledConnection: ManagedConnection {
     let scheduler: any Scheduler
     let inbox: ConnectionInbox
     let core: CoreReference
+    private let chain: InterceptorChain?
     /// Begins the keys of deliveries that have none of their own; nil when nothing asks for keys.
     private let keyPrefix: String?
     /// The member of the first argument that carries a delivery's key.
@@ -20,7 +21,8 @@ final class PooledConnection: ManagedConnection {
         let destination = Destination(configuration)
         let machine = ConnectionStateMachine(
             timing: ConnectionStateMachine.Timing(options, attemptSpacing: environment.attempts.spacing),
-            retry: options.retry, canRenewCredentials: configuration.credentials.isRenewable)
+            retry: options.retry, canRenewCredentials: configuration.credentials.isRenewable,
+            endpoints: destination.rotation(environment.random))
         let commands = CommandStateMachine(options: options, account: configuration.credentials.account)
         self.inbox = ConnectionInbox(
             executor: configuration.transport.executor, destination: destination, waiting: commands.load)
@@ -29,6 +31,7 @@ final class PooledConnection: ManagedConnection {
                 id: id, inbox: self.inbox,
                 configuration: ConnectionCore.Prepared(
                     environment: environment, destination: destination, machine: machine, commands: commands)))
+        self.chain = InterceptorChain(options.interceptors)
         let hasKeys = options.deliveries.keyPlacement != .none || options.store != nil
         if case .field(let name) = options.deliveries.keyPlacement { self.keyField = name } else { self.keyField = nil }
         self.keyPrefix = hasKeys ? String(UInt64(environment.random() * 0x1p53), radix: 36) : nil
@@ -178,6 +181,8 @@ extension ConnectionInbox.State {
         status.lastHeard = self.lastHeard
         status.lastError = shown.lastError
         status.refusals = shown.refusals
+        status.droppedMessages = self.droppedMessages
+        status.place = shown.place
         status.history = self.history
         status.trace = self.trace
         switch shown.state {
@@ -198,6 +203,7 @@ extension ConnectionOptions {
         if self.deliveries.keyPlacement != next.deliveries.keyPlacement { names.append("deliveries.keyPlacement") }
         if self.greeting?.comparison != next.greeting?.comparison { names.append("greeting") }
         if self.store !== next.store { names.append("store") }
+        if self.described["interceptors"] != next.described["interceptors"] { names.append("interceptors") }
         guard names.isEmpty else {
             throw LinkspanError(
                 .conflictingOptions, "these options of a connection cannot change: \(names.joined(separator: ", "))")
@@ -209,17 +215,55 @@ extension ConnectionOptions {
 
 extension PooledConnection {
     func perform(_ command: consuming Command) throws(LinkspanError) {
+        guard self.chain == nil else { return try self.performIntercepted([command]) }
+        try self.take(consume command)
+    }
+
+    private func take(_ command: consuming Command) throws(LinkspanError) {
         try self.checkRoomForKey(of: command)
         guard self.mustName(command) else { return try self.submit(consume command) }
         try self.submit(self.named(consume command))
     }
 
     func perform(batch: [Command]) throws(LinkspanError) {
+        if self.chain == nil { try self.take(batch) } else { try self.performIntercepted(batch) }
+    }
+
+    /// Takes commands as the chain lets them through, all or none.
+    ///
+    /// What a member observes ends also when the commands are refused.
+    private func performIntercepted(_ batch: [Command]) throws(LinkspanError) {
+        var accepted: [InterceptorChain.Accepted] = []
+        do throws(LinkspanError) {
+            for command in batch { if let chain = self.chain { accepted.append(try self.accept(command, chain)) } }
+            if let only = accepted.first, accepted.count == 1 {
+                try self.take(only.command)
+            } else {
+                try self.take(accepted.map(\.command))
+            }
+        } catch {
+            for command in accepted { command.observers?(.failure(error)) }
+            throw error
+        }
+    }
+
+    private func take(_ batch: [Command]) throws(LinkspanError) {
         for command in batch { try self.checkRoomForKey(of: command) }
         var batch = batch.map { self.mustName($0) ? self.named($0) : $0 }
         for index in batch.indices.dropFirst() { batch[index].continuesBatch = true }
         if self.core.isReachable { return try self.core.onExecutor.accept(batch) }
         try self.inbox.submit(batch, made: self.scheduler.now, to: self.core)
+    }
+
+    private func accept(
+        _ command: Command, _ chain: InterceptorChain
+    ) throws(LinkspanError) -> InterceptorChain.Accepted {
+        do throws(LinkspanError) {
+            return try chain.accept(command)
+        } catch {
+            self.inbox.withState { $0.droppedMessages += 1 }
+            throw error
+        }
     }
 
     /// Whether a delivery without a key of its own needs one.
@@ -265,8 +309,10 @@ extension PooledConnection {
         _ handler: @escaping @Sendable (Message) -> Void
     ) throws(LinkspanError) -> Subscription {
         try self.checkNotReleased()
+        var hear = handler
+        if let chain = self.chain { hear = { message in chain.handle(message) { handler(message) } } }
         let listener = EventListener(
-            id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, hear: handler)
+            id: self.inbox.nextID(), isOnce: once && event != nil, onMark: onMark, hear: hear)
         self.call { $0.add(listener, event: event) }
         let (inbox, core, id) = (self.inbox, self.core, listener.id)
         let asks: @Sendable (Subscription.Wish) -> Void = { wish in

@@ -18,9 +18,15 @@ final class Replier: Sendable {
     }
 
     /// Answers over a link of ours.
-    init(id: UInt64, link: any Link, core: ConnectionCore) {
+    ///
+    /// - Parameters:
+    ///   - id: the number of the message.
+    ///   - event: its name, where interceptors want to know.
+    ///   - link: the link it came over.
+    ///   - core: the connection.
+    init(id: UInt64, of event: String?, link: any Link, core: ConnectionCore) {
         let (inbox, reference) = (core.inbox, core.reference)
-        let right = ReplyRight(id: id, link: link)
+        let right = ReplyRight(id: id, of: event, link: link)
         self.answer = { payload in
             if let core = reference.inTurn {
                 core.answer(right, payload)
@@ -37,11 +43,14 @@ final class Replier: Sendable {
 // Unchecked because the compiler cannot see that it is; the core alone touches it.
 final class ReplyRight: @unchecked Sendable {
     private let id: UInt64
+    /// The name of the message that is answered, where interceptors want to know.
+    let event: String?
     private let link: any Link
     private var isUsed = false
 
-    init(id: UInt64, link: any Link) {
+    init(id: UInt64, of event: String?, link: any Link) {
         self.id = id
+        self.event = event
         self.link = link
     }
 
@@ -60,6 +69,15 @@ final class ReplyRight: @unchecked Sendable {
 
 extension ConnectionCore {
     func answer(_ right: ReplyRight, _ payload: Payload) {
+        var payload = payload
+        if let chain = self.chain, let event = right.event {
+            do throws(LinkspanError) {
+                payload = try self.intercept(replyTo: event, payload, chain)
+            } catch {
+                self.noteDrop(error)
+                return self.warn(ofReply: error)
+            }
+        }
         switch self.calling({ right.use(payload, over: self.link) }) {
         case .accepted, nil: ()
         case .acceptedAndFull: self.commands.linkIsFull()

@@ -88,6 +88,8 @@ public struct RetryQuestion: Sendable {
     public var isFlapping: Bool
     /// A random number from 0 up to 1, for jitter.
     public var random: Double
+    /// The rounds over all endpoints that have failed, of a connection with several; nil of others.
+    package var rounds: Int?
 
     /// Makes a question, for tests of a policy.
     package init(
@@ -117,10 +119,11 @@ package struct Backoff: Sendable, Hashable {
     func delay(for question: RetryQuestion) -> Duration {
         // The spacing of attempts comes on top.
         guard !question.isFlapping else { return self.firstSpread / 8 * question.random }
-        guard question.failures > 1 else { return self.firstSpread * question.random }
+        let failures = question.rounds ?? question.failures
+        guard failures > 1 else { return self.firstSpread * question.random }
         let cap = question.outage < self.earlyPeriod ? self.earlyCap : self.cap
         // Doubling more than 20 times is beyond every sensible cap and would overflow.
-        let step = min(cap, self.initial * (1 << min(question.failures - 2, 20)))
+        let step = min(cap, self.initial * (1 << min(failures - 2, 20)))
         return step / 2 + (step / 2) * question.random
     }
 }

@@ -36,9 +36,10 @@ struct ConnectionKey: Sendable {
     }
 
     private static func seconds(
-        _ name: String, _ range: ClosedRange<Double>, limit property: Property<Duration?>, _ summary: String
+        _ name: String, _ range: ClosedRange<Double>, fallback: String = "no limit",
+        limit property: Property<Duration?>, _ summary: String
     ) -> Self {
-        Self(name, .seconds(range), "no limit", summary) {
+        Self(name, .seconds(range), fallback, summary) {
             if case .duration(let duration) = $1 { $0[keyPath: property] = duration }
         }
     }
@@ -151,6 +152,14 @@ extension ConnectionKey {
         .seconds(
             "slowListener", 0.001...3_600, \.options.slowListener,
             "The time listeners may occupy the executor before a warning is logged."),
+        .endpoints,
+        .choice(
+            "endpointPolicy", Endpoints.Policy.allCases, \.options.endpoints.policy,
+            "The choice among the endpoints: in order, in an order of chance, or the first to answer when all are tried."
+        ),
+        .seconds(
+            "endpointReturnAfter", 1...31_536_000, fallback: "300", limit: \.options.endpoints.returnAfter,
+            "The time after which a connection returns to the first endpoint."),
         .text(
             "probeEvent", \.options.probeEvent,
             "The event that measures the round trip: a request without arguments that the server answers at once."),
@@ -159,6 +168,13 @@ extension ConnectionKey {
             "trace", 0...65_536, \.options.trace,
             "The number of latest frames remembered for a report, without their contents."),
     ]
+
+    private static let endpoints = Self(
+        "endpoints", .list, "none",
+        "Further URLs of the same service, for attempts after one endpoint has failed."
+    ) {
+        if case .list(let urls) = $1 { $0.options.endpoints.urls = urls }
+    }
 
     private static let deliveryKey = Self(
         "deliveryKey", .choice(["none", "lastArgument", "field"]), Draft().deliveryKey, reload: .restart,

@@ -1,0 +1,180 @@
+public import Crypto
+internal import Foundation
+public import Linkspan
+
+/// An interceptor that encrypts payloads by AES-GCM between the app and its server, whatever is between the two.
+///
+/// ```swift
+/// let encryption = PayloadEncryption { id in
+///     let entry = try keychain.messageKey(id)
+///     return .init(id: entry.id, key: SymmetricKey(data: entry.data))
+/// }
+/// let connection = try ConnectionBuilder("https://chat.example")
+///     .transport(.socketIO)
+///     .options { $0.interceptors = [encryption] }
+///     .connect()
+/// ```
+///
+/// Events, deliveries and replies are encrypted in both directions; names of events, sizes and times are not. It belongs behind
+/// every other interceptor. The first argument of an encrypted payload is `{"kid":…,"sealed":…}`: the name of the key, and in Base64
+/// nonce, ciphertext and tag of the JSON array of arguments. Blobs are encrypted each for itself and follow as further
+/// arguments. What is authenticated besides is a text of lines: `linkspan-payload-1`, `client` or `server` for the side that
+/// sends, `event` or `reply`, the name of the key, the index of the blob or `-`, and the name of the event. So a message
+/// cannot be taken for another event's, be sent back to its sender, or be put under another key. A message that is recorded and
+/// sent again is not recognised: give it a key or a counter of your own where that matters.
+///
+/// A message that is meant to be encrypted and is not, or that cannot be opened, is dropped with code `decodingFailed`.
+public final class PayloadEncryption: Interceptor {
+    /// A key and the name by which the other side finds it.
+    public struct Key: Sendable {
+        /// The name; another one for each key.
+        public var id: String
+        /// The key, of 128, 192 or 256 bits.
+        public var key: SymmetricKey
+
+        /// Makes a named key.
+        public init(id: String, key: SymmetricKey) {
+            self.id = id
+            self.key = key
+        }
+    }
+
+    /// The side of a connection that sends a message.
+    public enum Side: String, Sendable, Hashable {
+        /// The app.
+        case client
+        /// The server.
+        case server
+    }
+
+    /// `encryption`.
+    public let name = "encryption"
+    private let isMeant: @Sendable (String) -> Bool
+    private let provide: @Sendable (String?) throws -> Key
+
+    /// Makes an interceptor.
+    ///
+    /// - Parameters:
+    ///   - isMeant: whether the messages of an event, and the replies to them, are encrypted; all by default. Events of the server's
+    ///     framework, which it sends in plain text, have to be left out.
+    ///   - provide: gives the key of a name, or the present one for nil; called for each message, on the connection's executor.
+    public init(
+        of isMeant: @escaping @Sendable (_ event: String) -> Bool = { _ in true },
+        _ provide: @escaping @Sendable (_ id: String?) throws -> Key
+    ) {
+        self.isMeant = isMeant
+        self.provide = provide
+    }
+
+    /// Encrypts what leaves.
+    public func send(_ message: inout InterceptedMessage) throws(LinkspanError) {
+        guard self.isMeant(message.event) else { return }
+        message.payload = try self.seal(
+            message.payload, of: message.event, isReply: message.isReply, from: .client)
+    }
+
+    /// Decrypts what arrives.
+    public func receive(_ message: inout InterceptedMessage) throws(LinkspanError) {
+        guard self.isMeant(message.event) else { return }
+        message.payload = try self.open(
+            message.payload, of: message.event, isReply: message.isReply, from: .server)
+    }
+}
+
+// MARK: - Sealing, for servers in Swift as well
+
+extension PayloadEncryption {
+    private struct Sealed: Codable {
+        var kid: String
+        var sealed: String
+    }
+
+    /// Encrypts arguments with the present key.
+    ///
+    /// - Parameters:
+    ///   - payload: the arguments.
+    ///   - event: the name of the event; for a reply that of the message it answers.
+    ///   - isReply: whether it is a reply.
+    ///   - side: the side that sends it.
+    /// - Returns: the encrypted arguments.
+    /// - Throws: `LinkspanError` with code `encodingFailed` when there is no key.
+    public func seal(
+        _ payload: Payload, of event: String, isReply: Bool = false, from side: Side
+    ) throws(LinkspanError) -> Payload {
+        do {
+            let key = try self.provide(nil)
+            let context = Context(side: side, isReply: isReply, key: key.id, event: event)
+            let text = [UInt8(ascii: "[")] + payload.elements + [UInt8(ascii: "]")]
+            let head = Sealed(
+                kid: key.id, sealed: Data(try Self.seal(text, key, context.bytes(blob: nil))).base64EncodedString())
+            var elements = Array(try Payload(head).elements)
+            var blobs: [ArraySlice<UInt8>] = []
+            for (index, blob) in payload.attachments.enumerated() {
+                blobs.append(try Self.seal(blob, key, context.bytes(blob: index))[...])
+                elements += ",{\"_placeholder\":true,\"num\":\(index)}".utf8
+            }
+            return Payload(trustedElements: elements[...], attachments: blobs)
+        } catch {
+            throw LinkspanError(.encodingFailed, "'\(event)' cannot be encrypted", cause: error)
+        }
+    }
+
+    /// Decrypts arguments with the key that they name.
+    ///
+    /// - Parameters:
+    ///   - payload: the encrypted arguments.
+    ///   - event: the name of the event; for a reply that of the message it answers.
+    ///   - isReply: whether it is a reply.
+    ///   - side: the side that sent it.
+    /// - Returns: the arguments.
+    /// - Throws: `LinkspanError` with code `decodingFailed` when they are not encrypted, were encrypted for another event, side or
+    ///   key, or were changed.
+    public func open(
+        _ payload: Payload, of event: String, isReply: Bool = false, from side: Side
+    ) throws(LinkspanError) -> Payload {
+        do {
+            let head = try payload.decode(Sealed.self)
+            let key = try self.provide(head.kid)
+            guard key.id == head.kid, let box = Data(base64Encoded: head.sealed) else {
+                throw LinkspanError(.decodingFailed, "'\(event)' is not well-formed")
+            }
+            let context = Context(side: side, isReply: isReply, key: key.id, event: event)
+            let text = try Self.open(box, key, context.bytes(blob: nil))
+            guard text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]"), text.count >= 2 else {
+                throw LinkspanError(.decodingFailed, "'\(event)' has no list of arguments")
+            }
+            var blobs: [ArraySlice<UInt8>] = []
+            for (index, blob) in payload.attachments.enumerated() {
+                blobs.append(try Self.open(Data(blob), key, context.bytes(blob: index))[...])
+            }
+            return try Payload(checking: text.dropFirst().dropLast(), attachments: blobs)
+        } catch {
+            throw LinkspanError(.decodingFailed, "'\(event)' cannot be decrypted", cause: error)
+        }
+    }
+
+    private static func seal(_ bytes: some DataProtocol, _ key: Key, _ context: [UInt8]) throws -> [UInt8] {
+        let box = try AES.GCM.seal(bytes, using: key.key, authenticating: context)
+        return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+    }
+
+    private static func open(_ bytes: Data, _ key: Key, _ context: [UInt8]) throws -> [UInt8] {
+        Array(try AES.GCM.open(try AES.GCM.SealedBox(combined: bytes), using: key.key, authenticating: context))
+    }
+
+    /// The text that is authenticated besides the arguments.
+    private struct Context {
+        var side: Side
+        var isReply: Bool
+        var key: String
+        var event: String
+
+        func bytes(blob: Int?) -> [UInt8] {
+            let place = blob.map { "\($0)" } ?? "-"
+            let lines = [
+                "linkspan-payload-1", self.side.rawValue, self.isReply ? "reply" : "event", self.key, place, self.event,
+            ]
+            return Array(lines.joined(separator: "\n").utf8)
+        }
+    }
+}

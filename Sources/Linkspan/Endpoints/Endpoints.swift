@@ -1,0 +1,90 @@
+/// Further endpoints of the service that a connection's URL names, and the policy by which they are used.
+///
+/// ```swift
+/// let connection = try ConnectionBuilder("https://eu.chat.example")
+///     .transport(.socketIO)
+///     .options { $0.endpoints = Endpoints(["https://us.chat.example"], policy: .ordered) }
+///     .connect()
+/// ```
+///
+/// When an endpoint is down or refuses the connection, the next attempt goes to another one. All share one budget: the attempts of
+/// the manager, the limit and the time of the ``RetryPolicy``; its wait grows with each round over all endpoints. A connection
+/// that had been up for ``ConnectionOptions/healthyAfter`` first tries the endpoint that it lost, because its session is there.
+/// Refused credentials and a server that ends the connection for good are answers of the service, and no reason to try another
+/// endpoint. Credentials that name a URL of their own leave no choice.
+///
+/// The pool knows the connection by its own URL, whatever endpoint it uses. ``ConnectionStatus/endpoint`` and `explain()` name that.
+public struct Endpoints: Sendable, Hashable {
+    /// The URLs besides the connection's own, which is the first of the list.
+    ///
+    /// Each has a scheme of the transport, and TLS if the first has it.
+    public var urls: [String]
+    /// The choice among them.
+    public var policy: Policy
+    /// The time after which a connection returns from another endpoint to the first, with ``Policy/ordered``; nil to return with the
+    /// next outage.
+    ///
+    /// Default 300 s. It closes its link politely when no request is under way, or a minute later, and tries the first endpoint; when
+    /// that fails, the others follow and the time doubles, up to 16 times.
+    public var returnAfter: Duration?
+
+    /// Makes a list; empty by default, which is the connection's own URL alone.
+    public init(
+        _ urls: [String] = [], policy: Policy = .ordered, returnAfter: Duration? = .seconds(300)
+    ) {
+        self.urls = urls
+        self.policy = policy
+        self.returnAfter = returnAfter
+    }
+
+    /// The choice among endpoints.
+    public enum Policy: String, Sendable, Hashable, CaseIterable {
+        /// The first that answers, in the order of the list.
+        case ordered
+        /// The first that answers, in an order of chance that is drawn once for each connection: clients spread over the endpoints.
+        case shuffled
+        /// The first to answer when all are tried at once: each attempt opens a link to every endpoint and keeps the fastest.
+        case latency
+    }
+
+    /// The list as text without queries, for comparing and explaining.
+    var described: String {
+        guard !self.urls.isEmpty else { return "none" }
+        let urls = self.urls.map { (try? ConnectionURL($0).description) ?? "(unreadable)" }.joined(separator: " ")
+        return "\(self.policy) \(urls) return after \(self.returnAfter.map { "\($0)" } ?? "the next outage")"
+    }
+
+    /// The list without repetitions, the connection's own URL first.
+    ///
+    /// - Throws: ``LinkspanError`` with code `invalidURL`.
+    func list(after first: ConnectionURL) throws(LinkspanError) -> [ConnectionURL] {
+        var list = [first]
+        for text in self.urls {
+            let url = try ConnectionURL(text)
+            if !list.contains(url) { list.append(url) }
+        }
+        return list
+    }
+
+    /// Refuses what cannot work.
+    func validate() throws(LinkspanError) {
+        for url in self.urls { _ = try ConnectionURL(url) }
+        guard self.returnAfter ?? .seconds(1) > .zero else {
+            throw LinkspanError(.invalidConfiguration, "endpoints.returnAfter must be above zero")
+        }
+    }
+
+    /// Refuses URLs that the transport does not carry, or that give up the encryption of the first.
+    func validate(after first: ConnectionURL, over transport: any Transport) throws(LinkspanError) {
+        for url in try self.list(after: first) {
+            guard transport.schemes.contains(url.scheme) else {
+                throw LinkspanError(
+                    .invalidURL, "transport '\(transport.name)' does not support the endpoint \(url)")
+            }
+            guard url.isSecure || !first.isSecure else {
+                throw LinkspanError(
+                    .invalidURL, "the endpoint \(url) would give up the encryption of \(first)")
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+internal import Crypto
+internal import Foundation
+internal import Linkspan
+internal import LinkspanEncryption
+internal import LinkspanInMemory
+internal import LinkspanTesting
+internal import Testing
+
+@Suite("Payload encryption", .timeLimit(.minutes(1)))
+struct PayloadEncryptionTests {
+    private static let keys = ["k1": SymmetricKey(size: .bits256), "k2": SymmetricKey(size: .bits128)]
+
+    private static func encryption(_ present: String = "k1") -> PayloadEncryption {
+        PayloadEncryption(of: { $0 != "plain" }) { id in
+            guard let key = Self.keys[id ?? present] else { throw LinkspanError(.decodingFailed, "unknown key") }
+            return .init(id: id ?? present, key: key)
+        }
+    }
+
+    private struct Note: Codable, Equatable {
+        var text: String
+        var image: Data
+    }
+
+    @Test
+    func `requests, replies, events and blobs are encrypted between app and server`() async throws {
+        let encryption = Self.encryption()
+        let hub = InMemoryHub(executor: InlineExecutor())
+        let wire = EventRecorder()
+        let manager = ConnectionManager()
+        hub.onConnect { peer in
+            peer.on("echo") { message in
+                wire.note(String(decoding: message.payload.elements, as: UTF8.self))
+                do {
+                    let opened = try encryption.open(message.payload, of: "echo", from: .client)
+                    message.reply(try encryption.seal(opened, of: "echo", isReply: true, from: .server))
+                    peer.emit("news", try encryption.seal(opened, of: "news", from: .server))
+                } catch {
+                    wire.note("\(error)")
+                }
+            }
+            peer.on("plain") { message in
+                wire.note(String(decoding: message.payload.elements, as: UTF8.self))
+                message.reply(message.payload)
+            }
+        }
+        let connection = try ConnectionBuilder("memory://sealed").transport(.inMemory(hub))
+            .options { $0.interceptors = [Self.encryption()] }.connect(by: manager)
+        let note = Note(text: "s3cret", image: Data([1, 2, 3]))
+        let received = EventRecorder()
+        try connection.on("news") { message in
+            if let value = try? message.decode(Note.self) { received.note(value.text) }
+        }
+        let reply = try await connection.request("echo", note, 7)
+        #expect(try reply.decode(Note.self) == note)
+        #expect(try reply.decode(Int.self, at: 1) == 7)
+        try await received.wait(for: "the news") { !$0.isEmpty }
+        #expect(received.notes == ["s3cret"])
+        _ = try await connection.request("plain", "open")
+        #expect(wire.notes.count == 2)
+        #expect(wire.notes.first?.contains("s3cret") == false)
+        #expect(wire.notes.first?.hasPrefix(#"{"kid":"k1","sealed":""#) == true)
+        #expect(wire.notes.last == #""open""#)
+        await manager.shutdown()
+    }
+
+    @Test
+    func `what is not encrypted, or was changed, is dropped`() throws {
+        let (client, server) = (Self.encryption(), Self.encryption())
+        let payload = try Payload("hello", Data([9, 9]))
+        let sealed = try server.seal(payload, of: "news", from: .server)
+        #expect(try client.open(sealed, of: "news", from: .server) == payload)
+
+        var wrong: [(String, Payload, event: String, isReply: Bool, PayloadEncryption.Side)] = [
+            ("plain text", payload, "news", false, .server),
+            ("another event", sealed, "olds", false, .server),
+            ("a reply", sealed, "news", true, .server),
+            ("sent back", sealed, "news", false, .client),
+        ]
+        let blobs = sealed.attachments.map { ArraySlice($0.reversed()) }
+        wrong.append(
+            ("another blob", Payload(trustedElements: sealed.elements, attachments: blobs), "news", false, .server))
+        wrong.append(("no blob", Payload(trustedElements: sealed.elements), "news", false, .server))
+        let text = String(decoding: sealed.elements, as: UTF8.self)
+        wrong.append(
+            (
+                "another key",
+                Payload(
+                    trustedElements: Array(text.replacingOccurrences(of: "k1", with: "k2").utf8)[...],
+                    attachments: sealed.attachments), "news", false, .server
+            ))
+        wrong.append(
+            (
+                "an unknown key",
+                Payload(
+                    trustedElements: Array(text.replacingOccurrences(of: "k1", with: "k9").utf8)[...],
+                    attachments: sealed.attachments), "news", false, .server
+            ))
+        for (what, payload, event, isReply, side) in wrong where what != "no blob" {
+            let error = #expect(throws: LinkspanError.self, "\(what)") {
+                try client.open(payload, of: event, isReply: isReply, from: side)
+            }
+            #expect(error?.code == .decodingFailed, "\(what)")
+        }
+    }
+
+    @Test
+    func `a new key takes over while messages under the former one are on their way`() throws {
+        let (old, new) = (Self.encryption("k1"), Self.encryption("k2"))
+        let sealed = try old.seal(try Payload(1), of: "a", from: .server)
+        #expect(try new.open(sealed, of: "a", from: .server) == Payload(1))
+        let next = try new.seal(try Payload(1), of: "a", from: .client)
+        #expect(String(decoding: next.elements, as: UTF8.self).hasPrefix(#"{"kid":"k2""#))
+        #expect(next != (try new.seal(try Payload(1), of: "a", from: .client)), "a nonce is used once")
+    }
+
+    @Test
+    func `without a key nothing is sent, and the call fails with the reason`() async throws {
+        let hub = InMemoryHub(executor: InlineExecutor())
+        let manager = ConnectionManager()
+        let connection = try ConnectionBuilder("memory://keyless").transport(.inMemory(hub))
+            .options { $0.interceptors = [Self.encryption("none")] }.connect(by: manager)
+        let error = await #expect(throws: LinkspanError.self) { try await connection.request("ask", 1) }
+        #expect(error?.code == .encodingFailed)
+        #expect(error?.certainty == .notSent)
+        await manager.shutdown()
+    }
+}

@@ -1,0 +1,298 @@
+@testable import Linkspan
+internal import LinkspanRuntime
+internal import LinkspanTesting
+internal import Logging
+internal import Testing
+
+@Suite("Endpoints", .timeLimit(.minutes(1)))
+struct EndpointTests {
+    private static let three = Endpoints(["scripted://b", "scripted://c"])
+
+    /// A connection to `scripted://server`, with b and c behind it; hosts in `down` refuse with an error.
+    private func harness(
+        _ endpoints: Endpoints = Self.three, random: @escaping @Sendable () -> Double = { 0.5 }, down: Hosts = Hosts(),
+        options: @escaping (inout ConnectionOptions) -> Void = { _ in }
+    ) throws -> Harness {
+        let harness = try Harness(
+            random: random,
+            options: {
+                $0.endpoints = endpoints
+                options(&$0)
+            }, script: { _ in .perfect })
+        harness.transport.onConnect { peer throws(LinkspanError) in
+            if let error = down[peer.request.url.host] { throw error }
+        }
+        harness.transport.onMessage { $0.reply($0.payload) }
+        return harness
+    }
+
+    private func hosts(_ harness: Harness) -> [String] { harness.peers.map { $0.request.url.host } }
+
+    @Test(arguments: [
+        LinkspanError.lost, .permanent, LinkspanError(.serverUnavailable, "busy", retryAfter: .seconds(200)),
+    ])
+    func `when the first is down or refuses, the next is tried soon`(error: LinkspanError) throws {
+        let harness = try self.harness(down: Hosts(["server": error, "b": error]))
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(4))
+        #expect(self.hosts(harness) == ["server", "b", "c"])
+        #expect(harness.connection.state == .connected)
+        #expect(harness.connection.status.endpoint.host == "c")
+        #expect(harness.connection.status.url.host == "server")
+        #expect(
+            harness.connection.explain().contains(
+                "It uses endpoint 3 of 3, scripted://c/ (ordered), and returns to scripted://server/ in"))
+    }
+
+    @Test
+    func `rounds begin with the first, and the waits grow with the rounds`() throws {
+        let all = Hosts(["server": .lost, "b": .lost, "c": .lost])
+        let harness = try self.harness(down: all)
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        let hosts = self.hosts(harness)
+        #expect(hosts.prefix(9) == ["server", "b", "c", "server", "b", "c", "server", "b", "c"])
+        all.set([:])
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(harness.connection.state == .connected)
+    }
+
+    @Test
+    func `all endpoints share one limit of attempts`() throws {
+        let all = Hosts(["server": .lost, "b": .lost, "c": .lost])
+        let harness = try self.harness(down: all) { $0.retry = .backoff(limit: 4) }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(600))
+        #expect(harness.connection.state == .disconnected)
+        #expect(self.hosts(harness).count == 5)
+    }
+
+    @Test
+    func `without retries there is no other endpoint`() throws {
+        let harness = try self.harness(down: Hosts(["server": .lost])) { $0.retry = .never }
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(self.hosts(harness) == ["server"])
+        #expect(harness.connection.state == .disconnected)
+    }
+
+    @Test
+    func `endpoints that all refuse for good end the attempts, and connect begins anew with the first`() throws {
+        let all = Hosts(["server": .permanent, "b": .permanent, "c": .permanent])
+        let harness = try self.harness(down: all)
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(self.hosts(harness) == ["server", "b", "c"])
+        #expect(harness.connection.state == .disconnected)
+        all.set([:])
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(self.hosts(harness).last == "server")
+        #expect(harness.connection.state == .connected)
+    }
+
+    @Test
+    func `one that refuses for good is left out until the connection is up`() throws {
+        let down = Hosts(["server": .permanent, "b": .lost, "c": .lost])
+        let harness = try self.harness(down: down)
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(self.hosts(harness).prefix(5) == ["server", "b", "c", "b", "c"])
+    }
+
+    @Test(arguments: [LinkspanError(.credentialsRefused, "who?"), LinkspanError(.closedByServer, "go away")])
+    func `what the service says is no reason for another endpoint`(error: LinkspanError) throws {
+        let harness = try self.harness(down: Hosts(["server": error]))
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(Set(self.hosts(harness)) == ["server"])
+        #expect(harness.connection.state == .disconnected)
+    }
+
+    @Test
+    func `a link that lasted is tried for again where it was, and one that did not is not`() throws {
+        let down = Hosts(["server": .lost])
+        let harness = try self.harness(down: down)
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(30))
+        #expect(self.hosts(harness) == ["server", "b"])
+        harness.peers.last?.drop()
+        harness.scheduler.advance(by: .seconds(4))
+        #expect(self.hosts(harness) == ["server", "b", "b"])
+        harness.peers.last?.drop()
+        harness.scheduler.advance(by: .seconds(8))
+        #expect(self.hosts(harness) == ["server", "b", "b", "server", "c"])
+    }
+
+    @Test
+    func `it returns to the first, not while a request is under way, and less often each time that fails`() throws {
+        let down = Hosts(["server": .lost])
+        let harness = try self.harness(Endpoints(["scripted://b"], returnAfter: .seconds(100)), down: down)
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .seconds(50))
+        #expect(self.hosts(harness) == ["server", "b"])
+        harness.scheduler.advance(by: .seconds(60))
+        #expect(self.hosts(harness) == ["server", "b", "server", "b"])
+        #expect(harness.connection.state == .connected)
+        harness.scheduler.advance(by: .seconds(150))
+        #expect(self.hosts(harness).count == 4, "the second way back comes after twice the time")
+        harness.transport.onMessage { _ in }
+        try harness.perform(.request, "slow", timeout: .seconds(70))
+        down.set([:])
+        harness.scheduler.advance(by: .seconds(55))
+        #expect(self.hosts(harness).count == 4, "a request is under way")
+        harness.scheduler.advance(by: .seconds(20))
+        #expect(self.hosts(harness).last == "server")
+        #expect(harness.connection.state == .connected)
+        #expect(harness.failure("slow")?.code == .timedOut)
+        harness.scheduler.advance(by: .seconds(2_000))
+        #expect(self.hosts(harness).count == 5)
+        #expect(harness.connection.status.history.last?.to == .connected)
+    }
+
+    @Test
+    func `shuffled clients spread over the endpoints and stay where they are`() throws {
+        var first: [String: Int] = [:]
+        for seed in 0..<60 {
+            let generator = Lock(SeededGenerator(seed: UInt64(seed)))
+            let harness = try self.harness(
+                Endpoints(["scripted://b", "scripted://c"], policy: .shuffled, returnAfter: .seconds(10)),
+                random: { generator.withLock { Double.random(in: 0..<1, using: &$0) } })
+            try harness.connection.connect()
+            harness.scheduler.advance(by: .seconds(600))
+            #expect(self.hosts(harness).count == 1)
+            first[self.hosts(harness)[0], default: 0] += 1
+        }
+        #expect(first.count == 3)
+        #expect(first.values.allSatisfy { $0 > 8 }, "\(first)")
+    }
+
+    @Test
+    func `by latency all are tried at once, and the first to answer is kept`() throws {
+        let delays = ["server": Duration.milliseconds(300), "b": .milliseconds(80), "c": .milliseconds(200)]
+        let hosts = Lock([String]())
+        let scheduler = VirtualScheduler()
+        let transport = ScriptedTransport(scheduler: scheduler) { number in
+            // Links are numbered in the order of the list.
+            LinkScript {
+                $0.openingDelay = [.milliseconds(300), .milliseconds(80), .milliseconds(200)][(number - 1) % 3]
+            }
+        }
+        transport.onConnect { peer in hosts.withLock { $0.append(peer.request.url.host) } }
+        transport.onMessage { $0.reply($0.payload) }
+        let configuration = try ConnectionBuilder("scripted://server").transport(transport)
+            .options { $0.endpoints = Endpoints(["scripted://b", "scripted://c"], policy: .latency) }.build()
+        let connection = PooledConnection(
+            id: 1, configuration: configuration,
+            environment: ConnectionEnvironment(scheduler: scheduler, random: { 0.5 }, logger: Logger(label: "test")))
+        let recorder = EventRecorder()
+        try connection.on("news") { recorder.note($0.payload.text) }
+        try connection.connect()
+        scheduler.advance(by: .milliseconds(79))
+        #expect(connection.state == .created)
+        scheduler.advance(by: .milliseconds(1))
+        #expect(connection.state == .connected)
+        #expect(connection.status.endpoint.host == "b")
+        scheduler.advance(by: .seconds(2))
+        #expect(transport.openPeers.map { $0.request.url.host } == ["b"])
+        transport.openPeers.first?.emit("news", .json("1"))
+        try connection.perform(
+            Command(.request, event: "ask", payload: .json("2"), completion: recorder.completion("ask")))
+        scheduler.settle()
+        #expect(recorder.notes == ["1"])
+        #expect(recorder.outcomes("ask").count == 1)
+        #expect(delays.count == transport.peers.count)
+        try connection.disconnect()
+        scheduler.settle()
+        #expect(transport.openPeers.isEmpty)
+    }
+
+    @Test
+    func `a race fails when all have failed, with what says most, and is run again`() throws {
+        let down = Hosts(["server": .permanent, "b": .lost, "c": .permanent])
+        let harness = try self.harness(Endpoints(["scripted://b", "scripted://c"], policy: .latency), down: down)
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.connection.state == .reconnecting)
+        #expect(harness.connection.status.lastError?.code == .connectionLost)
+        down.set(["server": .lost, "b": .lost])
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(harness.connection.state == .connected)
+        #expect(harness.connection.status.endpoint.host == "c")
+        #expect(harness.transport.openPeers.count == 1)
+    }
+
+    @Test
+    func `leaving in the midst of a race ends every link`() throws {
+        let harness = try Harness(
+            options: { $0.endpoints = Endpoints(["scripted://b", "scripted://c"], policy: .latency) },
+            script: { _ in .hanging })
+        try harness.connection.connect()
+        harness.scheduler.settle()
+        #expect(harness.peers.count == 3)
+        try harness.connection.disconnect()
+        try harness.connection.release()
+        harness.scheduler.settle()
+        #expect(harness.connection.state == .released)
+        #expect(harness.scheduler.runUntilIdle(limit: .seconds(60)))
+    }
+
+    @Test
+    func `a race that nobody answers fails at the deadline`() throws {
+        let harness = try Harness(
+            options: { $0.endpoints = Endpoints(["scripted://b"], policy: .latency) },
+            script: { $0 > 2 ? .perfect : .hanging })
+        try harness.connection.connect()
+        harness.scheduler.advance(by: .milliseconds(10_500))
+        #expect(harness.connection.status.lastError?.code == .timedOut)
+        harness.scheduler.advance(by: .seconds(10))
+        #expect(harness.connection.state == .connected)
+        #expect(harness.transport.openPeers.count == 1)
+    }
+
+    @Test
+    func `unusable endpoints are refused when the connection is configured`() throws {
+        let harness = PoolHarness()
+        for url in ["nonsense", "https://b"] {
+            let error = #expect(throws: LinkspanError.self) {
+                try harness.configuration { $0.endpoints.urls = [url] }
+            }
+            #expect(error?.code == .invalidURL, "\(url)")
+        }
+        #expect(throws: LinkspanError.self) {
+            try harness.configuration { $0.endpoints.returnAfter = .zero }
+        }
+    }
+
+    @Test
+    func `a list that changes keeps the endpoint in use`() throws {
+        let harness = PoolHarness()
+        let down = Hosts(["server": .lost])
+        harness.transport.onConnect { peer throws(LinkspanError) in
+            if let error = down[peer.request.url.host] { throw error }
+        }
+        let connection = try harness.connect { $0.endpoints.urls = ["scripted://b"] }
+        harness.scheduler.advance(by: .seconds(5))
+        #expect(connection.status.endpoint.host == "b")
+        let conflict = #expect(throws: LinkspanError.self) { try harness.connect() }
+        #expect(conflict?.message.contains("endpoints") == true)
+        var options = ConnectionOptions()
+        options.endpoints.urls = ["scripted://c", "scripted://b"]
+        try harness.manager.adjust(connection, options)
+        harness.scheduler.settle()
+        #expect(connection.status.endpoint.host == "b")
+        #expect(connection.state == .connected)
+        #expect(connection.explain().contains("endpoint 3 of 3"))
+    }
+}
+
+/// Hosts that refuse, and why.
+private final class Hosts: Sendable {
+    private let errors: Lock<[String: LinkspanError]>
+
+    init(_ errors: [String: LinkspanError] = [:]) { self.errors = Lock(errors) }
+
+    subscript(host: String) -> LinkspanError? { self.errors.withLock { $0[host] } }
+
+    func set(_ errors: [String: LinkspanError]) { self.errors.withLock { $0 = errors } }
+}
