@@ -79,14 +79,14 @@ public final class PresenceService: ConnectionUsing {
         var onEnd: (@Sendable () -> Void)?
     }
 
-    // Guards status, timer and queue: the connection's executor contends with the registry's threads and the app.
-    private let state: Lock<State>
+    // Status, timer and queue: the connection's executor contends with the registry's threads and the app.
+    private let state: Guarded<State>
 
     /// Makes the service.
     ///
     /// - Parameter options: the options.
     public init(options: Options = Options()) {
-        self.state = Lock(
+        self.state = Guarded(
             State(
                 options: options, machine: PresenceStateMachine(awayAfter: options.awayAfter, now: .now)))
     }

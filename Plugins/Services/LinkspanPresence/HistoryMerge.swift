@@ -1,0 +1,190 @@
+/// Merges what was missed with what arrives, as a value: items come in with their offsets, and go out in order and once.
+struct HistoryMerge<Item: Sendable>: Sendable {
+    typealias News = MessageHistory<Item>.News
+
+    /// The question that is to be asked: what comes after an offset.
+    struct Question: Sendable, Hashable {
+        var number: UInt64
+        var after: Int
+    }
+
+    /// How many items are held while an answer is awaited.
+    static var heldLimit: Int { 10_000 }
+    /// How many identities are remembered.
+    static var identityLimit: Int { 10_000 }
+
+    private let isDense: Bool
+    private let canAsk: Bool
+    private(set) var position: Int?
+    /// The items ahead of a hole, by offset; nil for one that the app knows without it.
+    private var held: [Int: Item?] = [:]
+    private var question: Question?
+    private var lastNumber: UInt64 = 0
+    /// Whether items were dropped for want of room while an answer was awaited.
+    private var hasDropped = false
+    private var known: Set<String> = []
+    private var order: [String] = []
+    private var oldest = 0
+
+    init(after position: Int?, isDense: Bool, canAsk: Bool) {
+        self.position = position
+        self.isDense = isDense
+        self.canAsk = canAsk
+    }
+
+    /// Messages may be missing since the position.
+    mutating func interrupt() -> Question? { self.position.flatMap { self.ask(after: $0) } }
+
+    /// An item has arrived.
+    ///
+    /// - Returns: what the app is told now, and the question that has to be asked.
+    mutating func receive(_ item: Item, at offset: Int, _ identity: (Item) -> String?) -> ([News], Question?) {
+        if let position = self.position, offset <= position { return ([], nil) }
+        if self.question != nil {
+            self.hold(item, at: offset)
+            return ([], nil)
+        }
+        var news: [News] = []
+        if let position = self.position, self.isDense, offset > position + 1 {
+            self.hold(item, at: offset)
+            if let question = self.ask(after: position) { return ([], question) }
+            self.release(into: &news, identity)
+            return (news, nil)
+        }
+        self.position = offset
+        self.tell(item, into: &news, identity)
+        // Items that the app noted ahead.
+        self.releaseNext(into: &news, identity)
+        return (news, nil)
+    }
+
+    /// The app knows the item of an offset without having received it, such as one of its own.
+    mutating func note(_ offset: Int, _ identity: (Item) -> String?) -> [News] {
+        guard let position = self.position else {
+            self.position = offset
+            return []
+        }
+        guard offset > position else { return [] }
+        var news: [News] = []
+        if self.held.index(forKey: offset) == nil, self.held.count < Self.heldLimit {
+            self.held.updateValue(nil, forKey: offset)
+        }
+        if self.question == nil { self.releaseNext(into: &news, identity) }
+        return news
+    }
+
+    /// The server says where the conversation stands: what it says counts, even if it goes back.
+    mutating func reset(to position: Int, _ identity: (Item) -> String?) -> [News] {
+        var news: [News] = []
+        self.position = position
+        self.question = nil
+        self.held = self.held.filter { $0.key > position }
+        self.release(into: &news, identity)
+        return news
+    }
+
+    /// The server has answered.
+    mutating func answer(
+        _ number: UInt64, _ items: [(offset: Int, item: Item)], lost: Int?, hasMore: Bool,
+        _ identity: (Item) -> String?
+    ) -> ([News], Question?) {
+        guard let question = self.question, question.number == number else { return ([], nil) }
+        self.question = nil
+        var news: [News] = []
+        if let lost {
+            news.append(.gap(lost: lost))
+            // What is lost makes no second gap.
+            self.position = max(self.position ?? 0, question.after + lost)
+        }
+        for (offset, item) in items.sorted(by: { $0.offset < $1.offset }) where offset > self.position ?? .min {
+            self.advance(to: offset, into: &news)
+            self.tell(item, into: &news, identity)
+        }
+        let hasProgress = (self.position ?? question.after) > question.after
+        if hasProgress, hasMore || self.hasDropped || self.hasHole, let next = self.interrupt() { return (news, next) }
+        self.release(into: &news, identity)
+        return (news, nil)
+    }
+
+    /// The server will not answer.
+    ///
+    /// - Parameter isGone: whether the connection is down, so that the next session asks again.
+    mutating func fail(_ number: UInt64, isGone: Bool, _ identity: (Item) -> String?) -> [News] {
+        guard self.question?.number == number else { return [] }
+        self.question = nil
+        guard !isGone else { return [] }
+        var news: [News] = [.gap(lost: nil)]
+        if let first = self.held.keys.min() { self.position = first - 1 }
+        self.release(into: &news, identity)
+        return news
+    }
+}
+
+extension HistoryMerge {
+    private mutating func ask(after position: Int) -> Question? {
+        guard self.canAsk else { return nil }
+        self.lastNumber += 1
+        self.hasDropped = false
+        let question = Question(number: self.lastNumber, after: position)
+        self.question = question
+        return question
+    }
+
+    /// Whether items wait for what comes before them.
+    var hasHeld: Bool { !self.held.isEmpty }
+
+    /// Whether the next held item is not the next of the conversation.
+    private var hasHole: Bool {
+        guard self.isDense, let position = self.position, let next = self.held.keys.filter({ $0 > position }).min()
+        else { return false }
+        return next > position + 1
+    }
+
+    private mutating func hold(_ item: Item, at offset: Int) {
+        guard self.held.count < Self.heldLimit else { return self.hasDropped = true }
+        self.held[offset] = .some(item)
+    }
+
+    /// Tells what is held, holes included, in order.
+    private mutating func release(into news: inout [News], _ identity: (Item) -> String?) {
+        for (offset, item) in self.held.sorted(by: { $0.key < $1.key }) where offset > self.position ?? .min {
+            self.advance(to: offset, into: &news)
+            if let item { self.tell(item, into: &news, identity) }
+        }
+        self.held = [:]
+        if self.hasDropped { news.append(.gap(lost: nil)) }
+        self.hasDropped = false
+    }
+
+    /// Tells what is held as far as there is no hole.
+    private mutating func releaseNext(into news: inout [News], _ identity: (Item) -> String?) {
+        while let position = self.position, let item = self.held.removeValue(forKey: position + 1) {
+            self.position = position + 1
+            if let item { self.tell(item, into: &news, identity) }
+        }
+    }
+
+    private mutating func advance(to offset: Int, into news: inout [News]) {
+        if self.isDense, let position = self.position, offset > position + 1 {
+            news.append(.gap(lost: offset - position - 1))
+        }
+        self.position = offset
+    }
+
+    private mutating func tell(_ item: Item, into news: inout [News], _ identity: (Item) -> String?) {
+        if let id = identity(item), !self.isNew(id) { return }
+        news.append(.item(item))
+    }
+
+    private mutating func isNew(_ id: String) -> Bool {
+        guard self.known.insert(id).inserted else { return false }
+        if self.order.count < Self.identityLimit {
+            self.order.append(id)
+        } else {
+            self.known.remove(self.order[self.oldest])
+            self.order[self.oldest] = id
+            self.oldest = (self.oldest + 1) % Self.identityLimit
+        }
+        return true
+    }
+}

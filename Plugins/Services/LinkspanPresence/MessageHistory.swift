@@ -1,0 +1,220 @@
+public import Linkspan
+
+/// The messages of a conversation in order and without repetition, those that were missed included, over any connection.
+///
+/// ```swift
+/// let lobby = try MessageHistory<Line>(
+///     over: connection, after: lastSeen,
+///     .init(event: "message", offset: { $0.seq }, missed: { after in ("since", try Payload(after)) })
+/// ) { news in
+///     switch news {
+///     case .item(let line): show(line)
+///     case .gap(let lost): showGap(lost)
+///     }
+/// }
+/// ```
+///
+/// Every message has an offset, which counts upwards. With each new session, and wherever one is missing, the server is asked for what comes after
+/// ``position``; what arrives meanwhile waits, and follows in order. Repeated messages are left out. What the server does not have any more is
+/// a gap. Keep ``position`` to go on there in the next process.
+public final class MessageHistory<Item: Sendable>: Sendable {
+    /// The next thing of the conversation.
+    public enum News: Sendable {
+        /// A message.
+        case item(Item)
+        /// Messages are lost here: so many, or nil when the number is not known.
+        case gap(lost: Int?)
+    }
+
+    /// An answer of the server.
+    public struct Page: Sendable {
+        /// The messages.
+        public var items: [Item]
+        /// The number of messages before them that the server does not have any more; nil for none.
+        public var lost: Int?
+        /// Whether there are more behind them.
+        public var hasMore: Bool
+
+        /// Makes an answer.
+        public init(items: [Item], lost: Int? = nil, hasMore: Bool = false) {
+            self.items = items
+            self.lost = lost
+            self.hasMore = hasMore
+        }
+    }
+
+    /// The server's words for a conversation.
+    public struct Vocabulary: Sendable {
+        /// The event of a message.
+        public var event: String
+        /// Whether offsets count up by one, so that one that is left out is a message that is missing.
+        public var isDense: Bool
+        /// Reads a message; nil when it belongs to another conversation.
+        public var item: @Sendable (Message) throws -> Item?
+        /// The offset of a message.
+        public var offset: @Sendable (Item) -> Int
+        /// The identity by which a message that is repeated under another offset is recognised; nil for none.
+        public var identity: @Sendable (Item) -> String?
+        /// Makes the request for what comes after an offset; nil for servers that repeat it by themselves.
+        public var missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))?
+        /// Reads the answer to it.
+        public var page: @Sendable (Payload) throws -> Page
+
+        /// Makes a vocabulary.
+        public init(
+            event: String, isDense: Bool = true, item: @escaping @Sendable (Message) throws -> Item?,
+            offset: @escaping @Sendable (Item) -> Int,
+            identity: @escaping @Sendable (Item) -> String? = { _ in nil },
+            missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))? = nil,
+            page: @escaping @Sendable (Payload) throws -> Page
+        ) {
+            self.event = event
+            self.isDense = isDense
+            self.item = item
+            self.offset = offset
+            self.identity = identity
+            self.missed = missed
+            self.page = page
+        }
+    }
+
+    private struct State: Sendable {
+        var merge: HistoryMerge<Item>
+        var subscriptions: [Subscription] = []
+        var isEnded = false
+    }
+
+    private let connection: any Connection
+    private let vocabulary: Vocabulary
+    private let onNews: @Sendable (News) -> Void
+    private let state: Guarded<State>
+
+    /// Begins to follow a conversation.
+    ///
+    /// - Parameters:
+    ///   - connection: the connection; it is held until ``end()``.
+    ///   - position: the offset of the last message that was seen; nil to begin with the next that arrives.
+    ///   - vocabulary: the server's words.
+    ///   - onNews: gets messages and gaps, in order, on the connection's executor.
+    /// - Throws: `LinkspanError` with code `released`.
+    public init(
+        over connection: any Connection, after position: Int? = nil, _ vocabulary: Vocabulary,
+        onNews: @escaping @Sendable (News) -> Void
+    ) throws(LinkspanError) {
+        self.connection = connection
+        self.vocabulary = vocabulary
+        self.onNews = onNews
+        self.state = Guarded(
+            State(
+                merge: HistoryMerge(
+                    after: position, isDense: vocabulary.isDense, canAsk: vocabulary.missed != nil)))
+        let messages = try connection.subscribe(
+            to: vocabulary.event, once: false, onMark: { [weak self] in self?.note($0) },
+            { [weak self] in self?.receive($0) })
+        let states = connection.onStatusChange { [weak self] change in
+            if case .state(let change) = change { self?.follow(change) }
+        }
+        self.state.withLock { $0.subscriptions = [messages, states] }
+    }
+
+    deinit { self.end() }
+
+    /// The offset of the last message that was told, or that the server named; nil before the first.
+    public var position: Int? { self.state.withLock { $0.merge.position } }
+
+    /// Goes on behind an offset that the server has named, even if that goes back.
+    public func reset(to position: Int) { self.tell { $0.reset(to: position, self.vocabulary.identity) } }
+
+    /// Notes the offset of a message that the app knows without receiving it, such as one of its own.
+    public func note(_ offset: Int) { self.tell { $0.note(offset, self.vocabulary.identity) } }
+
+    /// Ends the history; nothing is told any more.
+    public func end() {
+        let subscriptions = self.state.withLock { state in
+            state.isEnded = true
+            defer { state.subscriptions = [] }
+            return state.subscriptions
+        }
+        for subscription in subscriptions { subscription.cancel() }
+    }
+}
+
+extension MessageHistory where Item: Decodable {
+    /// Begins to follow a conversation whose events have the message as their argument, and whose answers have a list of messages; see
+    /// ``init(over:after:_:onNews:)``.
+    public convenience init(
+        over connection: any Connection, after position: Int? = nil, event: String, isDense: Bool = true,
+        offset: @escaping @Sendable (Item) -> Int,
+        missed: (@Sendable (_ after: Int) throws -> (event: String, arguments: Payload))? = nil,
+        onNews: @escaping @Sendable (News) -> Void
+    ) throws(LinkspanError) {
+        try self.init(
+            over: connection, after: position,
+            Vocabulary(
+                event: event, isDense: isDense, item: { try $0.decode(Item.self) }, offset: offset, missed: missed,
+                page: { Page(items: try $0.decode([Item].self)) }), onNews: onNews)
+    }
+}
+
+// MARK: - What happens
+
+extension MessageHistory {
+    private func receive(_ message: Message) {
+        guard let item = try? self.vocabulary.item(message) else { return }
+        let offset = self.vocabulary.offset(item)
+        self.tellAndAsk { $0.receive(item, at: offset, self.vocabulary.identity) }
+    }
+
+    private func note(_ mark: Continuity) {
+        // A new session is told as a change of state.
+        if case .gap(.overflow) = mark { self.tellAndAsk { ([], $0.interrupt()) } }
+    }
+
+    private func follow(_ change: StateChange) {
+        guard change.to == .connected else { return }
+        // A session that was resumed has missed nothing but the answer that was on its way.
+        guard change.continuity != .continuous || self.state.withLock({ $0.merge.hasHeld }) else { return }
+        self.tellAndAsk { ([], $0.interrupt()) }
+    }
+
+    private func ask(_ question: HistoryMerge<Item>.Question) {
+        guard let missed = self.vocabulary.missed else { return }
+        do {
+            let (event, arguments) = try missed(question.after)
+            // By the completion, which comes in one order with the events.
+            try self.connection.perform(
+                Command(.request, event: event, payload: arguments) { [weak self] outcome in
+                    self?.answered(question.number, outcome)
+                })
+        } catch {
+            self.fail(question.number, error)
+        }
+    }
+
+    private func answered(_ number: UInt64, _ outcome: Result<Payload, LinkspanError>) {
+        do {
+            let page = try self.vocabulary.page(try outcome.get())
+            let items = page.items.map { (offset: self.vocabulary.offset($0), item: $0) }
+            self.tellAndAsk {
+                $0.answer(number, items, lost: page.lost, hasMore: page.hasMore, self.vocabulary.identity)
+            }
+        } catch {
+            self.fail(number, error)
+        }
+    }
+
+    private func fail(_ number: UInt64, _ error: any Error) {
+        let isGone = (error as? LinkspanError)?.code == .disconnected
+        self.tell { $0.fail(number, isGone: isGone, self.vocabulary.identity) }
+    }
+
+    private func tell(_ body: (inout HistoryMerge<Item>) -> [News]) { self.tellAndAsk { (body(&$0), nil) } }
+
+    private func tellAndAsk(
+        _ body: (inout HistoryMerge<Item>) -> ([News], HistoryMerge<Item>.Question?)
+    ) {
+        let (news, question) = self.state.withLock { $0.isEnded ? ([], nil) : body(&$0.merge) }
+        for item in news { self.onNews(item) }
+        if let question { self.ask(question) }
+    }
+}

@@ -1,0 +1,213 @@
+public import Linkspan
+
+/// The set of members of a room, kept over any connection from what the server tells.
+///
+/// ```swift
+/// let people = try PresenceSet(
+///     over: connection,
+///     .init(joined: "joined", left: "left", entry: { ("who", try Payload(["room": "lobby"])) })
+/// ) { difference in
+///     for name in difference.joined { print("\(name) is here") }
+/// }
+/// ```
+///
+/// With each new session, and wherever messages were dropped, it enters again: it asks the server for all members and tells the
+/// difference to what it knew. Who joins or leaves meanwhile is not lost, whichever comes first. A session that the server resumed has
+/// missed nothing, so that nothing is asked. While the connection is down the members stay as they were, and ``isComplete`` is false.
+public final class PresenceSet<Member: Hashable & Sendable>: Sendable {
+    /// A change of the set.
+    public struct Difference: Sendable, Hashable {
+        /// The members who came.
+        public var joined: [Member]
+        /// The members who went.
+        public var left: [Member]
+        /// All members now.
+        public var members: Set<Member>
+        /// Whether nothing may be missing.
+        public var isComplete: Bool
+        /// Whether this is the first complete set: those who joined were there before.
+        public var isFirst: Bool
+    }
+
+    /// The server's words for members.
+    public struct Vocabulary: Sendable {
+        /// The event that tells of a member who joined.
+        public var joined: String
+        /// The event that tells of a member who left.
+        public var left: String
+        /// The event with all members, for servers that send it by themselves.
+        public var all: String?
+        /// Makes the request whose answer has all members, at each entry; nil for servers that send ``all``.
+        public var entry: (@Sendable () throws -> (event: String, arguments: Payload))?
+        /// Reads the member of a message; nil when it is about another room.
+        public var member: @Sendable (Message) throws -> Member?
+        /// Reads all members of an answer, or of the event ``all``; nil when it is about another room.
+        public var members: @Sendable (Payload) throws -> [Member]?
+
+        /// Makes a vocabulary.
+        public init(
+            joined: String, left: String, all: String? = nil,
+            entry: (@Sendable () throws -> (event: String, arguments: Payload))? = nil,
+            member: @escaping @Sendable (Message) throws -> Member?,
+            members: @escaping @Sendable (Payload) throws -> [Member]?
+        ) {
+            self.joined = joined
+            self.left = left
+            self.all = all
+            self.entry = entry
+            self.member = member
+            self.members = members
+        }
+    }
+
+    private struct State: Sendable {
+        var roster = PresenceRoster<Member>()
+        var subscriptions: [Subscription] = []
+        var lastError: LinkspanError?
+        var isEnded = false
+    }
+
+    private let connection: any Connection
+    private let vocabulary: Vocabulary
+    private let onChange: @Sendable (Difference) -> Void
+    private let state = Guarded(State())
+
+    /// Begins to follow a room, and enters it if the connection is up.
+    ///
+    /// - Parameters:
+    ///   - connection: the connection; it is held until ``end()``.
+    ///   - vocabulary: the server's words.
+    ///   - onChange: gets each difference, in order, on the connection's executor.
+    /// - Throws: `LinkspanError` with code `released`.
+    public init(
+        over connection: any Connection, _ vocabulary: Vocabulary,
+        onChange: @escaping @Sendable (Difference) -> Void = { _ in }
+    ) throws(LinkspanError) {
+        self.connection = connection
+        self.vocabulary = vocabulary
+        self.onChange = onChange
+        var subscriptions: [Subscription] = []
+        do throws(LinkspanError) {
+            subscriptions.append(try self.listen(to: vocabulary.joined) { $0.hear($1, isIn: true) })
+            subscriptions.append(try self.listen(to: vocabulary.left) { $0.hear($1, isIn: false) })
+            if let all = vocabulary.all { subscriptions.append(try self.listen(toAll: all)) }
+        } catch {
+            for subscription in subscriptions { subscription.cancel() }
+            throw error
+        }
+        subscriptions.append(
+            connection.onStatusChange { [weak self] change in
+                if case .state(let change) = change { self?.follow(change) }
+            })
+        self.state.withLock { [subscriptions] in $0.subscriptions = subscriptions }
+    }
+
+    deinit { self.end() }
+
+    /// The members as far as they are known.
+    public var members: Set<Member> { self.state.withLock { $0.roster.members } }
+
+    /// Whether nothing may be missing.
+    public var isComplete: Bool { self.state.withLock { $0.roster.isComplete } }
+
+    /// The reason the latest entry failed; nil when it did not. The next session enters again.
+    public var lastError: LinkspanError? { self.state.withLock { $0.lastError } }
+
+    /// Enters again: for servers that tell by other means that something was missed.
+    public func refresh() { self.enter() }
+
+    /// Ends the set; nothing is told any more.
+    public func end() {
+        let subscriptions = self.state.withLock { state in
+            state.isEnded = true
+            defer { state.subscriptions = [] }
+            return state.subscriptions
+        }
+        for subscription in subscriptions { subscription.cancel() }
+    }
+}
+
+extension PresenceSet where Member: Decodable {
+    /// Begins to follow a room whose events have the member as their argument, and whose answers have the list of members; see
+    /// ``init(over:_:onChange:)``.
+    public convenience init(
+        over connection: any Connection, joined: String, left: String, all: String? = nil,
+        entry: (@Sendable () throws -> (event: String, arguments: Payload))? = nil,
+        onChange: @escaping @Sendable (Difference) -> Void = { _ in }
+    ) throws(LinkspanError) {
+        try self.init(
+            over: connection,
+            Vocabulary(
+                joined: joined, left: left, all: all, entry: entry, member: { try $0.decode(Member.self) },
+                members: { try $0.decode([Member].self) }), onChange: onChange)
+    }
+}
+
+// MARK: - What happens
+
+extension PresenceSet {
+    private func listen(
+        to event: String, _ hear: @escaping @Sendable (inout PresenceRoster<Member>, Member) -> Difference?
+    ) throws(LinkspanError) -> Subscription {
+        try self.connection.subscribe(to: event, once: false, onMark: { [weak self] in self?.note($0) }) {
+            [weak self] message in
+            guard let self, let member = try? self.vocabulary.member(message) else { return }
+            self.change { hear(&$0, member) }
+        }
+    }
+
+    private func listen(toAll event: String) throws(LinkspanError) -> Subscription {
+        try self.connection.subscribe(to: event, once: false, onMark: nil) { [weak self] message in
+            guard let self, let members = try? self.vocabulary.members(message.payload) else { return }
+            self.change { $0.replace(by: Set(members)) }
+        }
+    }
+
+    /// A new session is told as a change of state, once for all events.
+    private func note(_ mark: Continuity) {
+        guard case .gap(.overflow) = mark else { return }
+        self.state.withLock { $0.roster.interrupt() }
+        self.enter()
+    }
+
+    private func follow(_ change: StateChange) {
+        guard change.to == .connected, change.continuity != .continuous || !self.isComplete else { return }
+        self.state.withLock { $0.roster.interrupt() }
+        self.enter()
+    }
+
+    private func enter() {
+        guard let entry = self.vocabulary.entry else { return }
+        let number = self.state.withLock { $0.roster.ask() }
+        do {
+            let (event, arguments) = try entry()
+            // By the completion, which comes in one order with the events.
+            try self.connection.perform(
+                Command(.request, event: event, payload: arguments) { [weak self] outcome in
+                    self?.entered(number, outcome)
+                })
+        } catch {
+            self.fail(error)
+        }
+    }
+
+    private func entered(_ number: UInt64, _ outcome: Result<Payload, LinkspanError>) {
+        do {
+            guard let members = try self.vocabulary.members(try outcome.get()) else { return }
+            self.state.withLock { $0.lastError = nil }
+            self.change { $0.answer(number, members) }
+        } catch {
+            self.fail(error)
+        }
+    }
+
+    private func fail(_ error: any Error) {
+        let error = error as? LinkspanError ?? LinkspanError(.refused, "the room was not entered", cause: error)
+        self.state.withLock { $0.lastError = error }
+    }
+
+    private func change(_ body: (inout PresenceRoster<Member>) -> Difference?) {
+        let difference = self.state.withLock { $0.isEnded ? nil : body(&$0.roster) }
+        if let difference { self.onChange(difference) }
+    }
+}
